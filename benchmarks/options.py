@@ -1,0 +1,18 @@
+"""What the command line says to every section."""
+
+from dataclasses import dataclass
+
+#: Every contestant runs with this many threads, so that ratios compare between machines.
+THREADS = 2
+
+
+@dataclass(frozen=True)
+class Options:
+    """How much to run."""
+
+    repeats: int = 5
+    quick: bool = False
+
+    def repeats_up_to(self, most: int) -> int:
+        """Return the number of repeats of something so slow that `most` are enough."""
+        return min(self.repeats, most)

@@ -1,0 +1,8 @@
+"""Clusters, topics and features without being told how many: small-variance Bayesian nonparametrics."""
+
+from hardbayes._version import __version__
+from hardbayes.estimators import DPMeans, objective
+from hardbayes.persistence import load, save
+from hardbayes.selection import penalty_for
+
+__all__ = ["DPMeans", "__version__", "load", "objective", "penalty_for", "save"]

@@ -1,0 +1,5 @@
+"""The ``hardbayes`` command."""
+
+from hardbayes.cli.entry import main
+
+__all__ = ["main"]

@@ -1,0 +1,88 @@
+"""``hardbayes demo``: a small fit, printed and drawn."""
+
+from __future__ import annotations
+
+import argparse
+import io
+from pathlib import Path
+from typing import Any
+
+from hardbayes.cli.files import cannot_write, check_writable, write_atomically
+
+DEFAULT_OUTPUT = "hardbayes-demo.png"
+_FORMATS = (".png", ".pdf", ".svg")
+_SEED = 0
+
+
+def add_parser(commands: Any) -> None:
+    """Add ``demo`` to the commands."""
+    parser: argparse.ArgumentParser = commands.add_parser(
+        "demo",
+        help="cluster a small data set and draw it",
+        description="Cluster three overlapping Gaussians, print what was found and draw it.",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="PICTURE",
+        default=DEFAULT_OUTPUT,
+        help="where to write the picture (.png, .pdf or .svg; default: %(default)s); "
+        "an existing file is replaced",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Run the demo: fit, print, draw."""
+    output = Path(options.output)
+    # Before the work, so that a wrong path costs no waiting and nothing is half done.
+    check_writable(output)
+    if output.suffix.lower() not in _FORMATS:
+        raise cannot_write(output, f"a picture's name ends in {', '.join(_FORMATS)}")
+
+    # Here and not above: `hardbayes --help` need not wait for numba and scikit-learn.
+    from sklearn.metrics import normalized_mutual_info_score
+
+    from hardbayes import DPMeans, penalty_for
+    from hardbayes.datasets import make_three_gaussians
+
+    X, y = make_three_gaussians(random_state=_SEED)
+    penalty = penalty_for(X, 3)
+    model = DPMeans(penalty, random_state=_SEED).fit(X)
+
+    print(f"Data: {X.shape[0]} rows, {X.shape[1]} columns, drawn from three Gaussians")
+    print(f"Penalty for each cluster: {penalty:.4g} (farthest-first rule, about 3 clusters)")
+    print()
+    print(describe(model))
+    print()
+    nmi = normalized_mutual_info_score(y, model.labels_)
+    print(f"Agreement with the Gaussians: NMI {nmi:.2f} (1 is perfect, 0 is chance)")
+    print(draw(model, X, output), flush=True)
+
+
+def describe(model: Any) -> str:
+    """Return the trace of the objective, how the fit ended and the clusters, as text."""
+    lines = ["Sweep      Objective"]
+    lines += [
+        f"{sweep:5d} {value:14.4f}" for sweep, value in enumerate(model.objective_history_, start=1)
+    ]
+    found = "1 cluster" if model.n_clusters_ == 1 else f"{model.n_clusters_} clusters"
+    lines += [model.status_, "", f"Found {found}", "Cluster   Rows   Centre"]
+    for k, center in enumerate(model.cluster_centers_):
+        place = ", ".join(f"{value:.2f}" for value in center)
+        lines.append(f"{k:7d} {(model.labels_ == k).sum():6d}   ({place})")
+    return "\n".join(lines)
+
+
+def draw(model: Any, X: Any, output: Path) -> str:
+    """Write the picture, and return the line that says where it is or why there is none."""
+    from hardbayes.plot import fit_figure
+
+    try:
+        figure = fit_figure(model, X)
+    except ImportError:
+        return 'No picture: matplotlib is missing. Install it: pip install "hardbayes[plot]"'
+    picture = io.BytesIO()
+    figure.savefig(picture, format=output.suffix[1:].lower(), dpi=150)
+    write_atomically(output, picture.getvalue())
+    return f"Picture: {output.resolve()}"

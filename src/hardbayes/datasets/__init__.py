@@ -1,0 +1,6 @@
+"""Data sets for examples, tests and experiments, drawn from a seed."""
+
+from hardbayes.datasets.points import make_blobs_apart, make_three_gaussians
+from hardbayes.datasets.words import make_word_histograms
+
+__all__ = ["make_blobs_apart", "make_three_gaussians", "make_word_histograms"]

@@ -1,0 +1,88 @@
+"""Word histograms: counts of words in short documents, full of zeros."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_matrix
+from sklearn.utils import check_random_state
+
+from hardbayes.datasets._checks import (
+    check_above,
+    check_count,
+    check_rows_for_clusters,
+    draw_labels,
+)
+
+
+def make_word_histograms(
+    n_samples: int = 300,
+    n_words: int = 200,
+    n_clusters: int = 5,
+    *,
+    n_tokens: int = 100,
+    concentration: float = 0.1,
+    sparse: bool = False,
+    random_state: int | np.random.RandomState | None = None,
+) -> tuple[Any, NDArray[np.int32]]:
+    """Draw word counts of documents that each have one of a few subjects.
+
+    Every cluster has its own frequencies of words, drawn from a symmetric Dirichlet
+    distribution; every document draws its length from a Poisson distribution and then its words
+    from its cluster's frequencies. Most documents lack most words, so the data tries what a
+    divergence makes of zeros.
+
+    Parameters
+    ----------
+    n_samples : int, default=300
+        Number of documents, at least `n_clusters`.
+    n_words : int, default=200
+        Number of words in the vocabulary.
+    n_clusters : int, default=5
+        Number of clusters. Their sizes differ by one document at most.
+    n_tokens : int, default=100
+        Mean number of words in a document; none is empty.
+    concentration : float, default=0.1
+        Parameter of the Dirichlet distribution. Small values give clusters with few words of
+        their own, easy to tell apart; large values give clusters that are all alike.
+    sparse : bool, default=False
+        Whether to return a CSR matrix. Its counts are those of the dense array.
+    random_state : int, RandomState instance or None, default=None
+        The seed. Pass an int for the same data at every call.
+
+    Returns
+    -------
+    X : ndarray or CSR matrix of shape (n_samples, n_words), dtype float64
+        The counts, in random order of documents.
+    y : ndarray of shape (n_samples,), dtype int32
+        The cluster of each document, from 0 to ``n_clusters - 1``; none is empty.
+
+    Examples
+    --------
+    >>> from hardbayes.datasets import make_word_histograms
+    >>> X, y = make_word_histograms(40, n_words=30, random_state=0)
+    >>> X.shape, bool((X == 0).any())
+    ((40, 30), True)
+    """
+    function = "make_word_histograms"
+    n_samples = check_count("n_samples", n_samples, function=function)
+    n_words = check_count("n_words", n_words, function=function)
+    n_clusters = check_count("n_clusters", n_clusters, function=function)
+    n_tokens = check_count("n_tokens", n_tokens, function=function)
+    concentration = check_above("concentration", concentration, function=function, bound=0.0)
+    check_rows_for_clusters(n_samples, n_clusters, function=function)
+    rng = check_random_state(random_state)
+    frequencies = rng.dirichlet(np.full(n_words, concentration), size=n_clusters)
+    y = draw_labels(rng, n_samples, n_clusters)
+    lengths = 1 + rng.poisson(n_tokens - 1, size=n_samples)
+
+    document = np.repeat(np.arange(n_samples), lengths)
+    word = np.empty(document.shape[0], dtype=np.intp)
+    for cluster in range(n_clusters):
+        own = np.flatnonzero(y[document] == cluster)
+        word[own] = rng.choice(n_words, size=own.shape[0], p=frequencies[cluster])
+    # The constructor adds up equal (document, word) pairs: that is the counting.
+    counts = coo_matrix((np.ones(word.shape[0]), (document, word)), (n_samples, n_words)).tocsr()
+    return (counts if sparse else counts.toarray()), y

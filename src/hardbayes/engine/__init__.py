@@ -1,0 +1,1 @@
+"""The one alternating loop, restarts, the solution and its status, the objective."""

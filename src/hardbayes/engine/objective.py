@@ -1,0 +1,43 @@
+"""The objective's one definition, and the trace of its way down."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hardbayes.executors.memory import MemoryExecutor
+from hardbayes.geometry.base import Floats
+from hardbayes.structure.partition import Partition
+
+
+class Terms(NamedTuple):
+    """The parts of the objective, in working units."""
+
+    fit: float  # sum of weighted costs
+    prior: float  # sum of eta D(m, mu_c)
+    n_clusters: int
+
+
+def measure(executor: MemoryExecutor, partition: Partition, centres: Floats) -> Terms:
+    """Measure the present labels and centres by the direct formula."""
+    fit = float(np.sum(executor.weights * executor.costs()))
+    return Terms(fit, float(partition.prior_costs(centres).sum()), len(centres))
+
+
+class Point(NamedTuple):
+    """The objective after one sweep, up to a constant that all sweeps share.
+
+    ``sum_i w_i D(x_i, mu) + eta D(m, mu)`` over a cluster is ``sum w phi(x) + eta phi(m) - (n + eta) phi(mu)``: only the last term depends on
+    the partition, and it follows from the cluster's totals, with no pass over the rows.
+    """
+
+    n_clusters: int
+    potential: float
+    remainder: float  # what float64 cannot hold of the potential
+
+    def above(self, other: "Point", per_cluster: float) -> float:
+        """How much higher the objective is here than at ``other``, without the penalty."""
+        return (
+            per_cluster * (self.n_clusters - other.n_clusters)
+            - (self.potential - other.potential)
+            - (self.remainder - other.remainder)
+        )

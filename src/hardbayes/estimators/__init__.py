@@ -1,0 +1,6 @@
+"""scikit-learn estimators: they validate, compose the parts, call the engine and store results."""
+
+from hardbayes.estimators.dp_means import DPMeans
+from hardbayes.estimators.labelling import objective
+
+__all__ = ["DPMeans", "objective"]

@@ -1,0 +1,479 @@
+"""DP-means: clusters, as many as pay for themselves."""
+
+import sys
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+    _fit_context,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from hardbayes.engine.loop import Solution, alternate
+from hardbayes.engine.model import FittedPartition, Placement
+from hardbayes.engine.problem import Problem, pose
+from hardbayes.engine.status import Status
+from hardbayes.executors.frame import Frame
+from hardbayes.executors.pool import Pool, resolve_threads
+from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
+from hardbayes.geometry.base import Floats
+from hardbayes.moves.seeding import farthest_first, k_means_plus_plus
+from hardbayes.selection.farthest_first import farthest_first_penalty
+from hardbayes.structure.partition import Partition
+from hardbayes.validation import Matrix, check_matrix, check_weights, holds_zeros
+
+AUTO_CLUSTERS = 8
+
+
+class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+    """Clustering that finds the number of clusters from what a cluster costs.
+
+    Minimises ``sum_i w_i D(x_i, mu_z(i)) + cluster_penalty * K`` over the number K of clusters, the partition z and the centres mu
+    (Kulis & Jordan 2012, eq. 1; with a cap, Broderick, Kulis & Jordan 2013, eq. 12; for other divergences Jiang, Kulis & Jordan 2012).
+    A row opens a cluster of its own where that is cheaper than joining any other.
+
+    Parameters
+    ----------
+    cluster_penalty : float or "auto", default="auto"
+        What each cluster costs, in units of the divergence: a squared distance by default. Small penalties give many clusters. "auto" is
+        the farthest-first rule of `penalty_for` for eight clusters, or as many as there are rows.
+    divergence : {"squared_euclidean", "kl"} or Geometry, default="squared_euclidean"
+        Cost of a row at a centre. "kl" divides each row by its sum and compares the shares.
+    prior_weight : float or "auto", default="auto"
+        Pseudo-rows at the overall mean that each cluster carries; 0 is the published model. "auto" is 0, but 10 for "kl" on data with zeros,
+        where clusters of a few rows would otherwise be infinitely far from every other row.
+    search : {"paper"}, default="paper"
+        How to minimise: "paper" is Algorithm 1 of Kulis & Jordan 2012, row for row.
+    init : {"mean", "farthest-first", "k-means++"} or array of shape (k, n_features), default="mean"
+        Where to start: one cluster at the overall mean; that and the farthest rows until none is dearer than the penalty; rows drawn by their cost
+        until none is dearer; or given centres.
+    order : {"random", "given"}, default="random"
+        Order in which a sweep visits the rows. It matters only where clusters are opened.
+    max_clusters : int or None, default=None
+        Cap on the number of clusters. None stops at the larger of 1024 and 2^25 / n_features, with a warning.
+    n_init : int, default=1
+        Number of starts, of which the one with the lowest objective is kept. Starts differ in the visiting order and in the seeds of "k-means++"; where
+        neither is random, one start is made.
+    max_iter : int, default=300
+        Largest number of sweeps of a start.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the visiting order and of "k-means++". The same seed gives the same bits, whatever ``n_jobs``.
+    n_jobs : int or None, default=None
+        Number of threads. None uses every core this process may use, within OMP_NUM_THREADS; -1 all cores.
+    verbose : int, default=0
+        1 reports every sweep on standard error.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,), int32
+        Cluster of each row, 0 to K-1, in the order in which clusters were opened.
+    n_clusters_ : int
+        K.
+    cluster_centers_ : ndarray of shape (n_clusters_, n_features)
+        Centres, in the dtype of the data.
+    cluster_weights_ : ndarray of shape (n_clusters_,)
+        Sum of the weights of each cluster's rows.
+    cluster_penalty_ : float
+        The penalty used.
+    prior_weight_ : float
+        The prior weight used.
+    inertia_ : float
+        Fit term: sum of the weighted costs of the rows.
+    objective_ : float
+        What was minimised: fit term, prior term and penalties.
+    objective_history_ : ndarray of shape (n_iter_,)
+        The objective after each sweep; it never rises.
+    n_iter_ : int
+        Sweeps of the start that was kept.
+    converged_ : bool
+        Whether the partition repeated itself before ``max_iter``.
+    status_ : str
+        How the fit ended, and what to do about it.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X had names that are all strings.
+
+    See Also
+    --------
+    penalty_for : The penalty for a number of clusters, by the papers' rule.
+    objective : The objective of any labelling.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hardbayes import DPMeans
+    >>> X = np.array([[0.0, 0.0], [0.1, 0.2], [5.0, 5.0], [5.2, 4.9], [9.0, 0.0]])
+    >>> model = DPMeans(cluster_penalty=4.0, order="given").fit(X)
+    >>> model.n_clusters_
+    3
+    >>> model.predict([[5.1, 5.1], [20.0, 20.0]], novelty=True)
+    array([ 1, -1], dtype=int32)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "cluster_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "divergence": [StrOptions(set(GEOMETRIES)), Geometry],
+        "prior_weight": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "search": [StrOptions({"paper"})],
+        "init": [StrOptions({"mean", "farthest-first", "k-means++"}), "array-like"],
+        "order": [StrOptions({"random", "given"})],
+        "max_clusters": [Interval(Integral, 1, None, closed="left"), None],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        cluster_penalty: float | str = "auto",
+        *,
+        divergence: str | Geometry = "squared_euclidean",
+        prior_weight: float | str = "auto",
+        search: str = "paper",
+        init: Any = "mean",
+        order: str = "random",
+        max_clusters: int | None = None,
+        n_init: int = 1,
+        max_iter: int = 300,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.cluster_penalty = cluster_penalty
+        self.divergence = divergence
+        self.prior_weight = prior_weight
+        self.search = search
+        self.init = init
+        self.order = order
+        self.max_clusters = max_clusters
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # -- fitting --------------------------------------------------------------------------------
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "DPMeans":
+        """Find the clusters of X.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows. C-contiguous float32 or float64 arrays, memory maps and CSR matrices are used as they are.
+        y : ignored
+            For scikit-learn's conventions.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. A row of weight zero opens no cluster, but is labelled.
+
+        Returns
+        -------
+        self : DPMeans
+            The fitted estimator. If anything is raised, the estimator is as it was before.
+        """
+        geometry = geometry_for(self.divergence)
+        seen = DPMeans()  # takes the feature names, so that a failed fit leaves no trace here
+        matrix = check_matrix(X, geometry, seen)
+        weights = check_weights(sample_weight, matrix)
+        rng = check_random_state(self.random_state)
+        with Pool(resolve_threads(self.n_jobs)) as pool:
+            problem = pose(matrix, geometry, weights, pool)
+            penalty = self._penalty(problem)
+            prior_weight = self._prior_weight(geometry, matrix)
+            partition = problem.partition(penalty, prior_weight, self.max_clusters)
+            best = self._best_of_starts(problem, partition, rng)
+        self._store(best, problem, penalty, prior_weight, seen, matrix.dtype)
+        self._warn(best)
+        return self
+
+    def _penalty(self, problem: Problem) -> float:
+        if self.cluster_penalty == "auto":
+            return farthest_first_penalty(problem, min(AUTO_CLUSTERS, problem.executor.n_rows))
+        penalty = float(self.cluster_penalty)
+        problem.check_penalty(penalty)
+        return penalty
+
+    def _prior_weight(self, geometry: Geometry, matrix: Matrix) -> float:
+        if self.prior_weight == "auto":
+            return geometry.default_prior_weight(holds_zeros(matrix))
+        return float(self.prior_weight)
+
+    def _best_of_starts(
+        self, problem: Problem, partition: Partition, rng: np.random.RandomState
+    ) -> Solution:
+        prices = problem.prices(partition)
+        random = self.order == "random" or isinstance(self.init, str) and self.init == "k-means++"
+        best: Solution | None = None
+        for start in range(self.n_init if random else 1):
+            visits = self._visits(problem.executor.n_rows, rng)
+            centres = self._start(problem, partition, prices, rng)
+            solution = alternate(
+                problem.executor, partition, centres, prices, visits, self.max_iter, self._report(start)
+            )
+            if best is None or solution.total(partition.penalty) < best.total(partition.penalty):
+                best = solution
+        assert best is not None
+        return best
+
+    def _visits(self, n_rows: int, rng: np.random.RandomState) -> NDArray[np.int32]:
+        visits = np.arange(n_rows, dtype=np.int32 if n_rows < 2**31 else np.int64)
+        if self.order == "random":
+            order = rng.permutation(n_rows)
+            visits[order] = np.arange(n_rows, dtype=visits.dtype)
+        return visits
+
+    def _start(
+        self, problem: Problem, partition: Partition, prices: Floats, rng: np.random.RandomState
+    ) -> Floats:
+        if not isinstance(self.init, str):
+            return self._given_centres(problem, partition)
+        if self.init == "farthest-first":
+            return farthest_first(problem.executor, partition, prices)
+        if self.init == "k-means++":
+            return k_means_plus_plus(problem.executor, partition, prices, rng)
+        return problem.mean[np.newaxis]
+
+    def _given_centres(self, problem: Problem, partition: Partition) -> Floats:
+        centres = check_matrix(self.init, problem.geometry)
+        if not isinstance(centres, np.ndarray):
+            centres = centres.toarray()
+        n_columns = problem.executor.n_columns
+        if centres.shape[1] != n_columns:
+            raise ValueError(
+                f"The 'init' parameter of DPMeans must have as many columns as X, {n_columns}. "
+                f"Got {centres.shape[1]} instead."
+            )
+        if self.max_clusters is not None and len(centres) > self.max_clusters:
+            raise ValueError(
+                f"The 'init' parameter of DPMeans must hold at most max_clusters="
+                f"{self.max_clusters} centres. Got {len(centres)} instead."
+            )
+        centres = problem.frame.to_working(centres)
+        if problem.geometry.normalise_rows:
+            centres = centres / centres.sum(axis=1, keepdims=True)
+        return centres
+
+    def _report(self, start: int) -> Any:
+        def report(sweep: int, n_clusters: int, n_changed: int) -> None:
+            if self.verbose:
+                head = f"start {start + 1}, " if self.n_init > 1 else ""
+                print(
+                    f"[DPMeans] {head}sweep {sweep}: {n_clusters} clusters, {n_changed} rows moved",
+                    file=sys.stderr,
+                )
+
+        return report
+
+    def _store(
+        self,
+        solution: Solution,
+        problem: Problem,
+        penalty: float,
+        prior_weight: float,
+        seen: "DPMeans",
+        dtype: np.dtype,
+    ) -> None:
+        unit = problem.unit
+        n_clusters = len(solution.centres)
+        weights = np.broadcast_to(problem.executor.weights, len(solution.labels))
+        history = solution.trace / unit + penalty * solution.cluster_counts
+        if not np.isfinite(history).all():
+            raise ValueError(
+                "The objective is not a finite number. Where the divergence is infinite at zeros, set "
+                "prior_weight to a number > 0; otherwise rescale X and cluster_penalty."
+            )
+        fitted = {
+            "_model": FittedPartition(
+                problem.geometry, problem.frame, problem.mean, solution.centres, penalty, prior_weight
+            ),
+            "labels_": solution.labels,
+            "n_clusters_": n_clusters,
+            "cluster_centers_": problem.frame.from_working(solution.centres).astype(dtype),
+            "cluster_weights_": np.bincount(solution.labels, weights, n_clusters),
+            "cluster_penalty_": penalty,
+            "prior_weight_": prior_weight,
+            "inertia_": solution.terms.fit / unit,
+            "objective_": float(history[-1]),
+            "objective_history_": np.minimum.accumulate(history),
+            "n_iter_": len(history),
+            "converged_": solution.status is not Status.OUT_OF_SWEEPS,
+            "status_": solution.status.sentence(len(history), n_clusters),
+            "n_features_in_": seen.n_features_in_,
+        }
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+        if hasattr(seen, "feature_names_in_"):
+            fitted["feature_names_in_"] = seen.feature_names_in_
+        vars(self).update(fitted)
+
+    def _warn(self, solution: Solution) -> None:
+        if solution.status is not Status.CONVERGED:
+            warnings.warn(self.status_, ConvergenceWarning, stacklevel=3)
+
+    # -- using ----------------------------------------------------------------------------------
+
+    def _place(self, X: Any, pool: Pool) -> tuple[Placement, Matrix]:
+        check_is_fitted(self)
+        matrix = check_matrix(X, self._model.geometry, self, reset=False)
+        return self._model.place(matrix, pool), matrix
+
+    def predict(self, X: Any, novelty: bool = False) -> NDArray[np.int32]:
+        """Return the cheapest cluster of each row; no cluster is ever opened.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+        novelty : bool, default=False
+            Return -1 for rows dearer than the penalty: those that would have opened a cluster.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int32
+            Numbers of clusters.
+        """
+        with Pool(resolve_threads(self.n_jobs)) as pool:
+            placed, _ = self._place(X, pool)
+            labels = placed.labels()
+            if novelty:
+                labels[placed.novel()] = -1
+        return labels
+
+    def transform(self, X: Any) -> Floats:
+        """Return how far each row is from each centre.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_clusters_)
+            Euclidean distances, as scikit-learn's KMeans gives them, or divergences where `divergence` is another.
+        """
+        with Pool(resolve_threads(self.n_jobs)) as pool:
+            placed, matrix = self._place(X, pool)
+            costs = placed.all_costs()
+        if self._model.geometry.squared_distance:
+            np.sqrt(costs, out=costs)
+        return costs.astype(matrix.dtype, copy=False)
+
+    def score_samples(self, X: Any) -> Floats:
+        """Return minus the cost of each row at its cheapest centre.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            The higher, the better a row fits.
+        """
+        with Pool(resolve_threads(self.n_jobs)) as pool:
+            placed, _ = self._place(X, pool)
+            return -placed.costs()
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return minus the fit term of X at the fitted centres.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+        y : ignored
+            For scikit-learn's conventions.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            Sum of the weighted `score_samples`.
+        """
+        scores = self.score_samples(X)
+        weights = check_weights(sample_weight, scores[:, np.newaxis])
+        return float(np.sum(scores if weights is None else weights * scores))
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_clusters_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = geometry_for(self.divergence).domain is not None
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    # -- for save and load ----------------------------------------------------------------------
+
+    def _get_state(self) -> dict[str, Any]:
+        state = {name: value for name, value in vars(self).items() if name.endswith("_")}
+        if state:
+            model = self._model
+            state["feature_names_in_"] = (
+                [str(name) for name in self.feature_names_in_]
+                if hasattr(self, "feature_names_in_")
+                else None
+            )
+            state.update(
+                working_centres=model.centres,
+                working_mean=model.mean,
+                working_shift=model.frame.shift,
+                working_scale=model.frame.scale,
+            )
+        return state
+
+    def _set_state(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        if not state:
+            return
+        try:
+            frame = Frame(state.pop("working_shift"), float(state.pop("working_scale")))
+            model = FittedPartition(
+                geometry_for(self.divergence),
+                frame,
+                state.pop("working_mean"),
+                state.pop("working_centres"),
+                float(state["cluster_penalty_"]),
+                float(state["prior_weight_"]),
+            )
+            k, d = model.centres.shape
+            labels = state["labels_"]
+            consistent = (
+                k == state["n_clusters_"]
+                and d == state["n_features_in_"] == len(model.mean) == len(frame.shift)
+                and state["cluster_centers_"].shape == (k, d)
+                and state["cluster_weights_"].shape == (k,)
+                and labels.dtype == np.int32
+                and labels.ndim == 1
+                and (len(labels) == 0 or (labels.min() >= 0 and labels.max() < k))
+                and len(state["objective_history_"]) == state["n_iter_"]
+                and all(np.isfinite(array).all() for array in (model.centres, model.mean, frame.shift))
+                and frame.scale > 0
+            )
+        except (KeyError, AttributeError, TypeError, ValueError) as error:
+            raise ValueError(f"The state of the model is incomplete: {error}") from None
+        if not consistent:
+            raise ValueError("The state of the model contradicts itself: sizes or values disagree.")
+        names = state.pop("feature_names_in_", None)
+        if names is not None:
+            state["feature_names_in_"] = np.array(names, dtype=object)
+        vars(self).update(state, _model=model)

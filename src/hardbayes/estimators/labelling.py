@@ -1,0 +1,65 @@
+"""The objective of any labelling, so that any clusterer can be compared."""
+
+from typing import Any
+
+import numpy as np
+
+from hardbayes.engine.objective import measure
+from hardbayes.engine.problem import pose
+from hardbayes.executors.pool import Pool, resolve_threads
+from hardbayes.geometry import Geometry, geometry_for
+from hardbayes.validation import check_labels, check_matrix, check_weights
+
+
+def objective(
+    X: Any,
+    labels: Any,
+    cluster_penalty: float,
+    *,
+    divergence: str | Geometry = "squared_euclidean",
+    prior_weight: float = 0.0,
+    sample_weight: Any = None,
+) -> float:
+    """Objective of a labelling, from the labels alone.
+
+    ``sum_i w_i D(x_i, mu_z(i)) + sum_c [cluster_penalty + prior_weight D(m, mu_c)]``
+
+    with each cluster's minimising centre ``mu_c`` (Kulis & Jordan 2012, eq. 1).
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        Rows.
+    labels : array-like of shape (n_samples,)
+        Any labels: equal ones make a cluster.
+    cluster_penalty : float
+        What each cluster costs.
+    divergence : str or Geometry, default="squared_euclidean"
+        Cost of a row at a centre.
+    prior_weight : float, default=0.0
+        Pseudo-rows at the overall mean that each cluster carries.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows. A cluster of weight zero is not counted.
+
+    Returns
+    -------
+    objective : float
+        The value that `DPMeans` minimises.
+    """
+    geometry = geometry_for(divergence)
+    matrix = check_matrix(X, geometry)
+    numbers = check_labels(labels, matrix.shape[0])
+    weights = check_weights(sample_weight, matrix)
+    with Pool(resolve_threads(None)) as pool:
+        problem = pose(matrix, geometry, weights, pool)
+        partition = problem.partition(cluster_penalty, prior_weight, None)
+        executor = problem.executor
+        executor.start(np.zeros((int(numbers.max()) + 1, matrix.shape[1])))
+        executor.take_labels(numbers)
+        executor.collect()
+        weight, total = executor.totals()
+        # A weightless cluster has no mean; its rows cost nothing wherever it stands.
+        centres = partition.centres(np.where(weight > 0, weight, 1.0), total)
+        executor.recentre(centres)
+        terms = measure(executor, partition, centres[weight > 0])
+    return (terms.fit + terms.prior) / problem.unit + cluster_penalty * terms.n_clusters

@@ -1,0 +1,139 @@
+"""Centres as the kernels want them: in blocks of neighbours, with room for births and deaths.
+
+A centre lives in a slot. Slots are grouped so that centres near each other share a block, which makes one lower bound
+for the whole block tight. A slot whose cluster died stays empty until the next layout; new centres are appended.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardbayes.geometry.base import Floats, Geometry
+from hardbayes.kernels.lanes import lanes_of
+from hardbayes.kernels.rows import Centres
+
+# Minus the logarithm of the smallest normal number: what an entry costs in a column that the fit never saw.
+UNSEEN = -np.log(np.finfo(np.float64).tiny)
+
+
+def neighbours_together(centres: Floats, block: int) -> NDArray[np.intp]:
+    """Order centres so that each run of ``block`` of them lies close together.
+
+    Halves at the median of the widest column until a run fits; every run but the last is full.
+    """
+    runs = []
+    pending = [np.arange(len(centres))]
+    while pending:
+        ids = pending.pop()
+        if len(ids) <= block:
+            runs.append(ids)
+            continue
+        members = centres[ids]
+        column = members[:, np.argmax(np.ptp(members, axis=0))]
+        ids = ids[np.argsort(column, kind="stable")]
+        half = -(-len(ids) // block) // 2 * block
+        pending += [ids[half:], ids[:half]]
+    return np.concatenate(runs)
+
+
+class CentreTable:
+    """Slots of centres; `centres` (slots, d) float64 holds them in working coordinates."""
+
+    def __init__(
+        self, geometry: Geometry, dtype: np.dtype, n_columns: int, unseen: NDArray[np.bool_] | None
+    ) -> None:
+        self.geometry = geometry
+        self.dtype = dtype
+        self.n_columns = n_columns
+        self.lanes = lanes_of(dtype.itemsize)
+        self.unseen = unseen
+        self.lay_out(np.empty((0, n_columns)), np.empty(0, np.int64))
+
+    def lay_out(self, centres: Floats, ranks: NDArray[np.int64]) -> NDArray[np.intp]:
+        """Replace everything by these centres, neighbours together; return each one's slot."""
+        order = neighbours_together(centres, self.lanes)
+        self.used = len(centres)
+        self.next_rank = int(ranks.max()) + 1 if len(ranks) else 0
+        blocks = max(1, -(-self.used // self.lanes))
+        self._allocate(blocks + blocks // 4 + 1)  # room for births without a new layout
+        self.room = len(self.rank)
+        slots = np.empty(len(order), np.intp)
+        slots[order] = np.arange(len(order))
+        self.rank[slots] = ranks
+        self.write(slots, centres)
+        return slots
+
+    def open(self, centre: Floats) -> int:
+        """Append one centre; return its slot."""
+        if self.used == len(self.rank):
+            self._grow()
+        slot = self.used
+        self.used += 1
+        self.rank[slot] = self.next_rank
+        self.next_rank += 1
+        self.write(np.array([slot]), centre[np.newaxis])
+        return slot
+
+    def close(self, slots: NDArray[np.intp]) -> None:
+        """Mark slots dead."""
+        self.rank[slots] = -1
+        self.offset[slots] = np.inf
+
+    @property
+    def alive(self) -> NDArray[np.intp]:
+        """Slots in order of creation."""
+        slots = np.flatnonzero(self.rank >= 0)
+        return slots[np.argsort(self.rank[slots])]
+
+    @property
+    def crowded(self) -> bool:
+        """Whether births and deaths have spoilt the layout enough to lay out anew."""
+        n_alive = int(np.count_nonzero(self.rank >= 0))
+        return self.used > self.room or self.used > 2 * (n_alive + self.lanes)
+
+    def write(self, slots: NDArray[np.intp], centres: Floats) -> None:
+        """Set the centres of these slots and what follows from them."""
+        theta, offset = self.geometry.affine(centres)
+        self.centres[slots] = centres
+        if self.unseen is not None:
+            theta = np.where(self.unseen, 0.0, theta)
+        self.theta[slots // self.lanes, :, slots % self.lanes] = theta
+        self.offset[slots] = offset
+        if not self.geometry.squared_distance:
+            if self.unseen is not None:
+                theta = np.where(self.unseen, -UNSEEN, theta)
+            self.exact[slots] = theta
+        self.exact_offset[slots] = offset
+        self.theta_norm[slots] = np.sqrt(np.einsum("kj,kj->k", theta, theta))
+
+    def view(self) -> Centres:
+        """Return the arrays for the kernels, without the empty blocks at the end."""
+        blocks = max(1, -(-self.used // self.lanes))
+        slots = blocks * self.lanes
+        alive = self.rank[: self.used] >= 0
+        return Centres(
+            self.theta[:blocks],
+            self.offset[:slots],
+            self.exact[:slots],
+            self.exact_offset[:slots],
+            self.rank[:slots],
+            self.geometry.squared_distance,
+            float(np.max(self.theta_norm[: self.used], where=alive, initial=0.0)),
+            float(np.max(np.abs(self.exact_offset[: self.used]), where=alive, initial=0.0)),
+        )
+
+    def _allocate(self, blocks: int) -> None:
+        slots = blocks * self.lanes
+        self.theta = np.zeros((blocks, self.n_columns, self.lanes), self.dtype)
+        self.offset = np.full(slots, np.inf, self.dtype)
+        self.centres = np.zeros((slots, self.n_columns))
+        squared = self.geometry.squared_distance
+        self.exact = self.centres if squared else np.zeros((slots, self.n_columns))
+        self.exact_offset = np.zeros(slots)
+        self.theta_norm = np.zeros(slots)
+        self.rank = np.full(slots, -1, np.int64)
+
+    def _grow(self) -> None:
+        old = self.__dict__.copy()
+        self._allocate(2 * len(old["theta"]))
+        for name in ("theta", "offset", "centres", "exact_offset", "theta_norm", "rank", "exact"):
+            getattr(self, name)[: len(old[name])] = old[name]

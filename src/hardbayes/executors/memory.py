@@ -1,0 +1,398 @@
+"""Rows in memory (or mapped into it): numba kernels over tiles of rows, on our own threads.
+
+What goes out to a tile is a small named tuple of arrays; what comes back is labels and exactly additive totals. So neither
+the tiles nor the number of threads can change a bit of the result.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from hardbayes.executors.centre_table import CentreTable
+from hardbayes.executors.pool import Pool
+from hardbayes.geometry.base import Floats, Geometry
+from hardbayes.kernels.costs import all_costs, costs
+from hardbayes.kernels.nearest import Bounds, assign, consider, next_opening
+from hardbayes.kernels.potential import squared_potential
+from hardbayes.kernels.rows import DenseRows, SparseRows
+from hardbayes.kernels.totals import Totals, move
+
+# A tile is this many multiply-adds when nothing is skipped: about a millisecond, so that Ctrl-C is prompt.
+TILE_WORK = 1 << 24
+# What labels, bounds and the rest may take in all; rows beyond it share one lower bound.
+BOUNDS_BYTES = 56e6
+
+
+def quantum(largest: float) -> float:
+    """Return the power of two of which sums up to ``largest`` are whole, exact multiples."""
+    return float(2.0 ** (np.ceil(np.log2(largest)) - 51)) if largest > 0 else 1.0
+
+
+def snap_constants(largest_sum: float, n_terms: int) -> tuple[float, float]:
+    """Return the two numbers that round a term to its coarse and its fine part."""
+    coarse = quantum(largest_sum)
+    fine = quantum(n_terms * coarse)
+    return 1.5 * 2.0**52 * coarse, 1.5 * 2.0**52 * fine
+
+
+def no_bounds(blocks: int) -> Bounds:
+    """Return bounds for kernels that must look at every centre."""
+    nothing = np.empty(0, np.float32)
+    return Bounds(nothing, nothing.reshape(0, 1), nothing, np.zeros(1, np.float32), blocks)
+
+
+class MemoryExecutor:
+    """One data set, its labels, and the passes over it.
+
+    Parameters
+    ----------
+    rows : DenseRows or SparseRows
+    shape : (n, d)
+    geometry : Geometry
+    weights : array (n,), or (1,) for all rows alike
+    constants : array (n,) of ``sum_j phi(x_j)``, or (1,) where costs are squared distances
+    largest : float
+        Bound on the absolute value of any entry in working coordinates.
+    pool : Pool
+    """
+
+    def __init__(
+        self,
+        rows: DenseRows | SparseRows,
+        shape: tuple[int, int],
+        geometry: Geometry,
+        weights: Floats,
+        constants: Floats,
+        largest: float,
+        pool: Pool,
+    ) -> None:
+        self.rows = rows
+        self.n_rows, self.n_columns = shape
+        self.geometry = geometry
+        self.weights = weights
+        self.constants = constants
+        self.pool = pool
+        self.dtype = rows.values.dtype
+        total_weight = float(np.broadcast_to(weights, self.n_rows).sum())
+        self._snaps = snap_constants(total_weight * largest, self.n_rows)
+        self._weight_snaps = snap_constants(total_weight, self.n_rows)
+        self.unseen: NDArray[np.bool_] | None = None
+        self.labels = np.empty(0, np.int32)
+        self._bounds: Bounds | None = None
+        self._bounded = 0  # slots that the lower bounds know of
+
+    # -- starting -------------------------------------------------------------------------------
+
+    def total(self) -> tuple[float, Floats]:
+        """Return the weight and the total (d,) of all rows."""
+        self.start(np.zeros((1, self.n_columns)))
+        self.labels[:] = 0
+        self.collect()
+        weights, totals = self.totals()
+        return float(weights[0]), totals[0]
+
+    def start(self, centres: Floats) -> None:
+        """Begin at these centres (k, d), with no row assigned."""
+        self.table = CentreTable(self.geometry, self.dtype, self.n_columns, self.unseen)
+        self.table.lay_out(centres, np.arange(len(centres)))
+        self.labels = np.full(self.n_rows, -1, np.int32)
+        self._collected = np.full(self.n_rows, -1, np.int32)
+        self._totals = self._no_totals()
+        self._dear = np.zeros(self.n_rows, np.uint8)
+        self._bounds = None
+
+    def take_labels(self, labels: NDArray[np.intp]) -> None:
+        """Set the labels from numbers of the living clusters, oldest first."""
+        self.labels[:] = self.table.alive[labels]
+
+    def _no_totals(self) -> Totals:
+        slots = len(self.table.rank)
+        shape = (slots, self.n_columns)
+        return Totals(np.zeros(shape), np.zeros(shape), np.zeros(slots), np.zeros(slots))
+
+    def _fresh_bounds(self) -> Bounds:
+        """Bounds that rule nothing out, in as many groups as the memory promise allows."""
+        slots = len(self.table.rank)
+        blocks = slots // self.table.lanes
+        affordable = int((BOUNDS_BYTES / self.n_rows - 17) // 4)
+        span = -(-blocks // max(1, min(blocks, affordable)))
+        groups = -(-blocks // span)
+        return Bounds(
+            np.full(self.n_rows, np.inf, np.float32),
+            np.full((self.n_rows, groups), -1, np.float32),
+            np.zeros(slots, np.float32),
+            np.zeros(groups, np.float32),
+            span,
+        )
+
+    # -- a sweep --------------------------------------------------------------------------------
+
+    def assign(self, prices: Floats, last: bool = False) -> int:
+        """Give every row to its cheapest centre; return how many are dearer than their price.
+
+        ``last`` says that no further assignment follows, so that bounds are not worth their room.
+        """
+        centres = self.table.view()
+        blocks = len(centres.theta)
+        if last or not self.geometry.squared_distance:
+            bounds = no_bounds(blocks)
+        else:
+            if self._bounds is None:
+                self._bounds = self._fresh_bounds()
+            groups = -(-blocks // self._bounds.span)
+            bounds = self._bounds._replace(group_drift=self._bounds.group_drift[:groups])
+        found: list[int] = []
+
+        def task(start: int, stop: int) -> None:
+            found.append(
+                assign(
+                    self.rows, self.weights, prices, self.constants, centres, bounds,
+                    self.labels, self._dear, start, stop,
+                )
+            )  # fmt: skip
+
+        self._over_tiles(task, self.n_rows, len(centres.rank))
+        bounds.drift[:] = 0
+        bounds.group_drift[:] = 0
+        return sum(found)
+
+    def dear_rows(self, visits: NDArray[np.int32]) -> NDArray[np.intp]:
+        """Rows dearer than their price, in visiting order."""
+        ids = np.flatnonzero(self._dear)
+        return ids[np.argsort(visits[ids])]
+
+    def settle(self, ids: NDArray[np.intp]) -> None:
+        """Spare these rows the coming calls of `consider`."""
+        self._dear[ids] = 2
+
+    def forget_dear(self) -> None:
+        """Clear the marks of dear and settled rows."""
+        self._dear[:] = 0
+
+    def consider(
+        self,
+        prices: Floats,
+        ids: NDArray[np.intp],
+        visits: NDArray[np.int32],
+        opened: NDArray[np.int64],
+        first_slot: int,
+    ) -> None:
+        """Let rows choose among slots from ``first_slot`` on that opened before their visit.
+
+        ``ids`` names the rows; empty means all that are not settled.
+        """
+        centres = self.table.view()
+        upper = self._bounds.upper if self._bounds is not None else np.empty(0, np.float32)
+        first, last = first_slot // self.table.lanes, len(centres.theta)
+
+        def task(start: int, stop: int) -> None:
+            consider(
+                self.rows, self.weights, prices, self.constants, centres, upper, self.labels,
+                self._dear, ids, visits, opened, first, last, start, stop,
+            )  # fmt: skip
+
+        slots = (last - first) * self.table.lanes
+        self._over_tiles(task, len(ids) if len(ids) else self.n_rows, slots)
+
+    def next_opening(
+        self, prices: Floats, ids: NDArray[np.intp], first_slot: int, start: int
+    ) -> int:
+        """Position in ``ids``, from ``start`` on, of the next dear row that must open a cluster."""
+        centres = self.table.view()
+        first, last = first_slot // self.table.lanes, len(centres.theta)
+        if first_slot == self.table.used:
+            last = first
+        position: int = next_opening(
+            self.rows, self.weights, prices, self.constants, centres, self._dear, ids,
+            first, last, start, len(ids),
+        )  # fmt: skip
+        return position
+
+    def open(self, row: int, centre: Floats) -> int:
+        """Open a cluster for this row; return its slot."""
+        slot = self.table.open(centre)
+        self.labels[row] = slot
+        self._dear[row] = 2
+        if self._bounds is not None:
+            self._bounds.upper[row] = np.inf
+        return slot
+
+    # -- refitting ------------------------------------------------------------------------------
+
+    def collect(self) -> int:
+        """Bring the totals up to the labels; return how many rows changed cluster."""
+        if len(self.table.rank) > len(self._totals.coarse):
+            old, self._totals = self._totals, self._no_totals()
+            for new_part, old_part in zip(self._totals, old, strict=True):
+                new_part[: len(old_part)] = old_part
+        n_changed = int(np.count_nonzero(self._collected != self.labels))
+        if n_changed:
+            centres = self.table.view()
+            # Whole cache lines of columns, so that threads never write side by side.
+            parts = max(1, min(self.pool.n_threads, self.n_columns // 16))
+            if n_changed * self.n_columns < 1 << 16:
+                parts = 1
+            borders = np.linspace(0, self.n_columns / 8, parts + 1).astype(int) * 8
+            borders[-1] = self.n_columns
+
+            def task(part: int) -> None:
+                move(
+                    self.rows, self.weights, self._collected, self.labels, self._totals, centres,
+                    self._snaps, self._weight_snaps, borders[part], borders[part + 1],
+                )  # fmt: skip
+
+            self.pool.run(task, parts)
+        return n_changed
+
+    def same_partition(self) -> bool:
+        """Whether the labels make the same set partition as when last committed."""
+        slots = len(self.table.rank)
+        pairs = np.unique(self._collected.astype(np.int64) * slots + self.labels)
+        return len(pairs) == len(np.unique(pairs // slots)) == len(np.unique(pairs % slots))
+
+    def commit(self) -> None:
+        """Take the present labels as those that the totals stand for."""
+        self._collected[:] = self.labels
+
+    def totals(self) -> tuple[Floats, Floats]:
+        """Return weights (k,) and totals (k, d) of the living clusters, oldest first."""
+        alive = self.table.alive
+        parts = self._totals
+        weights = parts.weight_coarse[alive] + parts.weight_fine[alive]
+        return weights, parts.coarse[alive] + parts.fine[alive]
+
+    def close(self, which: NDArray[np.bool_]) -> None:
+        """Drop living clusters (mask over them, oldest first)."""
+        self.table.close(self.table.alive[which])
+
+    def recentre(self, centres: Floats) -> None:
+        """Move the living clusters to these centres (k, d), oldest first."""
+        alive = self.table.alive
+        bounds = self._bounds
+        moved = centres - self.table.centres[alive]
+        drift = np.sqrt(np.einsum("kj,kj->k", moved, moved)) * (1 + 1e-6)
+        if self.table.crowded:
+            new_slot = np.full(len(self.table.rank), -1, np.int32)
+            ranks = self.table.rank[alive]
+            new_slot[alive] = self.table.lay_out(centres, ranks)
+            old = self._totals
+            self._totals = self._no_totals()
+            for new_part, old_part in zip(self._totals, old, strict=True):
+                new_part[new_slot[alive]] = old_part[alive]
+            self.labels = np.where(self.labels >= 0, new_slot[self.labels], -1).astype(np.int32)
+            self._collected[:] = self.labels
+            self._bounds = None
+            if bounds is not None:
+                fresh = self._fresh_bounds()
+                fresh.upper[:] = bounds.upper
+                fresh.drift[new_slot[alive]] = drift
+                self._bounds = fresh
+            self._bounded = self.table.used
+        else:
+            self.table.write(alive, centres)
+            if bounds is not None:
+                bounds.drift[alive] = drift
+                width = bounds.span * self.table.lanes
+                starts = np.arange(0, len(bounds.drift), width)
+                bounds.group_drift[:] = np.maximum.reduceat(bounds.drift, starts)
+                if self.table.used > self._bounded:
+                    bounds.lower[:, self._bounded // width :] = -1
+        self._bounded = self.table.used
+
+    # -- looking at rows and clusters --------------------------------------------------------------
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of living clusters."""
+        return int(np.count_nonzero(self.table.rank >= 0))
+
+    @property
+    def n_slots(self) -> int:
+        """Number of slots in use, dead ones included: where the next birth goes."""
+        return self.table.used
+
+    def row(self, i: int) -> Floats:
+        """Return one row (d,) in working coordinates, float64."""
+        return self.dense_rows(i, i + 1)[0]
+
+    def weight(self, i: int) -> float:
+        """Return the weight of one row."""
+        return float(np.broadcast_to(self.weights, self.n_rows)[i])
+
+    def cluster_numbers(self) -> NDArray[np.int32]:
+        """Return labels (n,) as numbers of the living clusters, oldest first."""
+        numbers = np.full(len(self.table.rank), -1, np.int32)
+        numbers[self.table.alive] = np.arange(self.n_clusters)
+        return numbers[self.labels]
+
+    # -- numbers --------------------------------------------------------------------------------
+
+    def costs(self) -> Floats:
+        """Return each row's cost (n,) at its own centre."""
+        return self._costs(self.table, -1)
+
+    def costs_at(self, centre: Floats) -> Floats:
+        """Return each row's cost (n,) at one point (d,)."""
+        table = CentreTable(self.geometry, self.dtype, self.n_columns, self.unseen)
+        return self._costs(table, table.open(centre))
+
+    def _costs(self, table: CentreTable, slot: int) -> Floats:
+        centres = table.view()
+        out = np.empty(self.n_rows)
+
+        def task(start: int, stop: int) -> None:
+            costs(self.rows, self.constants, centres, self.labels, slot, out, start, stop)
+
+        self._over_tiles(task, self.n_rows, 1)
+        return out
+
+    def forget_bounds(self) -> None:
+        """Give the bounds' memory back; the next assignment starts without them."""
+        self._bounds = None
+
+    def all_costs(self) -> Floats:
+        """Return every row's cost at every living centre (n, k), oldest first."""
+        centres = self.table.view()
+        slots = self.table.alive
+        out = np.empty((self.n_rows, len(slots)))
+
+        def task(start: int, stop: int) -> None:
+            all_costs(self.rows, self.constants, centres, slots, out, start, stop)
+
+        self._over_tiles(task, self.n_rows, len(slots))
+        return out
+
+    def potential(
+        self, prior_weight: float, prior_mean: Floats, centres: Floats
+    ) -> tuple[float, float]:
+        """Return ``sum_c (n_c + eta) Phi(mu_c)`` and what float64 cannot hold of it."""
+        alive = self.table.alive
+        parts = self._totals
+        weights = parts.weight_coarse[alive] + parts.weight_fine[alive] + prior_weight
+        if not self.geometry.squared_distance:
+            return math.fsum(weights * self.geometry.potential(centres)), 0.0
+        fine = parts.fine[alive] + prior_weight * prior_mean
+        value, remainder = squared_potential(parts.coarse[alive], fine, weights)
+        return value, remainder
+
+    def dense_rows(self, start: int, stop: int) -> Floats:
+        """Return rows in working coordinates (m, d) float64."""
+        rows = self.rows
+        scale = np.broadcast_to(rows.scale, self.n_rows)[start:stop, np.newaxis]
+        if isinstance(rows, DenseRows):
+            return (rows.values[start:stop] - rows.shift).astype(np.float64) * scale
+        entries = slice(rows.starts[start], rows.starts[stop])
+        tile = csr_array(
+            (rows.values[entries], rows.columns[entries], rows.starts[start : stop + 1] - entries.start),
+            shape=(stop - start, self.n_columns),
+        )
+        return tile.toarray().astype(np.float64) * scale
+
+    def _over_tiles(self, task: Callable[[int, int], None], n: int, slots: int) -> None:
+        size = int(np.clip(TILE_WORK // (slots * self.n_columns), 64, 8192))
+        self.pool.run(
+            lambda tile: task(tile * size, min((tile + 1) * size, n)), -(-n // size)
+        )

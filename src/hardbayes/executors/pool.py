@@ -1,0 +1,96 @@
+"""Threads over fixed tiles: interruptible between tiles, created for one fit and gone with it."""
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+from queue import SimpleQueue
+
+from joblib import cpu_count
+
+
+def resolve_threads(n_jobs: int | None) -> int:
+    """Number of threads: None means every core this process may use, negative counts from the end.
+
+    OMP_NUM_THREADS lowers None, so that processes started by joblib share the cores among them.
+    """
+    cores: int = cpu_count()
+    if n_jobs is None:
+        asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+        return max(1, min(cores, int(asked))) if asked.isdigit() else cores
+    return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+
+
+class _Job:
+    def __init__(self, task: Callable[[int], None], n_tiles: int) -> None:
+        self.task = task
+        self.tiles = deque(range(n_tiles))
+        self.finished = threading.Semaphore(0)
+        self.error: BaseException | None = None
+
+    def work(self) -> None:
+        while True:
+            try:
+                tile = self.tiles.popleft()
+            except IndexError:
+                return
+            self.task(tile)
+
+    def help(self) -> None:
+        try:
+            self.work()
+        except BaseException as error:
+            self.error = error
+            self.tiles.clear()
+        finally:
+            self.finished.release()
+
+
+class Pool:
+    """The calling thread and its helpers, which take tiles from one queue.
+
+    Helpers start at the first pass that has more than one tile, so small data never pays for them.
+    """
+
+    def __init__(self, n_threads: int) -> None:
+        self.n_threads = n_threads
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._helpers: list[threading.Thread] = []
+
+    def __enter__(self) -> "Pool":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for _helper in self._helpers:
+            self._jobs.put(None)
+        for helper in self._helpers:
+            helper.join()
+        self._helpers.clear()
+
+    def run(self, task: Callable[[int], None], n_tiles: int) -> None:
+        """Call ``task(tile)`` for every tile; raise the first error after all threads have stopped."""
+        n_helpers = min(self.n_threads, n_tiles) - 1
+        if n_helpers < 1:
+            for tile in range(n_tiles):
+                task(tile)
+            return
+        while len(self._helpers) < n_helpers:
+            helper = threading.Thread(target=self._serve, daemon=True)
+            helper.start()
+            self._helpers.append(helper)
+        job = _Job(task, n_tiles)
+        for _ in range(n_helpers):
+            self._jobs.put(job)
+        try:
+            job.work()
+        finally:
+            # Also after Ctrl-C: nobody may still write into arrays that the caller believes idle.
+            job.tiles.clear()
+            for _ in range(n_helpers):
+                job.finished.acquire()
+        if job.error is not None:
+            raise job.error
+
+    def _serve(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            job.help()

@@ -1,0 +1,17 @@
+"""Squared Euclidean distance: the Gaussian of Kulis & Jordan 2012."""
+
+from hardbayes.geometry.base import Floats, Geometry
+
+
+class SquaredEuclidean(Geometry):
+    """``D(x, c) = |x - c|^2``, from ``phi(t) = t^2``."""
+
+    squared_distance = True
+
+    def generator(self, x: Floats) -> Floats:
+        """Return the squares."""
+        return x * x
+
+    def gradient(self, c: Floats) -> Floats:
+        """Return twice the entries."""
+        return 2.0 * c

@@ -1,0 +1,1 @@
+"""Small policies that change which clusters exist."""

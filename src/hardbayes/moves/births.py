@@ -1,0 +1,64 @@
+"""Births within a sweep, exactly as a row-by-row loop would make them.
+
+A row dearer than its price opens a cluster, and rows visited later in the same sweep see it. Only dear rows can open one, so
+only they are visited in order, in windows: all rows of a window choose among the clusters born before it, in parallel; those still dear
+are walked through one by one. In the end every other row looks at the clusters born before its turn.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardbayes.executors.memory import MemoryExecutor
+from hardbayes.geometry.base import Floats
+from hardbayes.structure.partition import Partition
+
+FIRST_WINDOW = 64
+LARGEST_WINDOW = 1 << 15
+
+
+def open_clusters(
+    executor: MemoryExecutor, partition: Partition, prices: Floats, visits: NDArray[np.int32]
+) -> int:
+    """Open clusters for the dear rows of this sweep; return how many.
+
+    ``prices`` (n,) or (1,); ``visits`` (n,): each row's place in the visiting order.
+    """
+    dear = executor.dear_rows(visits)
+    n_open = executor.n_clusters
+    first_birth = executor.n_slots
+    opened: list[int] = []  # the visit at which each slot from first_birth on was opened
+
+    start, size = 0, FIRST_WINDOW
+    while start < len(dear) and n_open < partition.max_clusters:
+        window = dear[start : start + size]
+        executor.consider(prices, window, visits, _padded(opened, first_birth), first_birth)
+        window_birth = executor.n_slots
+        position = 0
+        while n_open < partition.max_clusters:
+            position = executor.next_opening(prices, window, window_birth, position)
+            if position == len(window):
+                break
+            row = int(window[position])
+            centre = partition.opening_centre(executor.row(row), executor.weight(row))
+            executor.open(row, centre)
+            opened.append(int(visits[row]))
+            n_open += 1
+            position += 1
+        if executor.n_slots > window_birth:
+            executor.consider(prices, window, visits, _padded(opened, first_birth), window_birth)
+        executor.settle(window)
+        start += size
+        size = min(2 * size, LARGEST_WINDOW)
+    if opened:
+        everyone = np.empty(0, np.intp)
+        executor.consider(prices, everyone, visits, _padded(opened, first_birth), first_birth)
+    executor.forget_dear()
+    return len(opened)
+
+
+def _padded(opened: list[int], first_birth: int) -> NDArray[np.int64]:
+    """Visits by slot; slots before the first birth take no part, nor do slots still empty."""
+    never = np.iinfo(np.int64).max
+    by_slot = np.full(first_birth + len(opened) + 64, never)
+    by_slot[first_birth : first_birth + len(opened)] = opened
+    return by_slot

@@ -1,0 +1,52 @@
+"""Where a fit starts: one mean, the farthest rows, or rows drawn by their cost."""
+
+import numpy as np
+
+from hardbayes.executors.memory import MemoryExecutor
+from hardbayes.geometry.base import Floats
+from hardbayes.structure.partition import Partition
+
+
+def farthest_first(
+    executor: MemoryExecutor, partition: Partition, prices: Floats
+) -> Floats:
+    """Start at the overall mean and add the row with the largest excess of cost over price.
+
+    Stops when no row is dearer than its price, or at the cap. Returns centres (k, d).
+    """
+    centres = [partition.prior_mean]
+    nearest = executor.costs_at(centres[0])
+    while len(centres) < partition.max_clusters:
+        excess = executor.weights * nearest - prices
+        row = int(np.argmax(excess))
+        if not excess[row] > 0:
+            break
+        centres.append(partition.opening_centre(executor.row(row), executor.weight(row)))
+        np.minimum(nearest, executor.costs_at(centres[-1]), out=nearest)
+    return np.array(centres)
+
+
+def k_means_plus_plus(
+    executor: MemoryExecutor,
+    partition: Partition,
+    prices: Floats,
+    rng: np.random.RandomState,
+) -> Floats:
+    """Draw a first row by weight, then rows dearer than their price by their cost (Arthur & Vassilvitskii 2007).
+
+    Stops when no row is dearer than its price, or at the cap. Returns centres (k, d).
+    """
+    n = executor.n_rows
+    chance = np.broadcast_to(executor.weights, n)
+    nearest = np.full(n, np.inf)
+    centres: list[Floats] = []
+    while True:
+        cumulated = np.cumsum(chance)
+        row = int(np.searchsorted(cumulated, rng.random_sample() * cumulated[-1], side="right"))
+        row = min(row, n - 1)
+        centres.append(partition.opening_centre(executor.row(row), executor.weight(row)))
+        np.minimum(nearest, executor.costs_at(centres[-1]), out=nearest)
+        dear = executor.weights * nearest
+        chance = np.where(dear > prices, dear, 0.0)
+        if len(centres) >= partition.max_clusters or not chance.any():
+            return np.array(centres)

@@ -1,0 +1,217 @@
+"""Save an estimator to a file and load it: what a model is, in terms of names and values."""
+
+import importlib
+import inspect
+import os
+import stat
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from hardbayes._version import __version__
+from hardbayes.persistence.atomic import atomic_write
+from hardbayes.persistence.container import ContainerReader, ModelFileError, write_container
+from hardbayes.persistence.values import check, decode, encode
+
+# The only classes a file can name, and where each lives. A name from a file is looked up here and
+# never imported, so a file cannot choose what code runs. Modules are imported on first use.
+REGISTRY: dict[str, str] = {"DPMeans": "hardbayes.estimators"}
+
+_HEADER_KEYS = {"library_version", "class", "params", "state"}
+
+
+def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    """Save an estimator, fitted or not, to one file without pickle.
+
+    The file appears whole or not at all: an error, an interrupt or a full disk leaves what was
+    there before.
+
+    Parameters
+    ----------
+    model : estimator
+        An estimator of this library. Its constructor parameters and, if it is fitted, its fitted
+        state are saved.
+    path : str or path-like
+        Name of the file. No ending is added.
+    overwrite : bool, default=False
+        Whether to replace an existing file. A replaced file keeps its permissions.
+
+    Raises
+    ------
+    TypeError
+        If `model` is not an estimator of this library.
+    ValueError
+        If the model holds something that a file without code cannot, such as a geometry object
+        passed as `divergence`.
+    FileExistsError
+        If the file exists and `overwrite` is False.
+    OSError
+        If the file cannot be written.
+
+    Notes
+    -----
+    `random_state` is kept if it is an integer or None. A `RandomState` or `Generator` object is
+    saved as None: its position in its stream would be stale in another process, and a custom bit
+    generator is code. Pass an integer where a refit after loading must repeat the draws.
+
+    List parameters come back as arrays. What `set_output` chose is not saved.
+
+    See Also
+    --------
+    load : Read the file back.
+    """
+    name = _text_path(path)
+    cls_name = type(model).__name__
+    if not _is_registered(model):
+        known = ", ".join(sorted(REGISTRY))
+        raise TypeError(
+            f"The 'model' parameter of save must be an instance of {known} itself. Got "
+            f"{'the class ' + model.__name__ if isinstance(model, type) else cls_name} instead."
+        )
+    _check_params(model)
+    arrays: dict[str, np.ndarray] = {}
+    try:
+        header = {
+            "library_version": __version__,
+            "class": cls_name,
+            "params": encode("params", _storable_params(model), arrays),
+            "state": encode("state", model._get_state(), arrays),
+        }
+    except ValueError as error:
+        raise ValueError(f"Cannot save this {cls_name} to {name!r}: {error}.") from error
+    with atomic_write(name, overwrite=overwrite) as file:
+        try:
+            write_container(file, header, arrays)
+        except ValueError as error:
+            raise ValueError(
+                f"Cannot save this {cls_name} to {name!r}: {error}; shorten its text parameters."
+            ) from error
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Load an estimator that `save` wrote.
+
+    No code comes from the file, and sizes are checked before memory is allocated.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Name of the file.
+
+    Returns
+    -------
+    estimator
+        An estimator of the saved class with the saved parameters and fitted state.
+
+    Raises
+    ------
+    ValueError
+        If the file is not a model file, is damaged, was written by a newer version, or describes
+        no possible model.
+    OSError
+        If the file cannot be opened; for example FileNotFoundError or IsADirectoryError.
+
+    See Also
+    --------
+    save : Write such a file.
+    """
+    name = _text_path(path)
+    try:
+        with _open_to_read(name) as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise ModelFileError("it is not a regular file", "name a model file")
+            return _read_model(ContainerReader(file, status.st_size))
+    except ModelFileError as error:
+        raise ValueError(f"Cannot load {name!r}: {error}.") from error
+
+
+def _text_path(path: str | os.PathLike[str]) -> str:
+    name = os.fsdecode(path)
+    if "\0" in name:
+        raise ValueError(f"The file name {name!r} holds a NUL character; name another file.")
+    return name
+
+
+def _open_to_read(name: str) -> BinaryIO:
+    # Without O_NONBLOCK, opening a named pipe would wait for ever for somebody to write to it.
+    extra = getattr(os, "O_NONBLOCK", 0)
+    try:
+        return open(name, "rb", opener=lambda file, flags: os.open(file, flags | extra))
+    except FileNotFoundError as error:
+        sentence = "No such model file; check the path, or save the model first"
+        raise FileNotFoundError(error.errno, sentence, name) from None
+    except IsADirectoryError as error:
+        raise IsADirectoryError(error.errno, "Is a folder; name a model file", name) from None
+
+
+def _read_model(reader: ContainerReader) -> Any:
+    """Check the whole header, then read the arrays and build the estimator."""
+    header = reader.header
+    if set(header) != _HEADER_KEYS:
+        raise ModelFileError("its header has the wrong entries")
+    version, cls_name = header["library_version"], header["class"]
+    if not isinstance(version, str) or not isinstance(cls_name, str):
+        raise ModelFileError("its version or class is not text")
+    if cls_name not in REGISTRY:
+        raise ModelFileError(
+            f"it holds a {cls_name[:40]!r}, which this hardbayes does not know",
+            f"use the version that wrote it, {version[:40]!r}",
+        )
+    used = [check(section, header[section], reader.table) for section in ("params", "state")]
+    if set().union(*used) != set(reader.table):
+        raise ModelFileError("its array table has an entry that nothing uses")
+    cls = _find_class(cls_name)
+    # Parameters missing from the file take their defaults, so that older files stay readable.
+    unknown = sorted(set(header["params"]) - set(inspect.signature(cls).parameters))
+    if unknown:
+        raise ModelFileError(
+            f"{cls_name} has no parameter {unknown[0]!r} in this version",
+            f"use the version that wrote it, {version[:40]!r}",
+        )
+
+    arrays = reader.read_arrays()
+    params = decode("params", header["params"], arrays)
+    state = decode("state", header["state"], arrays)
+    try:
+        model = cls(**params)
+        _check_params(model)
+        if state:
+            model._set_state(state)
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
+        # The file passed its checksum: these values were written so, or by another version.
+        problem = f"its values do not describe a {cls_name} ({str(error) or type(error).__name__})"
+        raise ModelFileError(problem.replace("\n", " ")) from error
+    return model
+
+
+def _storable_params(model: Any) -> dict[str, Any]:
+    params = dict(model.get_params(deep=False))
+    if isinstance(params.get("random_state"), np.random.RandomState | np.random.Generator):
+        params["random_state"] = None
+    divergence = params.get("divergence")
+    if divergence is not None and not isinstance(divergence, str):
+        raise ValueError(
+            f"its 'divergence' is an object of class {type(divergence).__name__}, and a model file "
+            "holds no code; use a divergence that has a name, or keep cluster_centers_ with "
+            "numpy.save and construct the estimator with your object again"
+        )
+    return params
+
+
+def _check_params(model: Any) -> None:
+    """Apply the estimator's declared parameter constraints, which otherwise wait for fit."""
+    if hasattr(model, "_parameter_constraints"):
+        model._validate_params()
+
+
+def _is_registered(model: object) -> bool:
+    # Exactly the class: a subclass would come back as its parent, without its own behaviour.
+    name = type(model).__name__
+    return name in REGISTRY and type(model) is _find_class(name)
+
+
+def _find_class(cls_name: str) -> type:
+    found = getattr(importlib.import_module(REGISTRY[cls_name]), cls_name)
+    assert isinstance(found, type)
+    return found

@@ -1,0 +1,11 @@
+"""Pictures of fitted models, as scikit-learn's Display objects.
+
+Importing this package does not import matplotlib; drawing does. Install it with
+``pip install "hardbayes[plot]"``.
+"""
+
+from hardbayes.plot.clusters import ClustersDisplay
+from hardbayes.plot.figure import fit_figure
+from hardbayes.plot.objective import ObjectiveDisplay
+
+__all__ = ["ClustersDisplay", "ObjectiveDisplay", "fit_figure"]

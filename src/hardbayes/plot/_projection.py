@@ -1,0 +1,72 @@
+"""From rows in any dimension to points on paper."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.decomposition import PCA
+from sklearn.preprocessing import normalize
+
+
+def comparable_rows(model: Any, X: Any) -> Any:
+    """Return the rows on the scale of the model's centres.
+
+    The Kullback-Leibler divergence compares shares, not counts: its centres sum to one, and rows
+    have to as well to be drawn among them. A geometry object says so of itself.
+    """
+    divergence = getattr(model, "divergence", None)
+    if getattr(divergence, "normalise_rows", divergence == "kl"):
+        return normalize(X, norm="l1")
+    return X
+
+
+def project(
+    X: Any, centers: NDArray[Any]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], tuple[str, str]]:
+    """Place rows and centres in the plane.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse matrix} of shape (n_samples, n_features)
+        The rows.
+    centers : ndarray of shape (n_clusters, n_features)
+        The centres.
+
+    Returns
+    -------
+    points : ndarray of shape (n_samples, 2)
+        The two columns as they are; the first two principal components if there are more; the
+        column and the row's number if there is one.
+    placed_centers : ndarray of shape (n_clusters, 2)
+        The centres in the same coordinates. With one column, half way up.
+    names : tuple of (str, str)
+        What the two axes show.
+    """
+    n_samples, n_features = X.shape
+    if n_features > 2 and n_samples > 2:
+        # The iterative solver takes sparse rows without filling them in, but not tiny matrices.
+        if issparse(X) and min(n_samples, n_features) < 10:
+            X = X.toarray()
+        solver = "arpack" if issparse(X) else "auto"
+        pca = PCA(n_components=2, svd_solver=solver, random_state=0).fit(X)
+        points, placed = pca.transform(X), pca.transform(centers)
+        return _float64(points), _float64(placed), ("component 1", "component 2")
+
+    X = X[:, :2].toarray() if issparse(X) else X[:, :2]
+    centers = centers[:, :2]
+    if n_features == 1:
+        points = np.column_stack([X[:, 0], np.arange(n_samples)])
+        half_way = np.full(centers.shape[0], (n_samples - 1) / 2)
+        return (
+            _float64(points),
+            _float64(np.column_stack([centers[:, 0], half_way])),
+            ("column 0", "row"),
+        )
+    return _float64(X), _float64(centers), ("column 0", "column 1")
+
+
+def _float64(array: Any) -> NDArray[np.float64]:
+    return np.asarray(array, dtype=np.float64)

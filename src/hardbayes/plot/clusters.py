@@ -1,0 +1,207 @@
+"""A picture of the rows, coloured by cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from hardbayes.plot._matplotlib import COLORS, MARKERS, axes_or_new, check_matplotlib
+from hardbayes.plot._projection import comparable_rows, project
+
+_MOST_IN_LEGEND = 12
+
+
+class ClustersDisplay:
+    """The rows in the plane, a colour for each cluster, its centre marked with a cross.
+
+    Make one with :meth:`from_estimator`; the constructor takes what is drawn.
+
+    Parameters
+    ----------
+    points : array-like of shape (n_points, 2)
+        Where the rows lie.
+    labels : array-like of shape (n_points,)
+        The cluster of each row.
+    centers : array-like of shape (n_clusters, 2)
+        Where the centres lie.
+    cluster_penalty : float or None, default=None
+        The penalty, for the title.
+    axis_names : tuple of (str, str), default=("column 0", "column 1")
+        What the two axes show.
+    sizes : array-like of shape (n_clusters,) or None, default=None
+        Number of rows in each cluster, for the legend. If None, counted from `labels`.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes drawn on.
+    figure_ : matplotlib Figure
+        Their figure.
+    scatters_ : list of matplotlib PathCollection
+        The rows; clusters that share colour and shape are one collection.
+    centers_ : matplotlib PathCollection
+        The crosses.
+
+    Examples
+    --------
+    >>> from hardbayes import DPMeans
+    >>> from hardbayes.datasets import make_three_gaussians
+    >>> from hardbayes.plot import ClustersDisplay
+    >>> X, _ = make_three_gaussians(random_state=0)
+    >>> model = DPMeans(30.0, random_state=0).fit(X)
+    >>> display = ClustersDisplay.from_estimator(model, X)  # doctest: +SKIP
+    """
+
+    ax_: Any
+    figure_: Any
+    scatters_: list[Any]
+    centers_: Any
+
+    def __init__(
+        self,
+        points: ArrayLike,
+        labels: ArrayLike,
+        centers: ArrayLike,
+        *,
+        cluster_penalty: float | None = None,
+        axis_names: tuple[str, str] = ("column 0", "column 1"),
+        sizes: ArrayLike | None = None,
+    ) -> None:
+        self.points: NDArray[Any] = np.asarray(points)
+        self.labels: NDArray[Any] = np.asarray(labels)
+        self.centers: NDArray[Any] = np.asarray(centers)
+        self.cluster_penalty = cluster_penalty
+        self.axis_names = axis_names
+        if sizes is None:
+            sizes = np.bincount(self.labels, minlength=self.centers.shape[0])
+        self.sizes: NDArray[Any] = np.asarray(sizes)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        *,
+        ax: Any = None,
+        max_points: int = 20_000,
+        **scatter_kwargs: Any,
+    ) -> ClustersDisplay:
+        """Draw rows as a fitted model clusters them.
+
+        Two columns are drawn as they are, more are reduced to their first two principal
+        components, one is drawn against the row's number.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            A model with ``predict`` and ``cluster_centers_``.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows to draw, those of the fit or others.
+        ax : matplotlib Axes or None, default=None
+            Where to draw. If None, on a new figure.
+        max_points : int, default=20_000
+            Draw at most this many rows, evenly spaced through `X`; more only blacken the paper.
+            The sizes in the legend count all rows.
+        **scatter_kwargs : dict
+            Passed on to :meth:`matplotlib.axes.Axes.scatter`.
+
+        Returns
+        -------
+        display : ClustersDisplay
+            The picture, drawn.
+        """
+        check_matplotlib(f"{cls.__name__}.from_estimator")
+        check_is_fitted(estimator, "cluster_centers_")
+        if max_points < 1:
+            raise ValueError(
+                f"The 'max_points' parameter of {cls.__name__}.from_estimator must be at least 1. "
+                f"Got {max_points!r} instead."
+            )
+        labels = np.asarray(estimator.predict(X))
+        centers = np.asarray(estimator.cluster_centers_)
+        rows = check_array(X, accept_sparse="csr")
+        sizes = np.bincount(labels, minlength=centers.shape[0])
+        if rows.shape[0] > max_points:
+            kept = np.linspace(0, rows.shape[0] - 1, max_points).astype(np.intp)
+            rows, labels = rows[kept], labels[kept]
+        points, placed, axis_names = project(comparable_rows(estimator, rows), centers)
+        names = getattr(estimator, "feature_names_in_", None)
+        if names is not None and len(names) == 2:
+            axis_names = (str(names[0]), str(names[1]))
+        display = cls(
+            points,
+            labels,
+            placed,
+            cluster_penalty=getattr(estimator, "cluster_penalty_", None),
+            axis_names=axis_names,
+            sizes=sizes,
+        )
+        return display.plot(ax=ax, **scatter_kwargs)
+
+    def plot(self, *, ax: Any = None, **scatter_kwargs: Any) -> ClustersDisplay:
+        """Draw the picture.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw. If None, on a new figure.
+        **scatter_kwargs : dict
+            Passed on to :meth:`matplotlib.axes.Axes.scatter`.
+
+        Returns
+        -------
+        display : ClustersDisplay
+            This object.
+        """
+        ax = axes_or_new(ax, f"{type(self).__name__}.plot")
+        n_clusters = self.centers.shape[0]
+        with_legend = 1 < n_clusters <= _MOST_IN_LEGEND
+        style = {"s": 18, "alpha": 0.75, "linewidths": 0.0, **scatter_kwargs}
+
+        self.scatters_ = []
+        n_styles = len(COLORS) * len(MARKERS)
+        for first in range(min(n_clusters, n_styles)):
+            drawn = self.labels % n_styles == first
+            scatter = ax.scatter(
+                self.points[drawn, 0],
+                self.points[drawn, 1],
+                **{
+                    "color": COLORS[first % len(COLORS)],
+                    "marker": MARKERS[first // len(COLORS)],
+                    "label": f"{first} ({_rows(self.sizes[first])})" if with_legend else None,
+                    **style,
+                },
+            )
+            self.scatters_.append(scatter)
+        # A white cross below the black one keeps centres visible on crowded clusters.
+        ax.scatter(*self.centers.T, marker="x", s=110, linewidths=5.0, color="white", zorder=3)
+        self.centers_ = ax.scatter(
+            *self.centers.T,
+            marker="x",
+            s=80,
+            linewidths=2.0,
+            color="black",
+            zorder=4,
+            label="centres" if with_legend else None,
+        )
+        ax.set(xlabel=self.axis_names[0], ylabel=self.axis_names[1], title=self._title())
+        if with_legend:
+            # Looking for the emptiest corner takes long among many points.
+            corner = "best" if self.points.shape[0] <= 2_000 else "upper right"
+            ax.legend(title="cluster", fontsize="small", framealpha=0.9, loc=corner)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _title(self) -> str:
+        n_clusters = self.centers.shape[0]
+        title = "1 cluster" if n_clusters == 1 else f"{n_clusters:,} clusters"
+        if self.cluster_penalty is not None:
+            title += f", penalty {self.cluster_penalty:.4g}"
+        return title
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count:,} rows"

@@ -1,0 +1,39 @@
+"""Both pictures of a fit side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hardbayes.plot._matplotlib import check_matplotlib
+from hardbayes.plot.clusters import ClustersDisplay
+from hardbayes.plot.objective import ObjectiveDisplay
+
+
+def fit_figure(estimator: Any, X: Any, *, figsize: tuple[float, float] = (10.0, 4.5)) -> Any:
+    """Draw the clusters of a fitted model and, beside them, the trace of its objective.
+
+    The figure belongs to no window: show it in a notebook, or write it with its ``savefig``. It
+    works where there is no screen, and leaves pyplot's state alone.
+
+    Parameters
+    ----------
+    estimator : fitted estimator
+        The model, with ``predict``, ``cluster_centers_`` and ``objective_history_``.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        The rows to draw.
+    figsize : tuple of (float, float), default=(10.0, 4.5)
+        Width and height in inches.
+
+    Returns
+    -------
+    figure : matplotlib Figure
+        The figure, with two axes.
+    """
+    check_matplotlib("fit_figure")
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=figsize, layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=(3, 2))
+    ClustersDisplay.from_estimator(estimator, X, ax=left)
+    ObjectiveDisplay.from_estimator(estimator, ax=right)
+    return figure

@@ -1,0 +1,77 @@
+"""The papers' rule: the penalty at which farthest-first traversal has found k rows."""
+
+from typing import Any
+
+import numpy as np
+
+from hardbayes.engine.problem import Problem, pose
+from hardbayes.executors.pool import Pool, resolve_threads
+from hardbayes.geometry import Geometry, geometry_for
+from hardbayes.validation import check_matrix, check_weights
+
+
+def farthest_first_penalty(problem: Problem, n_clusters: int) -> float:
+    """Return the largest cost to the set T in round ``n_clusters``, in the user's units.
+
+    T starts as the overall mean; each round adds the row farthest from it. Rows of no weight take no part.
+    """
+    executor = problem.executor
+    counted = np.broadcast_to(executor.weights, executor.n_rows) > 0
+    nearest = executor.costs_at(problem.mean)
+    for _ in range(n_clusters - 1):
+        row = int(np.argmax(np.where(counted, nearest, -1.0)))
+        if not nearest[row] > 0:
+            return 0.0
+        np.minimum(nearest, executor.costs_at(executor.row(row)), out=nearest)
+    farthest = float(nearest[counted].max())
+    penalty = farthest / problem.unit
+    if farthest > 0 and penalty < np.finfo(np.float64).tiny:
+        raise ValueError(
+            "The rows of X are so close together that their squared distances underflow. "
+            "Multiply X by a power of ten."
+        )
+    return penalty
+
+
+def penalty_for(
+    X: Any,
+    n_clusters: int,
+    *,
+    divergence: str | Geometry = "squared_euclidean",
+    sample_weight: Any = None,
+) -> float:
+    """Penalty that gives about ``n_clusters`` clusters under the published algorithm.
+
+    Kulis & Jordan 2012, section 6.1: start a set with the overall mean, add the row farthest from the set again and again, and
+    return the largest distance to the set in round ``n_clusters``.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        Rows.
+    n_clusters : int
+        Number of clusters wished for, from 1 to the number of rows.
+    divergence : str or Geometry, default="squared_euclidean"
+        The divergence in whose units the penalty is given.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows in the overall mean; rows of weight zero are left out.
+
+    Returns
+    -------
+    penalty : float
+        A value for ``cluster_penalty``.
+
+    Notes
+    -----
+    The rule belongs to ``search="paper"``. A search that minimises better finds more clusters at the same penalty.
+    """
+    geometry = geometry_for(divergence)
+    matrix = check_matrix(X, geometry)
+    if not 1 <= n_clusters <= matrix.shape[0] or n_clusters != int(n_clusters):
+        raise ValueError(
+            f"The 'n_clusters' parameter of penalty_for must be an int from 1 to the number of rows, "
+            f"{matrix.shape[0]}. Got {n_clusters!r} instead."
+        )
+    weights = check_weights(sample_weight, matrix)
+    with Pool(resolve_threads(None)) as pool:
+        return farthest_first_penalty(pose(matrix, geometry, weights, pool), int(n_clusters))

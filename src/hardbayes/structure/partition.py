@@ -1,0 +1,60 @@
+"""A partition of the rows: each cluster has a mean and costs a penalty."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hardbayes.geometry.base import Floats, Geometry
+
+
+@dataclass(frozen=True)
+class Partition:
+    """``sum_i w_i D(x_i, mu_z(i)) + sum_c [penalty + eta D(m, mu_c)]`` over partitions z and means mu.
+
+    Kulis & Jordan 2012, eq. 1, with ``eta`` pseudo-rows at the overall mean m in every cluster (eta = 0 is the paper) and at
+    most ``max_clusters`` clusters (Broderick, Kulis & Jordan 2013, eq. 12).
+
+    All numbers are in working coordinates.
+    """
+
+    geometry: Geometry
+    penalty: float
+    prior_weight: float
+    prior_mean: Floats  # (d,)
+    max_clusters: int
+
+    def centres(self, weights: Floats, totals: Floats) -> Floats:
+        """Return the minimising centres of clusters with these weights (k,) and totals (k, d)."""
+        if self.prior_weight:
+            totals = totals + self.prior_weight * self.prior_mean
+            weights = weights + self.prior_weight
+        return totals / weights[:, np.newaxis]
+
+    def opening_centre(self, row: Floats, weight: float) -> Floats:
+        """Return the centre of a cluster that holds this row alone."""
+        if not self.prior_weight:
+            return row
+        return self.centres(np.array([weight]), weight * row[np.newaxis])[0]
+
+    def prices(self, rows: Floats, weights: Floats) -> Floats:
+        """Return what it costs each row (m, d) to open a cluster and be its only member.
+
+        ``penalty + w D(x, mu) + eta D(m, mu)`` at the cluster's own centre mu, by the identity
+        ``sum_i w_i D(x_i, mu) = sum_i w_i phi(x_i) - (sum_i w_i) phi(mu)`` that holds at a mean.
+        """
+        centres = self.centres(weights, weights[:, np.newaxis] * rows)
+        potential = self.geometry.potential
+        spread = (
+            weights * potential(rows)
+            + self.prior_weight * potential(self.prior_mean)
+            - (weights + self.prior_weight) * potential(centres)
+        )
+        return self.penalty + np.maximum(spread, 0.0)
+
+    def prior_costs(self, centres: Floats) -> Floats:
+        """Return ``eta D(m, mu_c)`` of each centre (k, d)."""
+        if not self.prior_weight:
+            return np.zeros(len(centres))
+        theta, offset = self.geometry.affine(centres)
+        divergence = self.geometry.potential(self.prior_mean) + offset - theta @ self.prior_mean
+        return self.prior_weight * np.maximum(divergence, 0.0)

@@ -1,0 +1,99 @@
+"""The command as a whole: version, help, mistakes, pipes."""
+
+import subprocess
+import sys
+
+import pytest
+
+import hardbayes
+from hardbayes.cli import demo, main
+from hardbayes.cli.errors import CommandError
+
+
+def one_line(text):
+    assert text.count("\n") == 1, text
+    assert text.endswith("\n")
+    return text
+
+
+def test_version(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["--version"])
+    assert stop.value.code == 0
+    assert capsys.readouterr().out == f"hardbayes {hardbayes.__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["demo", "--help"]])
+def test_help_names_the_demo(arguments, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 0
+    assert "demo" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments", [[], ["nonsense"], ["--nonsense"], ["demo", "--nonsense"], ["demo", "--output"]]
+)
+def test_mistakes_end_with_one_line(arguments, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "--help" in one_line(captured.err)
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "line"),
+    [
+        (CommandError("no such thing"), 2, "hardbayes: no such thing\n"),
+        (KeyboardInterrupt(), 130, "hardbayes: interrupted\n"),
+    ],
+)
+def test_failures_become_one_line(raised, code, line, capsys, monkeypatch):
+    def fail(options):
+        raise raised
+
+    monkeypatch.setattr(demo, "run", fail)
+    assert main(["demo"]) == code
+    assert capsys.readouterr().err == line
+
+
+def test_a_bug_is_not_hidden(monkeypatch):
+    def fail(options):
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(demo, "run", fail)
+    with pytest.raises(RuntimeError, match="a bug"):
+        main(["demo"])
+
+
+def test_runs_as_a_module():
+    done = subprocess.run(
+        [sys.executable, "-m", "hardbayes.cli", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == f"hardbayes {hardbayes.__version__}\n"
+    assert done.stderr == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes close differently there")
+def test_a_reader_that_leaves_is_no_error(tmp_path):
+    command = [sys.executable, "-m", "hardbayes.cli", "demo", "-o", str(tmp_path / "p.png")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.close()
+    errors = process.stderr.read()
+    process.stderr.close()
+    assert process.wait() == 0
+    assert errors == b""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /dev/full")
+def test_a_full_disk_behind_stdout_is_one_line(tmp_path):
+    command = [sys.executable, "-m", "hardbayes.cli", "demo", "-o", str(tmp_path / "p.png")]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert "no space left" in one_line(done.stderr)

@@ -1,0 +1,97 @@
+"""Fixtures and data shared by the tests."""
+
+import os
+import subprocess
+import sys
+import textwrap
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def make_blobs(n, d, k, *, seed=0, spread=0.05, box=1.0, dtype=np.float64):
+    """Rows around k centres, in random order, and which centre each belongs to."""
+    rng = np.random.default_rng(seed)
+    centers = rng.uniform(-box, box, (k, d))
+    member = np.concatenate([np.arange(min(k, n)), rng.integers(0, k, max(n - k, 0))])[:n]
+    rng.shuffle(member)
+    X = centers[member] + spread * rng.standard_normal((n, d))
+    return X.astype(dtype), member
+
+
+def pairwise_sq(X):
+    """All squared distances between distinct rows, as a flat array."""
+    X = np.asarray(X, dtype=np.float64)
+    i, j = np.triu_indices(len(X), 1)
+    return ((X[i] - X[j]) ** 2).sum(axis=1)
+
+
+def quiet_fit(model, X, sample_weight=None):
+    """Fit where a warning (the cap, or max_iter) is expected and not the point."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(X, sample_weight=sample_weight)
+
+
+FITTED_NUMBERS = (
+    "cluster_centers_",
+    "cluster_weights_",
+    "cluster_penalty_",
+    "prior_weight_",
+    "inertia_",
+    "objective_",
+    "objective_history_",
+)
+
+
+def assert_same_bits(a, b):
+    """Two fitted models agree to the last bit."""
+    np.testing.assert_array_equal(a.labels_, b.labels_)
+    assert a.n_clusters_ == b.n_clusters_
+    assert a.n_iter_ == b.n_iter_
+    assert a.converged_ == b.converged_
+    for name in FITTED_NUMBERS:
+        x, y = np.asarray(getattr(a, name)), np.asarray(getattr(b, name))
+        assert x.dtype == y.dtype and x.shape == y.shape, name
+        assert x.tobytes() == y.tobytes(), name
+
+
+def assert_all_finite(model):
+    """No infinity and no NaN in any fitted number."""
+    for name in FITTED_NUMBERS:
+        assert np.isfinite(getattr(model, name)).all(), name
+
+
+@pytest.fixture
+def blobs():
+    """300 rows around 5 well separated centres in the plane, and their true classes."""
+    rng = np.random.default_rng(7)
+    centers = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0], [10.0, 10.0], [5.0, 20.0]])
+    member = rng.integers(0, 5, 300)
+    return centers[member] + 0.5 * rng.standard_normal((300, 2)), member
+
+
+@pytest.fixture
+def run_python():
+    """Run a script in a fresh interpreter and return what it printed."""
+
+    def run(source, *, timeout=60, env=None):
+        environment = dict(os.environ, **(env or {}))
+        paths = [str(ROOT / "src"), str(ROOT), environment.get("PYTHONPATH", "")]
+        environment["PYTHONPATH"] = os.pathsep.join(p for p in paths if p)
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(source)],
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            env=environment,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return run

@@ -1,0 +1,38 @@
+"""Pictures are drawn without a screen, and every figure is closed again."""
+
+import matplotlib as mpl
+import pytest
+
+from hardbayes import DPMeans
+from hardbayes.datasets import make_three_gaussians
+
+
+@pytest.fixture(autouse=True)
+def headless():
+    import matplotlib.pyplot as plt
+
+    backend = mpl.get_backend()
+    plt.switch_backend("Agg")
+    yield
+    plt.close("all")
+    plt.switch_backend(backend)
+
+
+@pytest.fixture
+def no_matplotlib(monkeypatch):
+    """Make every import of matplotlib fail, as on a machine that does not have it."""
+    import sys
+
+    loaded = [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]
+    for name in {"matplotlib", *loaded}:
+        monkeypatch.setitem(sys.modules, name, None)
+
+
+@pytest.fixture(scope="session")
+def three_gaussians():
+    return make_three_gaussians(random_state=0)[0]
+
+
+@pytest.fixture(scope="session")
+def model(three_gaussians):
+    return DPMeans(66.0, random_state=0).fit(three_gaussians)

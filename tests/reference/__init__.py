@@ -1,0 +1,1 @@
+"""Slow, literal implementations that share no code with the library, to compare with."""
