@@ -3,12 +3,11 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from hardbayes import penalty_for
-
 from benchmarks.data import Rows, images, mixture
 from benchmarks.report import Target
+from hardbayes import penalty_for
 
-# The farthest-first rule reads the rows once for each cluster: this many are enough to set a penalty.
+# The farthest-first rule reads the rows once for each cluster: these are enough for a penalty.
 ROWS_FOR_PENALTY = 20_000
 
 
@@ -16,8 +15,8 @@ ROWS_FOR_PENALTY = 20_000
 class Case:
     """A data set and the number of clusters asked of the farthest-first rule.
 
-    `wished` stands above the number of clusters that a fit finds: it was tried out until that number came near the
-    shape's. The number found is printed.
+    `wished` was tried out until fits to the generated rows found about as many clusters as the
+    shape is meant to have. The number found is printed.
     """
 
     n_rows: int
@@ -63,10 +62,66 @@ class Case:
 
 
 CASES = [
-    Case(60_000, 128, 150, 0.57, 0.52, 140, Target(2), Target(5, 10)),
-    Case(40_000, 128, 700, 0.50, 0.50, 620, Target(3, 5), Target(5, 10)),
-    Case(150_000, 16, 100, 0.40, 0.50, 95, Target(2, 4), Target(2, 4)),
-    Case(150_000, 2, 60, 0.15, 0.00, 36, Target(1, 2), Target(2, 4)),
-    Case(8_000, 784, 50, 0.70, 0.60, 41, Target(1.3), Target(2, 4), generator=images),
-    Case(312_320, 128, 250, 0.55, 0.50, 210, Target(2), Target(5, 10), most_repeats=3),
+    Case(
+        n_rows=60_000,
+        n_features=128,
+        components=150,
+        spread=0.57,
+        decay=0.52,
+        wished=107,
+        like_for_like=Target(reach=2),
+        as_called=Target(reach=5, moonshot=10),
+    ),
+    Case(
+        n_rows=40_000,
+        n_features=128,
+        components=700,
+        spread=0.50,
+        decay=0.50,
+        wished=545,
+        like_for_like=Target(reach=3, moonshot=5),
+        as_called=Target(reach=5, moonshot=10),
+    ),
+    Case(
+        n_rows=150_000,
+        n_features=16,
+        components=100,
+        spread=0.40,
+        decay=0.50,
+        wished=70,
+        like_for_like=Target(reach=2, moonshot=4),
+        as_called=Target(reach=2, moonshot=4),
+    ),
+    Case(
+        n_rows=150_000,
+        n_features=2,
+        components=60,
+        spread=0.10,
+        decay=0.00,
+        wished=41,
+        like_for_like=Target(reach=1, moonshot=2),
+        as_called=Target(reach=2, moonshot=4),
+    ),
+    Case(
+        n_rows=8_000,
+        n_features=784,
+        components=50,
+        spread=0.65,
+        decay=0.60,
+        wished=46,
+        generator=images,
+        like_for_like=Target(reach=1.3),
+        as_called=Target(reach=2, moonshot=4),
+    ),
+    Case(
+        n_rows=312_320,
+        n_features=128,
+        components=250,
+        spread=0.55,
+        decay=0.50,
+        wished=140,
+        like_for_like=Target(reach=2),
+        as_called=Target(reach=5, moonshot=10),
+        most_repeats=3,
+    ),
 ]

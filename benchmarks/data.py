@@ -12,9 +12,10 @@ def mixture(
 ) -> Rows:
     """Return rows of a Gaussian mixture whose components overlap.
 
-    Column j has the scale ``(1 + j) ** -decay``, between the components and, times `spread`, within them. Few
-    directions then carry most of the variance, as in measured features: isotropic noise in 128 dimensions would
-    either separate the components so well that a fit stops after three sweeps, or drown them.
+    Column j has the scale ``(1 + j) ** -decay``, between the components and, times `spread`,
+    within them. Few directions then carry most of the variance, as in measured features: isotropic
+    noise in 128 dimensions would either separate the components so well that a fit stops after
+    three sweeps, or drown them.
     """
     rng = np.random.default_rng(seed)
     scale = (1.0 + np.arange(n_features)) ** -decay
@@ -31,7 +32,8 @@ def images(
 ) -> Rows:
     """Return grey images, square and smooth, with pixels that crowd near black and white.
 
-    The logits are low-frequency cosine waves whose coefficients follow `mixture`; a little noise is added to each pixel.
+    The logits are low-frequency cosine waves whose coefficients follow `mixture`; a little noise
+    is added to each pixel.
     """
     side = round(n_features**0.5)
     if side * side != n_features:
@@ -51,7 +53,7 @@ def images(
 def documents(
     n_rows: int, n_words: int, topics: int, *, words_per_row: int, seed: int
 ) -> sp.csr_matrix:
-    """Return word counts in which half of each row's words come from the vocabulary of its topic."""
+    """Return word counts; half of a row's words come from the vocabulary of its topic."""
     rng = np.random.default_rng(seed)
     vocabularies = rng.integers(n_words, size=(topics, max(1, n_words // 50)))
     topic = rng.integers(topics, size=n_rows)

@@ -13,6 +13,11 @@ from benchmarks.options import THREADS, Options
 
 PACKAGES = ["numpy", "scipy", "scikit-learn", "numba", "llvmlite", "faiss-cpu", "threadpoolctl"]
 
+METHOD = f"""\
+- Every contestant has {THREADS} threads. Contestants take turns; a ratio is the median of the
+  ratios within a turn, with the extremes in brackets. Everything has run before it is timed.
+- Objective: fit term plus penalty times clusters, from the labels alone, by one function."""
+
 
 def header(options: Options) -> str:
     """Return the opening of the report."""
@@ -22,15 +27,13 @@ def header(options: Options) -> str:
     versions = [f"Python {platform.python_version()}", f"hardbayes {found}"]
     versions += [f"{name} {_version(name)}" for name in PACKAGES]
     scale = "quick: toy sizes, the numbers mean nothing" if options.quick else "full"
+    machine = [_cpu(), f"{_cores()} cores usable", f"{_memory()} of memory", f"load {_load()}"]
     lines = [
         f"- Run: {datetime.now(UTC):%Y-%m-%d %H:%M} UTC, {scale}, {options.repeats} repeats.",
-        f"- Machine: {_cpu()}, {_cores()} cores usable, {_memory()} of memory, load {_load()}, "
-        f"{platform.system()} {platform.release()}.",
+        f"- Machine: {', '.join(machine)}, {platform.system()} {platform.release()}.",
         f"- Versions: {', '.join(versions)}.",
         f"- Linear algebra: {_blas()}.",
-        f"- Every contestant has {THREADS} threads. Contestants take turns; a ratio is the median of the ratios "
-        "within a turn, with the extremes in brackets. Everything has run before it is timed.",
-        "- Objective: fit term plus penalty times clusters, from the labels alone, by one function for all.",
+        METHOD,
     ]
     return "# hardbayes benchmarks\n\n" + "\n".join(lines)
 

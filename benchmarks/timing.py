@@ -36,8 +36,8 @@ def interleave(
 ) -> dict[str, list[Timed[Result]]]:
     """Call every contestant once in each of `repeats` rounds, with the number of the round.
 
-    A machine that slows down for a while then slows all of them. The pause lets the threads of the last one, which may
-    wait actively, go to sleep before the next one is timed.
+    A machine that slows down for a while then slows all of them. The pause lets the threads of the
+    last one, which may wait actively, go to sleep before the next one is timed.
     """
     times: dict[str, list[Timed[Result]]] = {name: [] for name in contestants}
     for turn in range(repeats):

@@ -68,7 +68,7 @@ def random_shape(rng):
 
 def between(rng, spread):
     """A penalty between two costs rather than at one, where rounding would decide."""
-    if len(spread) == 0 or spread.max() == 0:
+    if len(spread) == 0 or spread.max() < 1e-12:
         return 0.1
     value = np.quantile(spread, rng.choice([0.02, 0.1, 0.3, 0.6, 0.9, 1.0]))
     return float(max(value, 1e-6 * spread.max()) * rng.uniform(0.3, 1.1))

@@ -118,7 +118,7 @@ def test_large_data_is_thinned_but_counted_whole(model, three_gaussians):
 
 
 def test_refuses_to_draw_nothing(model, three_gaussians):
-    with pytest.raises(ValueError, match="'max_points' parameter .* Got 0"):
+    with pytest.raises(ValueError, match=r"'max_points' parameter .* Got 0"):
         ClustersDisplay.from_estimator(model, three_gaussians, max_points=0)
 
 

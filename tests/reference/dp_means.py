@@ -116,14 +116,12 @@ def initial_centers(X, w, penalty, m, prior_weight, divergence, init, max_cluste
         raise ValueError(init)
     centers = [m]
     births = [birth(X[i], w[i], penalty, m, prior_weight, divergence) for i in range(len(X))]
+    prices = np.array([price for _, price in births])
+    nearest = np.full(len(X), np.inf)
     while max_clusters is None or len(centers) < max_clusters:
-        excess = np.array(
-            [
-                weighted_cost(w[i], divergence_to(X[i], np.array(centers), divergence).min())
-                - births[i][1]
-                for i in range(len(X))
-            ]
-        )
+        newest = [divergence_to(x, centers[-1], divergence)[0] for x in X]
+        nearest = np.minimum(nearest, newest)
+        excess = np.array([weighted_cost(w[i], nearest[i]) for i in range(len(X))]) - prices
         worst = int(np.argmax(excess))  # the lowest row on ties
         if not excess[worst] > 0:
             break

@@ -15,13 +15,15 @@ from hardbayes.executors.centre_table import CentreTable
 from hardbayes.executors.pool import Pool
 from hardbayes.geometry.base import Floats, Geometry
 from hardbayes.kernels.costs import all_costs, costs
-from hardbayes.kernels.nearest import Bounds, assign, consider, next_opening
+from hardbayes.kernels.nearest import Bounds, assign
+from hardbayes.kernels.newcomers import consider, next_opening
 from hardbayes.kernels.potential import squared_potential
-from hardbayes.kernels.rows import DenseRows, SparseRows
+from hardbayes.kernels.rows import Batch, Centres, DenseRows, SparseRows, new_batch
 from hardbayes.kernels.totals import Totals, move
 
 # A tile is this many multiply-adds when nothing is skipped: about a millisecond, so that Ctrl-C is prompt.
 TILE_WORK = 1 << 24
+BATCH_BYTES = 1 << 18
 # What labels, bounds and the rest may take in all; rows beyond it share one lower bound.
 BOUNDS_BYTES = 56e6
 
@@ -146,15 +148,15 @@ class MemoryExecutor:
             bounds = self._bounds._replace(group_drift=self._bounds.group_drift[:groups])
         found: list[int] = []
 
-        def task(start: int, stop: int) -> None:
+        def task(batch: Batch, start: int, stop: int) -> None:
             found.append(
                 assign(
                     self.rows, self.weights, prices, self.constants, centres, bounds,
-                    self.labels, self._dear, start, stop,
+                    self.labels, self._dear, batch, start, stop,
                 )
             )  # fmt: skip
 
-        self._over_tiles(task, self.n_rows, len(centres.rank))
+        self._over_tiles(task, self.n_rows, centres, len(centres.rank))
         bounds.drift[:] = 0
         bounds.group_drift[:] = 0
         return sum(found)
@@ -187,15 +189,15 @@ class MemoryExecutor:
         centres = self.table.view()
         upper = self._bounds.upper if self._bounds is not None else np.empty(0, np.float32)
         first, last = first_slot // self.table.lanes, len(centres.theta)
+        slots = (last - first) * self.table.lanes
 
-        def task(start: int, stop: int) -> None:
+        def task(batch: Batch, start: int, stop: int) -> None:
             consider(
                 self.rows, self.weights, prices, self.constants, centres, upper, self.labels,
-                self._dear, ids, visits, opened, first, last, start, stop,
+                self._dear, ids, visits, opened, first, last, batch, start, stop,
             )  # fmt: skip
 
-        slots = (last - first) * self.table.lanes
-        self._over_tiles(task, len(ids) if len(ids) else self.n_rows, slots)
+        self._over_tiles(task, len(ids) if len(ids) else self.n_rows, centres, slots)
 
     def next_opening(
         self, prices: Floats, ids: NDArray[np.intp], first_slot: int, start: int
@@ -207,7 +209,7 @@ class MemoryExecutor:
             last = first
         position: int = next_opening(
             self.rows, self.weights, prices, self.constants, centres, self._dear, ids,
-            first, last, start, len(ids),
+            first, last, new_batch(4, centres), start, len(ids),
         )  # fmt: skip
         return position
 
@@ -238,10 +240,11 @@ class MemoryExecutor:
             borders = np.linspace(0, self.n_columns / 8, parts + 1).astype(int) * 8
             borders[-1] = self.n_columns
 
-            def task(part: int) -> None:
+            def task(part: int, worker: int) -> None:
                 move(
-                    self.rows, self.weights, self._collected, self.labels, self._totals, centres,
-                    self._snaps, self._weight_snaps, borders[part], borders[part + 1],
+                    self.rows, self.weights, self._collected, self.labels, self._totals,
+                    self._snaps, self._weight_snaps, new_batch(1, centres),
+                    borders[part], borders[part + 1],
                 )  # fmt: skip
 
             self.pool.run(task, parts)
@@ -343,10 +346,10 @@ class MemoryExecutor:
         centres = table.view()
         out = np.empty(self.n_rows)
 
-        def task(start: int, stop: int) -> None:
-            costs(self.rows, self.constants, centres, self.labels, slot, out, start, stop)
+        def task(batch: Batch, start: int, stop: int) -> None:
+            costs(self.rows, self.constants, centres, self.labels, slot, out, batch, start, stop)
 
-        self._over_tiles(task, self.n_rows, 1)
+        self._over_tiles(task, self.n_rows, centres, 1)
         return out
 
     def forget_bounds(self) -> None:
@@ -359,10 +362,10 @@ class MemoryExecutor:
         slots = self.table.alive
         out = np.empty((self.n_rows, len(slots)))
 
-        def task(start: int, stop: int) -> None:
-            all_costs(self.rows, self.constants, centres, slots, out, start, stop)
+        def task(batch: Batch, start: int, stop: int) -> None:
+            all_costs(self.rows, self.constants, centres, slots, out, batch, start, stop)
 
-        self._over_tiles(task, self.n_rows, len(slots))
+        self._over_tiles(task, self.n_rows, centres, len(slots))
         return out
 
     def potential(
@@ -391,8 +394,24 @@ class MemoryExecutor:
         )
         return tile.toarray().astype(np.float64) * scale
 
-    def _over_tiles(self, task: Callable[[int, int], None], n: int, slots: int) -> None:
+    def _batch_size(self, slots: int) -> int:
+        """Rows scored together: as many as keep their entries and scores in cache."""
+        if isinstance(self.rows, SparseRows):
+            return 1
+        room = BATCH_BYTES // (self.dtype.itemsize * (self.n_columns + slots))
+        return int(np.clip(room, 16, 256)) // 4 * 4
+
+    def _over_tiles(
+        self, task: Callable[[Batch, int, int], None], n: int, centres: Centres, slots: int
+    ) -> None:
+        """Run ``task(batch, start, stop)`` over ``n`` rows, each of which may meet ``slots`` centres."""
         size = int(np.clip(TILE_WORK // (slots * self.n_columns), 64, 8192))
-        self.pool.run(
-            lambda tile: task(tile * size, min((tile + 1) * size, n)), -(-n // size)
-        )
+        batches: list[Batch | None] = [None] * self.pool.n_threads
+
+        def tile_task(tile: int, worker: int) -> None:
+            batch = batches[worker]
+            if batch is None:
+                batch = batches[worker] = new_batch(self._batch_size(len(centres.rank)), centres)
+            task(batch, tile * size, min((tile + 1) * size, n))
+
+        self.pool.run(tile_task, -(-n // size))

@@ -22,23 +22,23 @@ def resolve_threads(n_jobs: int | None) -> int:
 
 
 class _Job:
-    def __init__(self, task: Callable[[int], None], n_tiles: int) -> None:
+    def __init__(self, task: Callable[[int, int], None], n_tiles: int) -> None:
         self.task = task
         self.tiles = deque(range(n_tiles))
         self.finished = threading.Semaphore(0)
         self.error: BaseException | None = None
 
-    def work(self) -> None:
+    def work(self, worker: int) -> None:
         while True:
             try:
                 tile = self.tiles.popleft()
             except IndexError:
                 return
-            self.task(tile)
+            self.task(tile, worker)
 
-    def help(self) -> None:
+    def help(self, worker: int) -> None:
         try:
-            self.work()
+            self.work(worker)
         except BaseException as error:
             self.error = error
             self.tiles.clear()
@@ -67,22 +67,22 @@ class Pool:
             helper.join()
         self._helpers.clear()
 
-    def run(self, task: Callable[[int], None], n_tiles: int) -> None:
-        """Call ``task(tile)`` for every tile; raise the first error after all threads have stopped."""
+    def run(self, task: Callable[[int, int], None], n_tiles: int) -> None:
+        """Call ``task(tile, worker)`` for every tile, worker 0 being the caller; raise the first error after all threads have stopped."""
         n_helpers = min(self.n_threads, n_tiles) - 1
         if n_helpers < 1:
             for tile in range(n_tiles):
-                task(tile)
+                task(tile, 0)
             return
         while len(self._helpers) < n_helpers:
-            helper = threading.Thread(target=self._serve, daemon=True)
+            helper = threading.Thread(target=self._serve, args=(len(self._helpers) + 1,), daemon=True)
             helper.start()
             self._helpers.append(helper)
         job = _Job(task, n_tiles)
         for _ in range(n_helpers):
             self._jobs.put(job)
         try:
-            job.work()
+            job.work(0)
         finally:
             # Also after Ctrl-C: nobody may still write into arrays that the caller believes idle.
             job.tiles.clear()
@@ -91,6 +91,6 @@ class Pool:
         if job.error is not None:
             raise job.error
 
-    def _serve(self) -> None:
+    def _serve(self, worker: int) -> None:
         while (job := self._jobs.get()) is not None:
-            job.help()
+            job.help(worker)

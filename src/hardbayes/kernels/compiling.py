@@ -5,15 +5,14 @@ from typing import Any
 
 from numba import njit
 
+# No fastmath: sums and guards must mean what they say. The numpy error model lets a division by zero give inf. Kernels allocate
+# nothing, so reference counting is switched off: its atomic counters would cost more than most rows.
+OPTIONS = {"nogil": True, "error_model": "numpy", "boundscheck": False, "_nrt": False}
+
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile ``function`` on first call, without the GIL, cached on disk where that is possible.
-
-    No ``fastmath``: sums and guards must mean what they say. ``error_model="numpy"`` lets a
-    division by zero give inf, which the callers rely on for dead slots.
-    """
-    options = {"nogil": True, "error_model": "numpy", "boundscheck": False}
+    """Compile ``function`` on first call, without the GIL, cached on disk where that is possible."""
     try:
-        return njit(cache=True, **options)(function)
+        return njit(cache=True, **OPTIONS)(function)
     except RuntimeError:  # no cache folder is writable: compile in every process instead
-        return njit(**options)(function)
+        return njit(**OPTIONS)(function)

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from hardbayes.kernels.compiling import kernel
+from hardbayes.kernels.compiling import OPTIONS, kernel
+from hardbayes.kernels.lanes import score_one, score_quad
 
 
 class DenseRows(NamedTuple):
@@ -57,7 +58,7 @@ def row_cost(rows, centres, constant, exact, columns, m, k):
     """Cost of the row in (exact, columns, m) at slot ``k``, in float64 by the direct formula."""
 
 
-@overload(read_row)
+@overload(read_row, jit_options=OPTIONS)
 def _read_row(rows, i, x, exact, columns):
     if rows.instance_class is DenseRows:
 
@@ -131,7 +132,7 @@ def sum_of_squares(x, m):
     return (s0 + s1) + (s2 + s3)
 
 
-@overload(row_cost)
+@overload(row_cost, jit_options=OPTIONS)
 def _row_cost(rows, centres, constant, exact, columns, m, k):
     if rows.instance_class is DenseRows:
 
@@ -161,17 +162,74 @@ def _row_cost(rows, centres, constant, exact, columns, m, k):
     return cost
 
 
-@kernel
-def scratch(centres):
-    """Room for one row and its scores: x, exact, columns, scores, block minima."""
+class Batch(NamedTuple):
+    """Room for the rows that are scored together; one row at a time where rows are sparse."""
+
+    x: np.ndarray  # (batch, d), the data's dtype
+    exact: np.ndarray  # (d,) float64: the row read last
+    columns: np.ndarray  # (d,) int64: its columns
+    scores: np.ndarray  # (batch, slots), the data's dtype
+    smallest: np.ndarray  # (batch, blocks): least score in each block, inf where not scored
+    members: np.ndarray  # (batch + 3,) int64: rows of the batch that a block is scored for
+    ids: np.ndarray  # (batch,) int64: row numbers
+    cost: np.ndarray  # (batch,) float64: cost at the own centre, inf without one
+    reach: np.ndarray  # (batch,) float32: distance to it, rounded up
+    squares: np.ndarray  # (batch,) float64: |x|^2
+    error: np.ndarray  # (batch,) float64: bound on the error of a score
+    limit: np.ndarray  # (batch,) float64: scores above it cannot win
+
+
+def new_batch(size: int, centres: Centres) -> Batch:
+    """Allocate a batch for one thread."""
     blocks, d, lanes = centres.theta.shape
-    return (
-        np.empty(d, centres.theta.dtype),
-        np.empty(d, np.float64),
+    dtype = centres.theta.dtype
+    return Batch(
+        np.empty((size, d), dtype),
+        np.empty(d),
         np.arange(d),
-        np.empty(blocks * lanes, centres.theta.dtype),
-        np.empty(blocks, np.float64),
+        np.empty((size, blocks * lanes), dtype),
+        np.empty((size, blocks), dtype),
+        np.empty(size + 3, np.int64),
+        np.empty(size, np.int64),
+        np.empty(size),
+        np.empty(size, np.float32),
+        np.empty(size),
+        np.empty(size),
+        np.empty(size),
     )
+
+
+def score_block(rows, batch, n_members, m, centres, block):
+    """Score the first ``n_members`` of ``batch.members`` against one block; OUT batch.scores, batch.smallest.
+
+    ``m``: entries of the row, where rows are sparse and the batch is that one row.
+    """
+
+
+@overload(score_block, jit_options=OPTIONS)
+def _score_block(rows, batch, n_members, m, centres, block):
+    if rows.instance_class is DenseRows:
+
+        def score(rows, batch, n_members, m, centres, block):
+            _, d, lanes = centres.theta.shape
+            for u in range(3):  # a last group of fewer than four scores its last row again
+                batch.members[n_members + u] = batch.members[n_members - 1]
+            for first in range(0, n_members, 4):
+                score_quad(
+                    batch.x, batch.members, first, centres.theta, block * d * lanes,
+                    centres.offset, block * lanes, batch.scores, block, batch.smallest,
+                )  # fmt: skip
+
+    else:
+
+        def score(rows, batch, n_members, m, centres, block):
+            _, d, lanes = centres.theta.shape
+            batch.smallest[0, block] = score_one(
+                batch.x[0], batch.columns, m, centres.theta, block * d * lanes,
+                centres.offset, block * lanes, batch.scores[0],
+            )  # fmt: skip
+
+    return score
 
 
 @kernel

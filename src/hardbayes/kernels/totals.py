@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hardbayes.kernels.compiling import kernel
-from hardbayes.kernels.rows import pick, read_row, scratch
+from hardbayes.kernels.rows import pick, read_row
 
 
 class Totals(NamedTuple):
@@ -31,25 +31,25 @@ def _add(value, sign, coarse, fine, k, j, snap_coarse, snap_fine):
 
 
 @kernel
-def move(rows, weights, before, after, totals, centres, snaps, weight_snaps, first, last):
+def move(rows, weights, before, after, totals, snaps, weight_snaps, batch, first, last):
     """Move every row whose label changed, for columns ``first`` to ``last`` of the totals.
 
     IN before, after (n,) int32 (-1: nowhere); IN/OUT totals; IN snaps: the two rounding constants. Column 0's owner moves the weights.
     """
-    x, exact, columns, _, _ = scratch(centres)
     for i in range(before.shape[0]):
         source = before[i]
         target = after[i]
         if source == target:
             continue
         weight = pick(weights, i)
-        m = read_row(rows, i, x, exact, columns)
-        low = np.searchsorted(columns[:m], first)
-        for p in range(low, m):
-            j = columns[p]
+        m = read_row(rows, i, batch.x[0], batch.exact, batch.columns)
+        for p in range(m):
+            j = batch.columns[p]
+            if j < first:
+                continue
             if j >= last:
                 break
-            value = weight * exact[p]
+            value = weight * batch.exact[p]
             if source >= 0:
                 _add(value, -1.0, totals.coarse, totals.fine, source, j, snaps[0], snaps[1])
             if target >= 0:

@@ -31,7 +31,8 @@ def open_clusters(
     start, size = 0, FIRST_WINDOW
     while start < len(dear) and n_open < partition.max_clusters:
         window = dear[start : start + size]
-        executor.consider(prices, window, visits, _padded(opened, first_birth), first_birth)
+        if opened:
+            executor.consider(prices, window, visits, _padded(opened, first_birth), first_birth)
         window_birth = executor.n_slots
         position = 0
         while n_open < partition.max_clusters:

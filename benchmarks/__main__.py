@@ -1,0 +1,74 @@
+"""``python -m benchmarks [NAME ...] [--quick] [--repeats N] [--output FILE.md]``."""
+
+import argparse
+import sys
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from threadpoolctl import threadpool_limits
+
+from benchmarks import cold, divergences, machine, memory, small, sparse, threads, whole_fits
+from benchmarks.options import THREADS, Options
+from benchmarks.report import Section, to_markdown
+from benchmarks.timing import progress
+
+SECTIONS: dict[str, Callable[[Options], Section]] = {
+    "whole-fits": whole_fits.run,
+    "sparse": sparse.run,
+    "small": small.run,
+    "cold": cold.run,
+    "threads": threads.run,
+    "memory": memory.run,
+    "divergences": divergences.run,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the sections asked for; return 1 where one of them failed, whatever the times."""
+    asked = _parser().parse_args(arguments)
+    repeats = asked.repeats or (1 if asked.quick else 5)
+    options = Options(repeats=repeats, quick=asked.quick)
+    header = machine.header(options)
+    sections: list[Section] = []
+    failed = False
+    begin = time.perf_counter()
+    with threadpool_limits(THREADS):
+        for name in dict.fromkeys(asked.names or SECTIONS):
+            try:
+                sections.append(SECTIONS[name](options))
+            except Exception:
+                # The other sections are worth having.
+                failed = True
+                trace = traceback.format_exc()
+                progress(f"{name} failed\n{trace}")
+                sections.append(Section(f"{name} failed", [], f"```\n{trace}```"))
+            # Written after every section: an interrupted run keeps what it has.
+            if asked.output:
+                asked.output.write_text(to_markdown(header, sections), encoding="utf-8")
+    progress(f"done in {time.perf_counter() - begin:.0f} s")
+    sys.stdout.write(to_markdown(header, sections))
+    return int(failed)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description="Compare the speed and memory of hardbayes with its peers and its targets.",
+    )
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        choices=[[], *SECTIONS],
+        help=f"sections to run, all unless given: {', '.join(SECTIONS)}",
+    )
+    parser.add_argument("--quick", action="store_true", help="toy sizes, about a minute")
+    parser.add_argument("--repeats", type=int, help="rounds of every comparison (default 5)")
+    parser.add_argument("--output", type=Path, metavar="FILE.md", help="write the report here too")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,56 @@
+"""What a sweep costs under another divergence."""
+
+import numpy as np
+
+from benchmarks.contestants import Fit, dp_means
+from benchmarks.data import histograms
+from benchmarks.options import Options
+from benchmarks.report import TARGET_COLUMNS, Section, Target
+from benchmarks.timing import interleave, paired_ratio, progress, seconds
+
+NOTES = """\
+Positive histograms, float32, the same starting centres (rows drawn at random), births priced
+out, at most ten sweeps. Bounds skip most distances of later sweeps under squared Euclidean
+distance and do not apply to others: the first sweep is brute force in both. The ratio is the
+time of a sweep over that of squared Euclidean distance."""
+
+COLUMNS = ["n x d", "k", "divergence", "sweeps", "time", "a sweep", "ratio", *TARGET_COLUMNS]
+NO_BIRTHS = 1e12
+
+
+def run(options: Options) -> Section:
+    """Compare the divergences at one shape, for one sweep and for ten."""
+    section = Section("Divergences", COLUMNS, NOTES)
+    n_rows, n_bins, k = (2_000, 16, 10) if options.quick else (100_000, 32, 50)
+    X = histograms(n_rows, n_bins, k, seed=0)
+    start = X[np.random.default_rng(0).choice(n_rows, size=k, replace=False)]
+
+    def fit(divergence: str, sweeps: int) -> Fit:
+        return dp_means(
+            X, NO_BIRTHS, divergence=divergence, init=start, max_iter=sweeps, random_state=0
+        )
+
+    names = ["squared_euclidean", "kl"]
+    for sweeps in (1, 10):
+        progress(f"divergences, {sweeps} sweeps")
+        for name in names:
+            fit(name, sweeps)
+        times = interleave(
+            {name: lambda _, name=name, sweeps=sweeps: fit(name, sweeps) for name in names},
+            options.repeats,
+        )
+        for name in names:
+            done = times[name][-1].result
+            taken = seconds(times[name])
+            ratio = paired_ratio(times[name], times[names[0]], work=lambda fit: fit.sweeps)
+            section.add(
+                f"{n_rows:,} x {n_bins}",
+                done.clusters,
+                name,
+                done.sweeps,
+                f"{1e3 * taken:.1f} ms",
+                f"{1e3 * taken / done.sweeps:.2f} ms",
+                ratio,
+                *Target().cells(ratio.median),
+            )
+    return section

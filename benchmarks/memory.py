@@ -1,0 +1,43 @@
+"""Peak memory of a fit with many rows and many clusters."""
+
+import sys
+
+from benchmarks.child import run_module
+from benchmarks.options import Options
+from benchmarks.report import NOTHING, TARGET_COLUMNS, Section, Target
+from benchmarks.timing import progress
+
+NOTES = """\
+Resident memory of a fresh process at its peak during `DPMeans(penalty, max_iter=3).fit(X)`,
+births included, less what it held just before the fit: the rows (float32), the libraries and the
+compiled code of a fit to 20,000 of the rows. The bound is 64 MB and two copies of the centres in
+float64; an n x k array would be the last column."""
+
+COLUMNS = ["n x d", "k", "sweeps", "time", "data", "beyond data", *TARGET_COLUMNS, "n x k"]
+MB = 1e6
+
+
+def run(options: Options) -> Section:
+    """Measure at two numbers of features."""
+    section = Section("Memory", COLUMNS, NOTES)
+    if sys.platform != "linux":
+        section.remarks.append("Left out: the peak is read from Linux's /proc.")
+        return section
+    n_rows, wished = (50_000, 100) if options.quick else (2_000_000, 1_000)
+    for n_features in (4,) if options.quick else (4, 8):
+        progress(f"memory, {n_rows:,} x {n_features}")
+        found = run_module("peak_memory", n_rows, n_features, wished)
+        beyond = found["beyond"] / MB
+        bound = 64 + 2 * 8 * found["k"] * n_features / MB
+        target = Target(reach=round(bound, 1), lower_is_better=True, unit=" MB")
+        section.add(
+            f"{n_rows:,} x {n_features}",
+            found["k"],
+            found["sweeps"],
+            f"{found['s']:.1f} s",
+            f"{found['data'] / MB:.0f} MB",
+            f"{beyond:.1f} MB",
+            *target.cells(beyond),
+            f"{4 * n_rows * found['k'] / MB:,.0f} MB" if found["k"] else NOTHING,
+        )
+    return section

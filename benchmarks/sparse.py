@@ -1,0 +1,69 @@
+"""Sparse rows: one assignment pass, and one sweep with its refit."""
+
+import warnings
+
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+
+from benchmarks.contestants import dp_means, k_means_from
+from benchmarks.data import documents
+from benchmarks.options import THREADS, Options
+from benchmarks.report import TARGET_COLUMNS, Section, Target
+from benchmarks.timing import Ratio, interleave, paired_ratio, progress, seconds
+from hardbayes import DPMeans
+
+NOTES = """\
+CSR, float32: word counts, half of each row's words from the vocabulary of its topic. Centres:
+rows drawn at random, then one sweep; births priced out. *Pass* is `predict` of both libraries
+with the same centres; *one sweep* is a fit with `max_iter=1` (a sweep, the new means and a
+closing assignment, in both). "Same" is the share of rows with equal labels."""
+
+COLUMNS = ["data", "k", "work", "hardbayes", "scikit-learn", "ratio", "same", *TARGET_COLUMNS]
+PASS = Target(reach=8)
+NO_BIRTHS = 1e12
+
+
+def run(options: Options) -> Section:
+    """Compare at two numbers of clusters."""
+    section = Section("Sparse rows", COLUMNS, NOTES)
+    n_rows, n_words, words = (1_000, 2_000, 20) if options.quick else (20_000, 20_000, 100)
+    X = documents(n_rows, n_words, topics=50, words_per_row=words, seed=0)
+    data = f"{n_rows:,} x {n_words:,}, {100 * X.nnz / n_rows / n_words:.2f} %"
+    for k in (20, 100):
+        progress(f"sparse, k {k}")
+        rows = np.random.default_rng(k).choice(n_rows, size=k, replace=False)
+        centres = k_means_from(X, X[rows].toarray(), max_iter=1).centres
+        ours = DPMeans(NO_BIRTHS, search="paper", init=centres, max_iter=1, n_jobs=THREADS)
+        theirs = KMeans(k, init=centres, n_init=1, max_iter=1, tol=0.0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            ours.fit(X)
+            theirs.fit(X)
+        # Bitwise the same centres: the two libraries may round their means differently.
+        theirs.cluster_centers_ = np.ascontiguousarray(ours.cluster_centers_)
+        times = interleave(
+            {
+                "our pass": lambda _, model=ours: model.predict(X),
+                "their pass": lambda _, model=theirs: model.predict(X),
+                "our sweep": lambda _, start=centres: (
+                    dp_means(X, NO_BIRTHS, init=start, max_iter=1).labels
+                ),
+                "their sweep": lambda _, start=centres: k_means_from(X, start, max_iter=1).labels,
+            },
+            options.repeats,
+        )
+        for work, target in [("pass", PASS), ("sweep", Target())]:
+            one, other = times[f"our {work}"], times[f"their {work}"]
+            ratio: Ratio = paired_ratio(other, one)
+            section.add(
+                data,
+                k,
+                "pass" if work == "pass" else "one sweep",
+                f"{1e3 * seconds(one):.1f} ms",
+                f"{1e3 * seconds(other):.1f} ms",
+                ratio,
+                f"{100 * np.mean(one[-1].result == other[-1].result):.2f} %",
+                *target.cells(ratio.median),
+            )
+    return section
