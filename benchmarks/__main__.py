@@ -27,8 +27,13 @@ SECTIONS: dict[str, Callable[[Options], Section]] = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the sections asked for; return 1 where one of them failed, whatever the times."""
-    asked = _parser().parse_args(arguments)
-    repeats = asked.repeats or (1 if asked.quick else 5)
+    parser = _parser()
+    asked = parser.parse_args(arguments)
+    if unknown := sorted(set(asked.names) - set(SECTIONS)):
+        parser.error(f"no section {', '.join(unknown)}; there are {', '.join(SECTIONS)}")
+    repeats = (1 if asked.quick else 5) if asked.repeats is None else asked.repeats
+    if repeats < 1:
+        parser.error(f"--repeats must be at least 1. Got {repeats} instead.")
     options = Options(repeats=repeats, quick=asked.quick)
     header = machine.header(options)
     sections: list[Section] = []
@@ -61,11 +66,12 @@ def _parser() -> argparse.ArgumentParser:
         "names",
         nargs="*",
         metavar="NAME",
-        choices=[[], *SECTIONS],
         help=f"sections to run, all unless given: {', '.join(SECTIONS)}",
     )
     parser.add_argument("--quick", action="store_true", help="toy sizes, about a minute")
-    parser.add_argument("--repeats", type=int, help="rounds of every comparison (default 5)")
+    parser.add_argument(
+        "--repeats", type=int, help="rounds of each comparison (default: 5, or 1 with --quick)"
+    )
     parser.add_argument("--output", type=Path, metavar="FILE.md", help="write the report here too")
     return parser
 

@@ -13,10 +13,13 @@ from benchmarks.data import Rows
 from benchmarks.options import THREADS
 from hardbayes import DPMeans
 
+faiss: Any
 try:
     import faiss
 except ImportError:
     faiss = None
+
+FAISS_IS_INSTALLED = faiss is not None
 
 MAX_SWEEPS = 300
 

@@ -15,7 +15,7 @@ PACKAGES = ["numpy", "scipy", "scikit-learn", "numba", "llvmlite", "faiss-cpu", 
 
 METHOD = f"""\
 - Every contestant has {THREADS} threads. Contestants take turns; a ratio is the median of the
-  ratios within a turn, with the extremes in brackets. Everything has run before it is timed.
+  ratios within a turn, with the extremes in brackets. All have run before they are timed.
 - Objective: fit term plus penalty times clusters, from the labels alone, by one function."""
 
 
@@ -26,16 +26,16 @@ def header(options: Options) -> str:
     found = getattr(hardbayes, "__version__", "unknown")
     versions = [f"Python {platform.python_version()}", f"hardbayes {found}"]
     versions += [f"{name} {_version(name)}" for name in PACKAGES]
-    scale = "quick: toy sizes, the numbers mean nothing" if options.quick else "full"
     machine = [_cpu(), f"{_cores()} cores usable", f"{_memory()} of memory", f"load {_load()}"]
     lines = [
-        f"- Run: {datetime.now(UTC):%Y-%m-%d %H:%M} UTC, {scale}, {options.repeats} repeats.",
+        f"- Run: {datetime.now(UTC):%Y-%m-%d %H:%M} UTC, {options.repeats} rounds at most.",
         f"- Machine: {', '.join(machine)}, {platform.system()} {platform.release()}.",
         f"- Versions: {', '.join(versions)}.",
         f"- Linear algebra: {_blas()}.",
         METHOD,
     ]
-    return "# hardbayes benchmarks\n\n" + "\n".join(lines)
+    scale = " (quick: toy sizes, the numbers mean nothing)" if options.quick else ""
+    return f"# hardbayes benchmarks{scale}\n\n" + "\n".join(lines)
 
 
 def _version(name: str) -> str:

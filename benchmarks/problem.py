@@ -50,6 +50,12 @@ class Problem:
             self.known[key] = objective(self.X, fit.labels, self.penalty)
         return self.known[key]
 
+    def gap(self, ours: Runs, theirs: Runs) -> str:
+        """Return by how much our objective is above theirs, in the median of the turns."""
+        pairs = zip(ours, theirs, strict=True)
+        gaps = [self.objective(a.result) / self.objective(b.result) - 1.0 for a, b in pairs]
+        return f"{100 * median(gaps):+.2f} %"
+
     def describe(self, runs: Runs) -> str:
         """Return the cell of one contestant: medians where the runs differ."""
         fits = [run.result for run in runs]

@@ -1,5 +1,7 @@
 """Small data, everything warm: what a notebook feels."""
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.preprocessing import StandardScaler
 
@@ -25,24 +27,30 @@ def run(options: Options) -> Section:
     for name, (load, wished) in SETS.items():
         progress(f"small data, {name}")
         X = StandardScaler().fit_transform(load(return_X_y=True)[0])
-        penalty = penalty_for(X, wished)
-        k = dp_means(X, penalty, random_state=0).clusters
-        k_means(X, k, random_state=0)
-        times = interleave(
-            {
-                "ours": lambda _, X=X, penalty=penalty: dp_means(X, penalty, random_state=0),
-                "theirs": lambda _, X=X, k=k: k_means(X, k, random_state=0),
-            },
-            4 * options.repeats,
-        )
-        cells = []
-        for runs in times.values():
-            fit = runs[-1].result
-            value = objective(X, fit.labels, penalty)
-            cells.append(
-                f"{1e3 * seconds(runs):.2f} ms, {fit.sweeps} sweeps, k {fit.clusters}, {value:.5g}"
-            )
-        ratio = paired_ratio(times["theirs"], times["ours"])
-        title = f"{name}, {X.shape[0]:,} x {X.shape[1]}"
-        section.add(title, wished, *cells, ratio, *TARGET.cells(ratio.median))
+        _add(section, name, X, wished, options)
     return section
+
+
+def _add(
+    section: Section, name: str, X: NDArray[np.float64], wished: int, options: Options
+) -> None:
+    penalty = penalty_for(X, wished)
+    k = dp_means(X, penalty, random_state=0).clusters
+    k_means(X, k, random_state=0)
+    times = interleave(
+        {
+            "ours": lambda _: dp_means(X, penalty, random_state=0),
+            "theirs": lambda _: k_means(X, k, random_state=0),
+        },
+        4 * options.repeats,
+    )
+    cells = []
+    for runs in times.values():
+        fit = runs[-1].result
+        value = objective(X, fit.labels, penalty)
+        cells.append(
+            f"{1e3 * seconds(runs):.2f} ms, {fit.sweeps} sweeps, k {fit.clusters}, {value:.5g}"
+        )
+    ratio = paired_ratio(times["theirs"], times["ours"])
+    title = f"{name}, {X.shape[0]:,} x {X.shape[1]}"
+    section.add(title, wished, *cells, ratio, *TARGET.cells(ratio.median))

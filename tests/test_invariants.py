@@ -424,7 +424,7 @@ def test_kl_row_without_weight_outside_the_support():
 @pytest.mark.parametrize("d", [2, 24])
 def test_offset_float32(seed, d):
     """float32 near 1e8 holds multiples of 8: rows on that grid survive the offset exactly."""
-    X = np.round(make_blobs(500, d, 12, seed=seed, spread=100, box=1000)[0] / 8) * 8
+    X = np.round(make_blobs(500, d, 12, seed=seed, spread=1e3, box=1e4)[0] / 8) * 8
     penalty = float(np.quantile(pairwise_sq(X), 0.1)) * 1.0137
     offset = (X + 1e8).astype(np.float32)
     np.testing.assert_array_equal(offset.astype(np.float64) - 1e8, X)
@@ -647,7 +647,9 @@ def test_any_number_of_jobs_gives_the_same_bits_sparse(divergence):
     X = sparse.random(20_000, 60, density=0.1, format="csr", random_state=0)
     X = sparse.csr_matrix(X + sparse.csr_matrix(np.ones((20_000, 1))) @ sparse.eye(1, 60) * 0.05)
     options = dict(random_state=5, max_iter=10, order="random", divergence=divergence)
-    penalty = 1.2 if divergence == "squared_euclidean" else 3.0
+    penalty = 1.2
+    if divergence == "kl":
+        penalty, options["prior_weight"] = 0.3, 1.0
     expected = quiet_fit(paper(penalty, n_jobs=1, max_clusters=50, **options), X)
     assert expected.n_clusters_ > 3
     for n_jobs in (2, 5):

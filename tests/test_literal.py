@@ -177,6 +177,21 @@ def test_sparse(seed):
     assert_certificate(model, X, weights)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_births_in_late_sweeps(seed):
+    """Bounds carried between sweeps must survive births: many rows, clusters and sweeps."""
+    rng = np.random.default_rng(8000 + seed)
+    n, d = 2500, int(rng.integers(2, 4))
+    X = make_blobs(n, d, (12, 40)[seed % 3 == 0], seed=seed, spread=(0.3, 0.1)[seed % 3 == 0])[0]
+    X = X.astype(np.float32)
+    penalty = float(np.quantile(pairwise_sq(X[:300]), (0.02, 0.1)[seed % 4 < 2])) * 1.0137
+    literal = literal_dp_means(X, penalty)
+    for dtype in (np.float32, np.float64):
+        model = DPMeans(penalty, order="given", search="paper").fit(X.astype(dtype))
+        np.testing.assert_array_equal(model.labels_, literal.labels)
+        np.testing.assert_allclose(model.objective_, literal.objective, rtol=1e-6)
+
+
 @pytest.mark.parametrize("seed", range(1, 21, 2))
 def test_restarts_follow_one_another_on_one_stream(seed):
     rng = np.random.default_rng(3000 + seed)

@@ -107,6 +107,19 @@ def labelling_objective(
     return total
 
 
+def value(X, w, labels, centers, penalty, m, prior_weight, divergence):
+    """The objective of these labels at these centres; -1 marks rows of clusters without weight."""
+    total = 0.0
+    for i, label in enumerate(labels):
+        if label >= 0:
+            total += weighted_cost(w[i], divergence_to(X[i], centers[label], divergence)[0])
+    for c in centers:
+        total += penalty
+        if prior_weight > 0:
+            total += prior_weight * divergence_to(m, c, divergence)[0]
+    return total
+
+
 def initial_centers(X, w, penalty, m, prior_weight, divergence, init, max_clusters):
     if not isinstance(init, str):
         return [np.array(c, dtype=np.float64) for c in np.asarray(init)]
@@ -157,19 +170,22 @@ def literal_dp_means(
     # A centre and the number it got when it was created; lists stay in order of creation.
     centers, names = list(start), list(range(len(start)))
     next_name = len(names)
+    births = [birth(X[i], w[i], penalty, m, prior_weight, divergence) for i in range(n)]
     previous = None
     history = []
     converged = False
     for _ in range(max_iter):
         labels = np.full(n, -1)
+        stack = np.array(centers)
         for i in order:
-            costs = divergence_to(X[i], np.array(centers), divergence)
+            costs = divergence_to(X[i], stack, divergence)
             nearest = int(np.argmin(costs))  # the earliest created on ties
-            center, price = birth(X[i], w[i], penalty, m, prior_weight, divergence)
+            center, price = births[i]
             room = max_clusters is None or len(centers) < max_clusters
             if room and weighted_cost(w[i], costs[nearest]) > price:
                 centers.append(center)
                 names.append(next_name)
+                stack = np.array(centers)
                 nearest = len(centers) - 1
                 next_name += 1
             labels[i] = names[nearest]
@@ -180,17 +196,9 @@ def literal_dp_means(
                 kept.append(shrunk_mean(X[rows], w[rows], m, prior_weight))
                 kept_names.append(name)
         centers, names = kept, kept_names
-        fit = sum(
-            weighted_cost(w[i], divergence_to(X[i], centers[names.index(labels[i])], divergence)[0])
-            for i in range(n)
-            if labels[i] in names
-        )
-        toll = sum(
-            penalty
-            + (prior_weight * divergence_to(m, c, divergence)[0] if prior_weight > 0 else 0.0)
-            for c in centers
-        )
-        history.append(fit + toll)
+        number = {name: k for k, name in enumerate(names)}
+        numbers = [number.get(label, -1) for label in labels]
+        history.append(value(X, w, numbers, centers, penalty, m, prior_weight, divergence))
         if previous is not None and same_partition(labels, previous):
             converged = True
             break
@@ -202,6 +210,7 @@ def literal_dp_means(
         labels = divergence_matrix(X, centers, divergence).argmin(axis=1)
         used = np.unique(labels)
         centers, labels = centers[used], np.searchsorted(used, labels)
+        history[-1] = value(X, w, labels, centers, penalty, m, prior_weight, divergence)
     return LiteralResult(labels, centers, history, converged)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.engine.problem import Problem, executor_for
+from hardbayes.engine.problem import executor_for, opening_prices
 from hardbayes.executors.frame import Frame
 from hardbayes.executors.memory import MemoryExecutor
 from hardbayes.executors.pool import Pool
@@ -18,23 +18,23 @@ from hardbayes.validation import Matrix
 class FittedPartition:
     """Centres (k, d) in the working coordinates of ``frame``, and what they were fitted with."""
 
-    geometry: Geometry
+    partition: Partition
     frame: Frame
-    mean: Floats
     centres: Floats
-    penalty: float  # in the user's units
-    prior_weight: float
+
+    @property
+    def geometry(self) -> Geometry:
+        """The divergence."""
+        return self.partition.geometry
 
     def place(self, matrix: Matrix, pool: Pool) -> "Placement":
         """Give each row of a checked matrix to its cheapest centre."""
         executor = executor_for(matrix, self.geometry, self.frame, 1.0, None, pool)
-        problem = Problem(executor, self.frame, self.geometry, self.mean)
-        if not self.geometry.squared_distance and not self.mean.all():
-            executor.unseen = self.mean == 0
+        if not self.geometry.squared_distance:
+            executor.see_columns(self.partition.prior_mean > 0)
         executor.start(self.centres)
         executor.assign(np.array([np.inf]), last=True)
-        partition = problem.partition(self.penalty, self.prior_weight, None)
-        return Placement(executor, problem, partition)
+        return Placement(executor, self)
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,7 @@ class Placement:
     """Rows placed at the centres of a fitted partition; costs in the user's units."""
 
     executor: MemoryExecutor
-    problem: Problem
-    partition: Partition
+    model: FittedPartition
 
     def labels(self) -> NDArray[np.int32]:
         """Return the number of each row's cluster."""
@@ -51,12 +50,12 @@ class Placement:
 
     def costs(self) -> Floats:
         """Return each row's cost at its own centre."""
-        return self.executor.costs() / self.problem.unit
+        return self.executor.costs() / self.model.frame.unit
 
     def all_costs(self) -> Floats:
         """Return each row's cost at every centre (n, k)."""
-        return self.executor.all_costs() / self.problem.unit
+        return self.executor.all_costs() / self.model.frame.unit
 
     def novel(self) -> NDArray[np.bool_]:
         """Return which rows would rather open a cluster of their own."""
-        return self.executor.costs() > self.problem.prices(self.partition)
+        return self.executor.costs() > opening_prices(self.executor, self.model.partition)

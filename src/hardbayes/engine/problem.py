@@ -1,6 +1,7 @@
 """From a data matrix to something the loop can run on, and back to the user's units."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
@@ -24,12 +25,12 @@ class Problem:
     executor: MemoryExecutor
     frame: Frame
     geometry: Geometry
-    mean: Floats  # (d,), working coordinates
 
-    @property
-    def unit(self) -> float:
-        """Cost in working units of a cost of one in the user's: a power of two."""
-        return self.frame.scale**2
+    @cached_property
+    def mean(self) -> Floats:
+        """Overall mean (d,) in working coordinates."""
+        weight, total = self.executor.total()
+        return total / weight
 
     def partition(
         self, penalty: float, prior_weight: float, max_clusters: int | None
@@ -37,15 +38,21 @@ class Problem:
         """Return the structure to fit; ``penalty`` in the user's units."""
         return Partition(
             self.geometry,
-            penalty * self.unit,
+            penalty * self.frame.unit,
             prior_weight,
-            self.mean,
-            max_clusters or cluster_bound(len(self.mean)),
+            self._prior_mean(prior_weight),
+            max_clusters or cluster_bound(self.executor.n_columns),
         )
+
+    def _prior_mean(self, prior_weight: float) -> Floats:
+        # Where costs are distances and nothing is shrunk, nobody asks for the mean.
+        if prior_weight or not self.geometry.squared_distance:
+            return self.mean
+        return np.zeros(self.executor.n_columns)
 
     def check_penalty(self, penalty: float) -> None:
         """Raise where the penalty is lost beside the scale of the data."""
-        if penalty > 0 and penalty * self.unit < SMALLEST_PENALTY:
+        if penalty > 0 and penalty * self.frame.unit < SMALLEST_PENALTY:
             largest = 1.0 / self.frame.scale
             raise ValueError(
                 f"The 'cluster_penalty' parameter, {penalty:g}, is too small beside values of X near "
@@ -54,15 +61,18 @@ class Problem:
 
     def prices(self, partition: Partition) -> Floats:
         """Return what it costs each row to open a cluster: (n,), or (1,) where all pay the same."""
-        if not partition.prior_weight:
-            return np.array([partition.penalty])
-        executor = self.executor
-        weights = np.broadcast_to(executor.weights, executor.n_rows)
-        prices = np.empty(executor.n_rows)
-        for part in row_slices(executor):
-            rows = executor.dense_rows(part.start, part.stop)
-            prices[part] = partition.prices(rows, weights[part])
-        return prices
+        return opening_prices(self.executor, partition)
+
+
+def opening_prices(executor: MemoryExecutor, partition: Partition) -> Floats:
+    """Return what it costs each row to open a cluster: (n,), or (1,) where all pay the same."""
+    if not partition.prior_weight:
+        return np.array([partition.penalty])
+    weights = np.broadcast_to(executor.weights, executor.n_rows)
+    prices = np.empty(executor.n_rows)
+    for part in row_slices(executor):
+        prices[part] = partition.prices(executor.dense_rows(part.start, part.stop), weights[part])
+    return prices
 
 
 def cluster_bound(n_columns: int) -> int:
@@ -99,11 +109,10 @@ def pose(
     if geometry.squared_distance:
         check_squares(matrix, weights, frame)
     executor = executor_for(matrix, geometry, frame, largest, weights, pool)
-    weight, total = executor.total()
-    mean = total / weight
-    if not geometry.squared_distance and not mean.all():
-        executor.unseen = mean == 0
-    return Problem(executor, frame, geometry, mean)
+    problem = Problem(executor, frame, geometry)
+    if not geometry.squared_distance:
+        executor.see_columns(problem.mean > 0)
+    return problem
 
 
 def check_squares(matrix: Floats | sparse.csr_array, weights: Floats | None, frame: Frame) -> None:

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hardbayes.engine.loop import Solution, alternate
 from hardbayes.engine.model import FittedPartition, Placement
-from hardbayes.engine.problem import Problem, pose
+from hardbayes.engine.problem import Problem, cluster_bound, pose
 from hardbayes.engine.status import Status
 from hardbayes.executors.frame import Frame
 from hardbayes.executors.pool import Pool, resolve_threads
@@ -196,7 +196,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
             prior_weight = self._prior_weight(geometry, matrix)
             partition = problem.partition(penalty, prior_weight, self.max_clusters)
             best = self._best_of_starts(problem, partition, rng)
-        self._store(best, problem, penalty, prior_weight, seen, matrix.dtype)
+        self._store(best, problem, partition, penalty, seen, matrix.dtype)
         self._warn(best)
         return self
 
@@ -242,7 +242,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         if not isinstance(self.init, str):
             return self._given_centres(problem, partition)
         if self.init == "farthest-first":
-            return farthest_first(problem.executor, partition, prices)
+            return farthest_first(problem.executor, partition, problem.mean, prices)
         if self.init == "k-means++":
             return k_means_plus_plus(problem.executor, partition, prices, rng)
         return problem.mean[np.newaxis]
@@ -282,12 +282,12 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         self,
         solution: Solution,
         problem: Problem,
+        partition: Partition,
         penalty: float,
-        prior_weight: float,
         seen: "DPMeans",
         dtype: np.dtype,
     ) -> None:
-        unit = problem.unit
+        unit = problem.frame.unit
         n_clusters = len(solution.centres)
         weights = np.broadcast_to(problem.executor.weights, len(solution.labels))
         history = solution.trace / unit + penalty * solution.cluster_counts
@@ -297,15 +297,13 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
                 "prior_weight to a number > 0; otherwise rescale X and cluster_penalty."
             )
         fitted = {
-            "_model": FittedPartition(
-                problem.geometry, problem.frame, problem.mean, solution.centres, penalty, prior_weight
-            ),
+            "_model": FittedPartition(partition, problem.frame, solution.centres),
             "labels_": solution.labels,
             "n_clusters_": n_clusters,
             "cluster_centers_": problem.frame.from_working(solution.centres).astype(dtype),
             "cluster_weights_": np.bincount(solution.labels, weights, n_clusters),
             "cluster_penalty_": penalty,
-            "prior_weight_": prior_weight,
+            "prior_weight_": partition.prior_weight,
             "inertia_": solution.terms.fit / unit,
             "objective_": float(history[-1]),
             "objective_history_": np.minimum.accumulate(history),
@@ -435,7 +433,8 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
             )
             state.update(
                 working_centres=model.centres,
-                working_mean=model.mean,
+                working_mean=model.partition.prior_mean,
+                working_penalty=model.partition.penalty,
                 working_shift=model.frame.shift,
                 working_scale=model.frame.scale,
             )
@@ -447,26 +446,27 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
             return
         try:
             frame = Frame(state.pop("working_shift"), float(state.pop("working_scale")))
-            model = FittedPartition(
+            mean = state.pop("working_mean")
+            partition = Partition(
                 geometry_for(self.divergence),
-                frame,
-                state.pop("working_mean"),
-                state.pop("working_centres"),
-                float(state["cluster_penalty_"]),
+                float(state.pop("working_penalty")),
                 float(state["prior_weight_"]),
+                mean,
+                self.max_clusters or cluster_bound(len(mean)),
             )
+            model = FittedPartition(partition, frame, state.pop("working_centres"))
             k, d = model.centres.shape
             labels = state["labels_"]
             consistent = (
                 k == state["n_clusters_"]
-                and d == state["n_features_in_"] == len(model.mean) == len(frame.shift)
+                and d == state["n_features_in_"] == len(mean) == len(frame.shift)
                 and state["cluster_centers_"].shape == (k, d)
                 and state["cluster_weights_"].shape == (k,)
                 and labels.dtype == np.int32
                 and labels.ndim == 1
                 and (len(labels) == 0 or (labels.min() >= 0 and labels.max() < k))
                 and len(state["objective_history_"]) == state["n_iter_"]
-                and all(np.isfinite(array).all() for array in (model.centres, model.mean, frame.shift))
+                and all(np.isfinite(array).all() for array in (model.centres, mean, frame.shift))
                 and frame.scale > 0
             )
         except (KeyError, AttributeError, TypeError, ValueError) as error:

@@ -62,4 +62,4 @@ def objective(
         centres = partition.centres(np.where(weight > 0, weight, 1.0), total)
         executor.recentre(centres)
         terms = measure(executor, partition, centres[weight > 0])
-    return (terms.fit + terms.prior) / problem.unit + cluster_penalty * terms.n_clusters
+    return (terms.fit + terms.prior) / problem.frame.unit + cluster_penalty * terms.n_clusters

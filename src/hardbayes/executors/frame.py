@@ -24,6 +24,11 @@ class Frame(NamedTuple):
     shift: Floats  # (d,)
     scale: float  # a power of two
 
+    @property
+    def unit(self) -> float:
+        """Cost in working units of a cost of one in the user's: a power of two."""
+        return self.scale**2
+
     def to_working(self, centres: Floats) -> Floats:
         """Return points (k, d) in working coordinates, float64."""
         return (np.asarray(centres, np.float64) - self.shift) * self.scale

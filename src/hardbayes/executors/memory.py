@@ -23,7 +23,9 @@ from hardbayes.kernels.totals import Totals, move
 
 # A tile is this many multiply-adds when nothing is skipped: about a millisecond, so that Ctrl-C is prompt.
 TILE_WORK = 1 << 24
-BATCH_BYTES = 1 << 18
+# Nanoseconds to keep one bound, beside some 5 + 0.3 d to score a row against one block.
+BOUND_COST = 25
+BATCH_BYTES = 1 << 17
 # What labels, bounds and the rest may take in all; rows beyond it share one lower bound.
 BOUNDS_BYTES = 56e6
 
@@ -79,6 +81,7 @@ class MemoryExecutor:
         self.pool = pool
         self.dtype = rows.values.dtype
         total_weight = float(np.broadcast_to(weights, self.n_rows).sum())
+        self._unit = float(np.finfo(self.dtype).eps)
         self._snaps = snap_constants(total_weight * largest, self.n_rows)
         self._weight_snaps = snap_constants(total_weight, self.n_rows)
         self.unseen: NDArray[np.bool_] | None = None
@@ -95,6 +98,10 @@ class MemoryExecutor:
         self.collect()
         weights, totals = self.totals()
         return float(weights[0]), totals[0]
+
+    def see_columns(self, seen: NDArray[np.bool_]) -> None:
+        """Tell which columns hold any mass; the others cost alike at every centre."""
+        self.unseen = None if seen.all() else ~seen
 
     def start(self, centres: Floats) -> None:
         """Begin at these centres (k, d), with no row assigned."""
@@ -120,7 +127,10 @@ class MemoryExecutor:
         slots = len(self.table.rank)
         blocks = slots // self.table.lanes
         affordable = int((BOUNDS_BYTES / self.n_rows - 17) // 4)
-        span = -(-blocks // max(1, min(blocks, affordable)))
+        span = max(
+            -(-blocks // max(1, min(blocks, affordable))),
+            int(np.ceil(BOUND_COST / (5 + 0.3 * self.n_columns))),
+        )
         groups = -(-blocks // span)
         return Bounds(
             np.full(self.n_rows, np.inf, np.float32),
@@ -139,7 +149,8 @@ class MemoryExecutor:
         """
         centres = self.table.view()
         blocks = len(centres.theta)
-        if last or not self.geometry.squared_distance:
+        if last or blocks == 1 or not self.geometry.squared_distance:
+            self._bounds = None
             bounds = no_bounds(blocks)
         else:
             if self._bounds is None:
@@ -152,21 +163,20 @@ class MemoryExecutor:
             found.append(
                 assign(
                     self.rows, self.weights, prices, self.constants, centres, bounds,
-                    self.labels, self._dear, batch, start, stop,
+                    self.labels, self._dear, self._unit, batch, start, stop,
                 )
             )  # fmt: skip
 
-        self._over_tiles(task, self.n_rows, centres, len(centres.rank))
+        self._over_batches(task, self.n_rows, centres, len(centres.rank))
         bounds.drift[:] = 0
         bounds.group_drift[:] = 0
         return sum(found)
 
-    def dear_rows(self, visits: NDArray[np.int32]) -> NDArray[np.intp]:
-        """Rows dearer than their price, in visiting order."""
-        ids = np.flatnonzero(self._dear)
-        return ids[np.argsort(visits[ids])]
+    def dear_rows(self, turns: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Which of the rows ``turns`` are dearer than their price, in the same order."""
+        return turns[self._dear[turns] == 1]
 
-    def settle(self, ids: NDArray[np.intp]) -> None:
+    def settle(self, ids: NDArray[np.int32]) -> None:
         """Spare these rows the coming calls of `consider`."""
         self._dear[ids] = 2
 
@@ -177,7 +187,7 @@ class MemoryExecutor:
     def consider(
         self,
         prices: Floats,
-        ids: NDArray[np.intp],
+        ids: NDArray[np.int32],
         visits: NDArray[np.int32],
         opened: NDArray[np.int64],
         first_slot: int,
@@ -190,17 +200,20 @@ class MemoryExecutor:
         upper = self._bounds.upper if self._bounds is not None else np.empty(0, np.float32)
         first, last = first_slot // self.table.lanes, len(centres.theta)
         slots = (last - first) * self.table.lanes
+        turns = np.where(self.table.rank >= 0, opened[: len(self.table.rank)], -1)
+        block_opened = turns.reshape(-1, self.table.lanes).max(axis=1)
 
         def task(batch: Batch, start: int, stop: int) -> None:
             consider(
                 self.rows, self.weights, prices, self.constants, centres, upper, self.labels,
-                self._dear, ids, visits, opened, first, last, batch, start, stop,
+                self._dear, ids, visits, opened, block_opened, first, last, self._unit, batch,
+                start, stop,
             )  # fmt: skip
 
-        self._over_tiles(task, len(ids) if len(ids) else self.n_rows, centres, slots)
+        self._over_batches(task, len(ids) if len(ids) else self.n_rows, centres, slots)
 
     def next_opening(
-        self, prices: Floats, ids: NDArray[np.intp], first_slot: int, start: int
+        self, prices: Floats, ids: NDArray[np.int32], first_slot: int, start: int
     ) -> int:
         """Position in ``ids``, from ``start`` on, of the next dear row that must open a cluster."""
         centres = self.table.view()
@@ -209,7 +222,7 @@ class MemoryExecutor:
             last = first
         position: int = next_opening(
             self.rows, self.weights, prices, self.constants, centres, self._dear, ids,
-            first, last, new_batch(4, centres), start, len(ids),
+            first, last, self._unit, new_batch(1, centres), start, len(ids),
         )  # fmt: skip
         return position
 
@@ -232,7 +245,6 @@ class MemoryExecutor:
                 new_part[: len(old_part)] = old_part
         n_changed = int(np.count_nonzero(self._collected != self.labels))
         if n_changed:
-            centres = self.table.view()
             # Whole cache lines of columns, so that threads never write side by side.
             parts = max(1, min(self.pool.n_threads, self.n_columns // 16))
             if n_changed * self.n_columns < 1 << 16:
@@ -243,8 +255,7 @@ class MemoryExecutor:
             def task(part: int, worker: int) -> None:
                 move(
                     self.rows, self.weights, self._collected, self.labels, self._totals,
-                    self._snaps, self._weight_snaps, new_batch(1, centres),
-                    borders[part], borders[part + 1],
+                    self._snaps, self._weight_snaps, borders[part], borders[part + 1],
                 )  # fmt: skip
 
             self.pool.run(task, parts)
@@ -346,10 +357,10 @@ class MemoryExecutor:
         centres = table.view()
         out = np.empty(self.n_rows)
 
-        def task(batch: Batch, start: int, stop: int) -> None:
-            costs(self.rows, self.constants, centres, self.labels, slot, out, batch, start, stop)
+        def task(start: int, stop: int) -> None:
+            costs(self.rows, self.constants, centres, self.labels, slot, out, start, stop)
 
-        self._over_tiles(task, self.n_rows, centres, 1)
+        self._over_tiles(task, self.n_rows, 1)
         return out
 
     def forget_bounds(self) -> None:
@@ -362,10 +373,10 @@ class MemoryExecutor:
         slots = self.table.alive
         out = np.empty((self.n_rows, len(slots)))
 
-        def task(batch: Batch, start: int, stop: int) -> None:
-            all_costs(self.rows, self.constants, centres, slots, out, batch, start, stop)
+        def task(start: int, stop: int) -> None:
+            all_costs(self.rows, self.constants, centres, slots, out, start, stop)
 
-        self._over_tiles(task, self.n_rows, centres, len(slots))
+        self._over_tiles(task, self.n_rows, len(slots))
         return out
 
     def potential(
@@ -394,24 +405,33 @@ class MemoryExecutor:
         )
         return tile.toarray().astype(np.float64) * scale
 
-    def _batch_size(self, slots: int) -> int:
-        """Rows scored together: as many as keep their entries and scores in cache."""
+    def _batch_size(self) -> int:
+        """Rows scored together: as many as stay in cache, one where rows are sparse."""
         if isinstance(self.rows, SparseRows):
             return 1
-        room = BATCH_BYTES // (self.dtype.itemsize * (self.n_columns + slots))
-        return int(np.clip(room, 16, 256)) // 4 * 4
+        return int(np.clip(BATCH_BYTES // (self.dtype.itemsize * self.n_columns), 16, 256))
 
-    def _over_tiles(
+    def _tile_rows(self, slots: int) -> int:
+        return int(np.clip(TILE_WORK // (slots * self.n_columns), 64, 8192))
+
+    def _over_tiles(self, task: Callable[[int, int], None], n: int, slots: int) -> None:
+        """Run ``task(start, stop)`` over ``n`` rows, each of which may meet ``slots`` centres."""
+        size = self._tile_rows(slots)
+        self.pool.run(
+            lambda tile, worker: task(tile * size, min((tile + 1) * size, n)), -(-n // size)
+        )
+
+    def _over_batches(
         self, task: Callable[[Batch, int, int], None], n: int, centres: Centres, slots: int
     ) -> None:
-        """Run ``task(batch, start, stop)`` over ``n`` rows, each of which may meet ``slots`` centres."""
-        size = int(np.clip(TILE_WORK // (slots * self.n_columns), 64, 8192))
+        """Run ``task(batch, start, stop)`` likewise, with one batch for each thread."""
+        size = self._tile_rows(slots)
         batches: list[Batch | None] = [None] * self.pool.n_threads
 
         def tile_task(tile: int, worker: int) -> None:
             batch = batches[worker]
             if batch is None:
-                batch = batches[worker] = new_batch(self._batch_size(len(centres.rank)), centres)
+                batch = batches[worker] = new_batch(self._batch_size(), centres)
             task(batch, tile * size, min((tile + 1) * size, n))
 
         self.pool.run(tile_task, -(-n // size))

@@ -1,8 +1,8 @@
-"""Scores of rows against one block of centres, with vector registers held by hand.
+"""Vector code written by hand: scores of rows against a block of centres, and direct costs.
 
-A compiler will not keep the accumulators of dot products in registers unless it may reorder sums everywhere. This
-file asks for exactly that and nothing else, and reaches the speed of a tuned matrix product without its threads, its copies or its
-fixed shapes. Scores are used with an error bound, never as the final word, so the order of additions matters to no decision.
+A compiler will not keep the accumulators of dot products in vector registers unless it may reorder sums everywhere. This file asks
+for exactly that and nothing else, and reaches the speed of a tuned matrix product without its threads, its copies or its output
+matrix: of a block's L scores only the smallest, the second smallest and the place of the smallest are kept.
 
 ``theta`` is (blocks, d, L): L lanes of centres side by side, one block after another.
 """
@@ -28,13 +28,23 @@ def _int(value):
     return ir.Constant(_I64, value)
 
 
-class _Lanes:
-    """Vector code for one block: what both intrinsics share."""
+def _array(context, builder, array_type, value):
+    return cgutils.create_struct_proxy(array_type)(context, builder, value=value)
 
-    def __init__(self, context, builder, dtype):
+
+def _at(builder, array, row, column):
+    """Pointer to ``array[row, column]`` of a C-contiguous matrix."""
+    width = cgutils.unpack_tuple(builder, array.shape)[1]
+    return builder.gep(array.data, [builder.add(builder.mul(row, width), column)])
+
+
+class _Lanes:
+    """Operations on vectors of ``count`` items."""
+
+    def __init__(self, context, builder, dtype, count=None):
         self.builder = builder
         self.itemsize = dtype.bitwidth // 8
-        self.count = lanes_of(self.itemsize)
+        self.count = count or lanes_of(self.itemsize)
         self.vector = ir.VectorType(context.get_value_type(dtype), self.count)
         self.undefined = ir.Constant(self.vector, ir.Undefined)
         self.zero = ir.Constant(self.vector, [0.0] * self.count)
@@ -49,60 +59,95 @@ class _Lanes:
         pointer = self.builder.bitcast(pointer, self.vector.as_pointer())
         return self.builder.load(pointer, align=self.itemsize)
 
-    def broadcast(self, pointer):
-        item = self.builder.load(pointer)
+    def splat(self, item):
         first = self.builder.insert_element(self.undefined, item, ir.Constant(_I32, 0))
         return self.builder.shuffle_vector(first, self.undefined, self._mask([0] * self.count))
 
-    def add_product(self, item, block, accumulator):
-        product = self.builder.fmul(item, block, flags=("contract",))
+    def add_product(self, left, right, accumulator):
+        product = self.builder.fmul(left, right, flags=("contract",))
         total = self.builder.fadd(self.builder.load(accumulator), product, flags=("contract",))
         self.builder.store(total, accumulator)
 
-    def finish(self, total, offset, scores):
-        """Store ``offset - total``; return its smallest lane."""
-        builder = self.builder
-        total = builder.fsub(self.load(offset), total)
-        pointer = builder.bitcast(scores, self.vector.as_pointer())
-        builder.store(total, pointer, align=self.itemsize)
+    def fold(self, value, combine):
+        """Combine all lanes by halves; returns a scalar."""
         half = self.count // 2
         while half:
             turned = self._mask([(lane + half) % self.count for lane in range(self.count)])
-            other = builder.shuffle_vector(total, self.undefined, turned)
-            total = builder.select(builder.fcmp_ordered("<", total, other), total, other)
+            value = combine(value, self.builder.shuffle_vector(value, self.undefined, turned))
             half //= 2
-        return builder.extract_element(total, ir.Constant(_I32, 0))
+        return self.builder.extract_element(value, ir.Constant(_I32, 0))
+
+    def sum_of_pairs(self, value):
+        """Add neighbours, then neighbouring pairs, and so on."""
+        width = self.count
+        while width > 1:
+            swapped = self._mask([lane ^ (self.count // width) for lane in range(self.count)])
+            value = self.builder.fadd(
+                value, self.builder.shuffle_vector(value, self.undefined, swapped)
+            )
+            width //= 2
+        return self.builder.extract_element(value, ir.Constant(_I32, 0))
+
+    def smallest(self, value):
+        def smaller(left, right):
+            return self.builder.select(self.builder.fcmp_ordered("<", left, right), left, right)
+
+        return self.fold(value, smaller)
+
+    def two_smallest(self, value):
+        """Return the smallest lane, the smallest of the others, and the first one's place (int32)."""
+        builder = self.builder
+        least = self.smallest(value)
+        bits = ir.IntType(self.count)
+        equal = builder.bitcast(builder.fcmp_ordered("==", value, self.splat(least)), bits)
+        # NaN lanes compare unequal to everything; a stray bit keeps the place within the block.
+        equal = builder.or_(equal, ir.Constant(bits, 1 << (self.count - 1)))
+        place = builder.zext(builder.cttz(equal, ir.Constant(ir.IntType(1), 1)), _I32)
+        integers = ir.VectorType(_I32, self.count)
+        first = builder.insert_element(
+            ir.Constant(integers, ir.Undefined), place, ir.Constant(_I32, 0)
+        )
+        places = builder.shuffle_vector(
+            first, ir.Constant(integers, ir.Undefined), self._mask([0] * self.count)
+        )
+        here = builder.icmp_signed("==", places, self._mask(list(range(self.count))))
+        infinite = ir.Constant(self.vector, [float("inf")] * self.count)
+        return least, self.smallest(builder.select(here, infinite, value)), place
 
 
-def _array(context, builder, array_type, value):
-    return cgutils.create_struct_proxy(array_type)(context, builder, value=value)
-
-
-def _columns_of(builder, array):
-    return cgutils.unpack_tuple(builder, array.shape)[1]
+def _keep(builder, lanes, total, offset, outputs, row, block):
+    """Write what is kept of the scores ``offset - total`` of one row at one block."""
+    found = lanes.two_smallest(builder.fsub(lanes.load(offset), total))
+    for output, value in zip(outputs, found, strict=True):
+        builder.store(value, _at(builder, output, row, block))
 
 
 @intrinsic
-def score_one(typing, x, columns, m, theta, start, offset, slot, scores):
-    """``scores[slot + l] = offset[slot + l] - sum_p x[p] theta.flat[start + columns[p] L + l]``.
+def score_one(typing, x, columns, m, theta, block, offset, smallest, second, place):
+    """Score the row ``x[0]`` with entries in ``columns`` against one block: score = offset - <x, theta>.
 
-    IN x (>= m,), columns (>= m,) int64, theta, offset (slots,); OUT scores (slots,). Returns the smallest of the L scores.
+    IN x (1.., d), columns (>= m,) int64, theta, offset (slots,); OUT smallest, second (1.., blocks), place (1.., blocks) int32.
     """
-    signature = x.dtype(x, columns, types.int64, theta, types.int64, offset, types.int64, scores)
+    signature = types.void(
+        x, columns, types.int64, theta, types.int64, offset, smallest, second, place
+    )
 
     def generate(context, builder, signature, args):
-        x, columns, theta, offset, scores = (
-            _array(context, builder, signature.args[at], args[at]).data for at in (0, 1, 3, 5, 7)
+        x, columns, theta, offset, *outputs = (
+            _array(context, builder, signature.args[at], args[at]) for at in (0, 1, 3, 5, 6, 7, 8)
         )
-        m, start, slot = args[2], args[4], args[6]
+        m, block = args[2], args[4]
         lanes = _Lanes(context, builder, signature.args[0].dtype)
-        theta = builder.gep(theta, [start])
+        d = cgutils.unpack_tuple(builder, theta.shape)[1]
+        slot = builder.mul(block, _int(lanes.count))
+        centres = builder.gep(theta.data, [builder.mul(slot, d)])
         sums = [lanes.accumulator() for _ in range(QUAD)]
 
         def add(p, accumulator):
-            column = builder.load(builder.gep(columns, [p]))
-            block = lanes.load(builder.gep(theta, [builder.mul(column, _int(lanes.count))]))
-            lanes.add_product(lanes.broadcast(builder.gep(x, [p])), block, accumulator)
+            column = builder.load(builder.gep(columns.data, [p]))
+            lane = lanes.load(builder.gep(centres, [builder.mul(column, _int(lanes.count))]))
+            item = lanes.splat(builder.load(builder.gep(x.data, [p])))
+            lanes.add_product(item, lane, accumulator)
 
         whole = builder.sub(m, builder.srem(m, _int(QUAD)))
         with cgutils.for_range_slice(builder, _int(0), whole, _int(QUAD)) as (p, _):
@@ -113,46 +158,127 @@ def score_one(typing, x, columns, m, theta, start, offset, slot, scores):
         total = builder.load(sums[0])
         for partial in sums[1:]:
             total = builder.fadd(total, builder.load(partial))
-        return lanes.finish(total, builder.gep(offset, [slot]), builder.gep(scores, [slot]))
+        offset = builder.gep(offset.data, [slot])
+        _keep(builder, lanes, total, offset, outputs, _int(0), block)
+        return context.get_dummy_value()
 
     return signature, generate
 
 
 @intrinsic
-def score_quad(typing, x, members, first, theta, start, offset, slot, scores, block, smallest):
-    """Score four dense rows ``r = members[first], ..., members[first + 3]`` of x against one block.
+def score_quad(typing, x, members, first, theta, block, offset, smallest, second, place):
+    """Score the dense rows ``members[first], ..., members[first + 3]`` of x against one block.
 
-    ``scores[r, slot + l] = offset[slot + l] - sum_j x[r, j] theta.flat[start + j L + l]``.
-    IN x (batch, d), members int64, theta, offset (slots,); OUT scores (batch, slots), smallest (batch, blocks): the least score at [r, block].
+    IN x (batch, d), members int64, theta, offset (slots,); OUT smallest, second (batch, blocks), place (batch, blocks) int32.
     """
     signature = types.void(
-        x, members, types.int64, theta, types.int64, offset, types.int64, scores, types.int64, smallest
-    )  # fmt: skip
+        x, members, types.int64, theta, types.int64, offset, smallest, second, place
+    )
 
     def generate(context, builder, signature, args):
-        x, members, theta, offset, scores, smallest = (
-            _array(context, builder, signature.args[at], args[at]) for at in (0, 1, 3, 5, 7, 9)
+        x, members, theta, offset, *outputs = (
+            _array(context, builder, signature.args[at], args[at]) for at in (0, 1, 3, 5, 6, 7, 8)
         )
-        first, start, slot, block = args[2], args[4], args[6], args[8]
+        first, block = args[2], args[4]
         lanes = _Lanes(context, builder, signature.args[0].dtype)
-        d = _columns_of(builder, x)
+        d = cgutils.unpack_tuple(builder, x.shape)[1]
+        slot = builder.mul(block, _int(lanes.count))
+        centres = builder.gep(theta.data, [builder.mul(slot, d)])
         rows = [
             builder.load(builder.gep(members.data, [builder.add(first, _int(u))]))
             for u in range(QUAD)
         ]
-        items = [builder.gep(x.data, [builder.mul(row, d)]) for row in rows]
-        theta = builder.gep(theta.data, [start])
+        items = [_at(builder, x, row, _int(0)) for row in rows]
         sums = [lanes.accumulator() for _ in range(QUAD)]
         with cgutils.for_range_slice(builder, _int(0), d, _int(1)) as (j, _):
-            centres = lanes.load(builder.gep(theta, [builder.mul(j, _int(lanes.count))]))
+            lane = lanes.load(builder.gep(centres, [builder.mul(j, _int(lanes.count))]))
             for u in range(QUAD):
-                lanes.add_product(lanes.broadcast(builder.gep(items[u], [j])), centres, sums[u])
+                item = lanes.splat(builder.load(builder.gep(items[u], [j])))
+                lanes.add_product(item, lane, sums[u])
         offset = builder.gep(offset.data, [slot])
         for u in range(QUAD):
-            at = builder.add(builder.mul(rows[u], _columns_of(builder, scores)), slot)
-            least = lanes.finish(builder.load(sums[u]), offset, builder.gep(scores.data, [at]))
-            at = builder.add(builder.mul(rows[u], _columns_of(builder, smallest)), block)
-            builder.store(least, builder.gep(smallest.data, [at]))
+            _keep(builder, lanes, builder.load(sums[u]), offset, outputs, rows[u], block)
         return context.get_dummy_value()
+
+    return signature, generate
+
+
+def _direct_sum(squared):
+    """Make ``sum_j (t_j - c_j)^2`` or ``sum_j t_j c_j``, t = (values[row] - shift) scale, c = points[k]."""
+
+    @intrinsic
+    def direct_sum(typing, values, row, shift, scale, points, k):
+        signature = types.float64(values, types.int64, shift, types.float64, points, types.int64)
+
+        def generate(context, builder, signature, args):
+            values, shift, points = (
+                _array(context, builder, signature.args[at], args[at]) for at in (0, 2, 4)
+            )
+            row, scale, k = args[1], args[3], args[5]
+            lanes = _Lanes(context, builder, types.float64)
+            raw = _Lanes(context, builder, signature.args[0].dtype, lanes.count)
+            d = cgutils.unpack_tuple(builder, values.shape)[1]
+            value = _at(builder, values, row, _int(0))
+            point = _at(builder, points, k, _int(0))
+
+            def term(load, factor, j):
+                item = builder.fsub(load(raw, value, j), load(raw, shift.data, j))
+                if raw.itemsize < 8:
+                    item = builder.fpext(item, factor.type)
+                item = builder.fmul(item, factor)
+                other = load(lanes, point, j)
+                if not squared:
+                    return item, other
+                item = builder.fsub(item, other)
+                return item, item
+
+            def load_lanes(kind, pointer, j):
+                return kind.load(builder.gep(pointer, [j]))
+
+            def load_item(kind, pointer, j):
+                return builder.load(builder.gep(pointer, [j]))
+
+            # Eight partial sums, combined in NumPy's order and without fused operations: a plain NumPy
+            # loop meets the same ties as this function (up to 128 columns, where NumPy starts to halve).
+            sums = lanes.accumulator()
+            whole = builder.sub(d, builder.srem(d, _int(lanes.count)))
+            factor = lanes.splat(scale)
+            with cgutils.for_range_slice(builder, _int(0), whole, _int(lanes.count)) as (j, _):
+                product = builder.fmul(*term(load_lanes, factor, j))
+                builder.store(builder.fadd(builder.load(sums), product), sums)
+            tail = cgutils.alloca_once_value(builder, lanes.sum_of_pairs(builder.load(sums)))
+            with cgutils.for_range_slice(builder, whole, d, _int(1)) as (j, _):
+                product = builder.fmul(*term(load_item, scale, j))
+                builder.store(builder.fadd(builder.load(tail), product), tail)
+            return builder.load(tail)
+
+        return signature, generate
+
+    return direct_sum
+
+
+squared_distance = _direct_sum(squared=True)
+inner_product = _direct_sum(squared=False)
+
+
+@intrinsic
+def sum_of_squares(typing, x, row, m):
+    """``sum_j x[row, j]^2`` over the first m entries, in the dtype of x."""
+    signature = x.dtype(x, types.int64, types.int64)
+
+    def generate(context, builder, signature, args):
+        x = _array(context, builder, signature.args[0], args[0])
+        lanes = _Lanes(context, builder, signature.args[0].dtype)
+        items = _at(builder, x, args[1], _int(0))
+        whole = builder.sub(args[2], builder.srem(args[2], _int(lanes.count)))
+        total = lanes.accumulator()
+        with cgutils.for_range_slice(builder, _int(0), whole, _int(lanes.count)) as (j, _):
+            part = lanes.load(builder.gep(items, [j]))
+            lanes.add_product(part, part, total)
+        tail = cgutils.alloca_once_value(builder, lanes.fold(builder.load(total), builder.fadd))
+        with cgutils.for_range_slice(builder, whole, args[2], _int(1)) as (j, _):
+            item = builder.load(builder.gep(items, [j]))
+            builder.store(builder.fadd(builder.load(tail), builder.fmul(item, item)), tail)
+        return builder.load(tail)
 
     return signature, generate

@@ -3,81 +3,77 @@
 import numpy as np
 
 from hardbayes.kernels.compiling import kernel
-from hardbayes.kernels.nearest import WIDEN, above, beats
-from hardbayes.kernels.rows import (
-    pick,
-    read_row,
-    row_cost,
-    score_block,
-    score_error,
-    sum_of_squares,
-)
+from hardbayes.kernels.lanes import sum_of_squares
+from hardbayes.kernels.nearest import above, beats
+from hardbayes.kernels.rows import pick, read_row, row_cost, score_block, score_error
 
 
 @kernel
 def consider(
-    rows, weights, prices, constants, centres, upper, labels, dear, ids, visits, opened,
-    first, last, batch, start, stop,
+    rows, weights, prices, constants, centres, upper, labels, dear, ids, visits, opened, block_opened,
+    first, last, unit, batch, start, stop,
 ):  # fmt: skip
     """Let rows choose among the centres of blocks ``first`` to ``last`` that were opened before their visit.
 
-    IN ids (m,) row numbers, or empty for all rows; visits (n,) int32; opened (slots,) int64: the visit at which each slot
-    opened; IN/OUT labels, upper; IN/OUT dear: 2 means settled already, 1 becomes 0 where a centre is cheap enough.
+    IN ids (m,) row numbers, or empty for all rows; visits (n,): each row's turn; opened (slots,), block_opened (blocks,) int64: the turn at
+    which a slot was opened, and the last slot of a block; IN/OUT labels, upper; IN/OUT dear: 2 means settled already, 1 becomes 0 where
+    a centre is cheap enough; SCRATCH batch.
     """
     batch_size = batch.x.shape[0]
     everyone = ids.shape[0] == 0
     size = 0
-    m = 0
+    m = np.int64(0)
     for p in range(start, stop + 1):
         if p < stop:
             i = p if everyone else ids[p]
             if dear[i] == 2:
                 continue
-            m = read_row(rows, i, batch.x[size], batch.exact, batch.columns)
-            constant = pick(constants, i)
-            cost = row_cost(rows, centres, constant, batch.exact, batch.columns, m, labels[i])
-            squares = sum_of_squares(batch.exact, m)
+            m = read_row(rows, i, batch, size)
+            squares = np.float64(sum_of_squares(batch.x, size, m))
+            base = squares if centres.squared else pick(constants, i)
             batch.ids[size] = i
-            batch.cost[size] = cost
-            base = squares if centres.squared else constant
-            batch.limit[size] = cost - base + score_error(batch.x, m, squares, centres)
+            batch.cost[size] = row_cost(rows, i, constants, centres, labels[i])
+            batch.error[size] = score_error(unit, m, squares, centres)
+            batch.limit[size] = batch.cost[size] - base + batch.error[size]
             size += 1
         if size == 0 or (p < stop and size < batch_size):
             continue
+        for r in range(size):
+            batch.members[r] = r
         for b in range(first, last):
-            for r in range(size):
-                batch.members[r] = r
             score_block(rows, batch, size, m, centres, b)
         for r in range(size):
             choose(
                 rows, weights, prices, constants, centres, upper, labels, dear, visits, opened,
-                first, last, batch, r, batch.ids[r], batch.cost[r], batch.limit[r],
+                block_opened, first, last, batch, r,
             )  # fmt: skip
         size = 0
 
 
 @kernel
 def choose(
-    rows, weights, prices, constants, centres, upper, labels, dear, visits, opened,
-    first, last, batch, r, i, best, limit,
+    rows, weights, prices, constants, centres, upper, labels, dear, visits, opened, block_opened,
+    first, last, batch, r,
 ):  # fmt: skip
-    """Decide for one scored row by the direct formula."""
+    """Decide for one scored row by the direct formula, at the centres whose scores come near the least."""
     lanes = centres.theta.shape[2]
-    winner = np.int64(labels[i])
-    before = winner
-    constant = pick(constants, i)
+    i = batch.ids[r]
     visit = visits[i]
-    m = np.int64(-1)
+    limit = batch.limit[r]
+    for b in range(first, last):
+        if block_opened[b] < visit:
+            limit = min(limit, np.float64(batch.smallest[r, b]) + 2 * batch.error[r])
+    before = np.int64(labels[i])
+    winner = before
+    best = batch.cost[r]
     for b in range(first, last):
         if batch.smallest[r, b] > limit:
             continue
+        alone = block_opened[b] < visit and batch.second[r, b] > limit
         for k in range(b * lanes, (b + 1) * lanes):
-            if batch.scores[r, k] <= limit and opened[k] < visit:
-                if m < 0:
-                    m = read_row(rows, i, batch.x[r], batch.exact, batch.columns)
-                cost = row_cost(rows, centres, constant, batch.exact, batch.columns, m, k)
-                if beats(cost, k, best, winner, centres):
-                    limit -= best - cost
+            if opened[k] < visit and (not alone or k == b * lanes + batch.place[r, b]):
+                cost = row_cost(rows, i, constants, centres, k)
+                if beats(cost, k, best, winner, centres.rank):
                     best = cost
                     winner = np.int64(k)
     if winner != before:
@@ -89,7 +85,9 @@ def choose(
 
 
 @kernel
-def next_opening(rows, weights, prices, constants, centres, dear, ids, first, last, batch, start, stop):
+def next_opening(
+    rows, weights, prices, constants, centres, dear, ids, first, last, unit, batch, start, stop
+):
     """Position in ``ids[start:stop]`` of the first dear row that no centre of the blocks can hold.
 
     Every living centre of those blocks is taken to have been opened before the rows looked at.
@@ -101,23 +99,20 @@ def next_opening(rows, weights, prices, constants, centres, dear, ids, first, la
             continue
         price = pick(prices, i)
         weight = pick(weights, i)
-        m = read_row(rows, i, batch.x[0], batch.exact, batch.columns)
-        constant = pick(constants, i)
-        squares = sum_of_squares(batch.exact, m)
-        base = squares if centres.squared else constant
-        limit = price / weight * WIDEN - base + score_error(batch.x, m, squares, centres)
+        m = read_row(rows, i, batch, 0)
+        squares = np.float64(sum_of_squares(batch.x, 0, m))
+        base = squares if centres.squared else pick(constants, i)
+        error = score_error(unit, m, squares, centres)
         held = False
         for b in range(first, last):
             batch.members[0] = 0
             score_block(rows, batch, 1, m, centres, b)
-            if batch.smallest[0, b] > limit:
+            if weight * (base + batch.smallest[0, b] - error) > price:
                 continue
             for k in range(b * lanes, (b + 1) * lanes):
-                if batch.scores[0, k] <= limit and centres.rank[k] >= 0:
-                    cost = row_cost(rows, centres, constant, batch.exact, batch.columns, m, k)
-                    if weight * cost <= price:
-                        held = True
-                        break
+                if centres.rank[k] >= 0 and weight * row_cost(rows, i, constants, centres, k) <= price:
+                    held = True
+                    break
             if held:
                 break
         if not held:

@@ -8,9 +8,10 @@ the path or the number of threads by which they came.
 from typing import NamedTuple
 
 import numpy as np
+from numba.extending import overload
 
-from hardbayes.kernels.compiling import kernel
-from hardbayes.kernels.rows import pick, read_row
+from hardbayes.kernels.compiling import OPTIONS, kernel
+from hardbayes.kernels.rows import DenseRows, pick
 
 
 class Totals(NamedTuple):
@@ -23,18 +24,49 @@ class Totals(NamedTuple):
 
 
 @kernel
-def _add(value, sign, coarse, fine, k, j, snap_coarse, snap_fine):
+def _add(value, sign, coarse, fine, k, j, snaps):
     # Adding and taking away a large number rounds to a multiple of its last place.
-    rounded = (value + snap_coarse) - snap_coarse
+    rounded = (value + snaps[0]) - snaps[0]
     coarse[k, j] += sign * rounded
-    fine[k, j] += sign * (((value - rounded) + snap_fine) - snap_fine)
+    fine[k, j] += sign * (((value - rounded) + snaps[1]) - snaps[1])
+
+
+def add_row(rows, i, factor, k, totals, snaps, first, last):
+    """IN/OUT totals: add ``factor`` times columns ``first`` to ``last`` of row i to slot k."""
+
+
+@overload(add_row, jit_options=OPTIONS)
+def _add_row(rows, i, factor, k, totals, snaps, first, last):
+    if rows.instance_class is DenseRows:
+
+        def add(rows, i, factor, k, totals, snaps, first, last):
+            scale = pick(rows.scale, i)
+            weight = abs(factor)
+            sign = np.sign(factor)
+            for j in range(first, last):
+                value = weight * (np.float64(rows.values[i, j] - rows.shift[j]) * scale)
+                _add(value, sign, totals.coarse, totals.fine, k, j, snaps)
+
+    else:
+
+        def add(rows, i, factor, k, totals, snaps, first, last):
+            scale = pick(rows.scale, i)
+            weight = abs(factor)
+            sign = np.sign(factor)
+            for p in range(rows.starts[i], rows.starts[i + 1]):
+                j = rows.columns[p]
+                if first <= j < last:
+                    value = weight * (rows.values[p] * scale)
+                    _add(value, sign, totals.coarse, totals.fine, k, j, snaps)
+
+    return add
 
 
 @kernel
-def move(rows, weights, before, after, totals, snaps, weight_snaps, batch, first, last):
+def move(rows, weights, before, after, totals, snaps, weight_snaps, first, last):
     """Move every row whose label changed, for columns ``first`` to ``last`` of the totals.
 
-    IN before, after (n,) int32 (-1: nowhere); IN/OUT totals; IN snaps: the two rounding constants. Column 0's owner moves the weights.
+    IN before, after (n,) int32 (-1: nowhere); IN/OUT totals; IN snaps, weight_snaps: rounding constants. Column 0's owner moves the weights.
     """
     for i in range(before.shape[0]):
         source = before[i]
@@ -42,18 +74,10 @@ def move(rows, weights, before, after, totals, snaps, weight_snaps, batch, first
         if source == target:
             continue
         weight = pick(weights, i)
-        m = read_row(rows, i, batch.x[0], batch.exact, batch.columns)
-        for p in range(m):
-            j = batch.columns[p]
-            if j < first:
-                continue
-            if j >= last:
-                break
-            value = weight * batch.exact[p]
-            if source >= 0:
-                _add(value, -1.0, totals.coarse, totals.fine, source, j, snaps[0], snaps[1])
-            if target >= 0:
-                _add(value, 1.0, totals.coarse, totals.fine, target, j, snaps[0], snaps[1])
+        if source >= 0:
+            add_row(rows, i, -weight, source, totals, snaps, first, last)
+        if target >= 0:
+            add_row(rows, i, weight, target, totals, snaps, first, last)
         if first == 0:
             rounded = (weight + weight_snaps[0]) - weight_snaps[0]
             rest = ((weight - rounded) + weight_snaps[1]) - weight_snaps[1]

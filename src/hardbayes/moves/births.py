@@ -5,6 +5,8 @@ only they are visited in order, in windows: all rows of a window choose among th
 are walked through one by one. In the end every other row looks at the clusters born before its turn.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,14 +25,15 @@ def open_clusters(
 
     ``prices`` (n,) or (1,); ``visits`` (n,): each row's place in the visiting order.
     """
-    dear = executor.dear_rows(visits)
     n_open = executor.n_clusters
     first_birth = executor.n_slots
     opened: list[int] = []  # the visit at which each slot from first_birth on was opened
+    order = np.empty_like(visits)
+    order[visits] = np.arange(len(visits), dtype=visits.dtype)
 
-    start, size = 0, FIRST_WINDOW
-    while start < len(dear) and n_open < partition.max_clusters:
-        window = dear[start : start + size]
+    for window in _windows(executor, order):
+        if n_open >= partition.max_clusters:
+            break
         if opened:
             executor.consider(prices, window, visits, _padded(opened, first_birth), first_birth)
         window_birth = executor.n_slots
@@ -40,21 +43,33 @@ def open_clusters(
             if position == len(window):
                 break
             row = int(window[position])
-            centre = partition.opening_centre(executor.row(row), executor.weight(row))
-            executor.open(row, centre)
+            executor.open(row, partition.opening_centre(executor.row(row), executor.weight(row)))
             opened.append(int(visits[row]))
             n_open += 1
             position += 1
         if executor.n_slots > window_birth:
             executor.consider(prices, window, visits, _padded(opened, first_birth), window_birth)
         executor.settle(window)
-        start += size
-        size = min(2 * size, LARGEST_WINDOW)
     if opened:
-        everyone = np.empty(0, np.intp)
+        everyone = np.empty(0, visits.dtype)
         executor.consider(prices, everyone, visits, _padded(opened, first_birth), first_birth)
     executor.forget_dear()
     return len(opened)
+
+
+def _windows(executor: MemoryExecutor, order: NDArray[np.int32]) -> Iterator[NDArray[np.int32]]:
+    """Yield the dear rows in visiting order, few at first, when each may open a cluster, then more."""
+    start, size = 0, FIRST_WINDOW
+    while start < len(order):
+        turns = order[start : start + LARGEST_WINDOW]
+        dear = executor.dear_rows(turns)
+        if len(dear) > size:
+            dear = dear[:size]
+            turns = turns[: int(np.flatnonzero(turns == dear[-1])[0]) + 1]
+        start += len(turns)
+        if len(dear):
+            size = min(2 * size, LARGEST_WINDOW)
+            yield dear
 
 
 def _padded(opened: list[int], first_birth: int) -> NDArray[np.int64]:

@@ -8,13 +8,13 @@ from hardbayes.structure.partition import Partition
 
 
 def farthest_first(
-    executor: MemoryExecutor, partition: Partition, prices: Floats
+    executor: MemoryExecutor, partition: Partition, mean: Floats, prices: Floats
 ) -> Floats:
     """Start at the overall mean and add the row with the largest excess of cost over price.
 
     Stops when no row is dearer than its price, or at the cap. Returns centres (k, d).
     """
-    centres = [partition.prior_mean]
+    centres = [mean]
     nearest = executor.costs_at(centres[0])
     while len(centres) < partition.max_clusters:
         excess = executor.weights * nearest - prices

@@ -24,7 +24,7 @@ def farthest_first_penalty(problem: Problem, n_clusters: int) -> float:
             return 0.0
         np.minimum(nearest, executor.costs_at(executor.row(row)), out=nearest)
     farthest = float(nearest[counted].max())
-    penalty = farthest / problem.unit
+    penalty = farthest / problem.frame.unit
     if farthest > 0 and penalty < np.finfo(np.float64).tiny:
         raise ValueError(
             "The rows of X are so close together that their squared distances underflow. "
