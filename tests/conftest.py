@@ -10,7 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import hardbayes
+
 ROOT = Path(__file__).resolve().parent.parent
+LIBRARY = Path(hardbayes.__file__).resolve().parent.parent
 
 
 def make_blobs(n, d, k, *, seed=0, spread=0.05, box=1.0, dtype=np.float64):
@@ -81,7 +84,7 @@ def run_python():
 
     def run(source, *, timeout=60, env=None):
         environment = dict(os.environ, **(env or {}))
-        paths = [str(ROOT / "src"), str(ROOT), environment.get("PYTHONPATH", "")]
+        paths = [str(LIBRARY), str(ROOT), environment.get("PYTHONPATH", "")]
         environment["PYTHONPATH"] = os.pathsep.join(p for p in paths if p)
         done = subprocess.run(
             [sys.executable, "-c", textwrap.dedent(source)],

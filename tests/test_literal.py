@@ -14,6 +14,7 @@ from tests.reference.dp_means import (
     literal_restarts,
     prepared_rows,
 )
+from tests.reference.swept import swept_dp_means
 
 
 def assert_history_close(history, expected):
@@ -177,19 +178,29 @@ def test_sparse(seed):
     assert_certificate(model, X, weights)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(5))
+def test_the_two_references_agree(seed):
+    X = make_blobs(300, 3, 12, seed=seed, spread=0.3)[0]
+    penalty = float(np.quantile(pairwise_sq(X), 0.05)) * 1.0137
+    literal = literal_dp_means(X, penalty)
+    labels, value = swept_dp_means(X, penalty)
+    np.testing.assert_array_equal(labels, literal.labels)
+    np.testing.assert_allclose(value, literal.objective, rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(32))
 def test_births_in_late_sweeps(seed):
     """Bounds carried between sweeps must survive births: many rows, clusters and sweeps."""
-    rng = np.random.default_rng(8000 + seed)
-    n, d = 2500, int(rng.integers(2, 4))
-    X = make_blobs(n, d, (12, 40)[seed % 3 == 0], seed=seed, spread=(0.3, 0.1)[seed % 3 == 0])[0]
-    X = X.astype(np.float32)
-    penalty = float(np.quantile(pairwise_sq(X[:300]), (0.02, 0.1)[seed % 4 < 2])) * 1.0137
-    literal = literal_dp_means(X, penalty)
+    blobs, spread, share = [(12, 0.3, 0.1), (40, 0.1, 0.1), (12, 0.3, 0.1), (150, 0.3, 0.02)][
+        seed % 4
+    ]
+    X = make_blobs(4000, 2 + seed // 2 % 2, blobs, seed=seed, spread=spread)[0].astype(np.float32)
+    penalty = float(np.quantile(pairwise_sq(X[:300]), share)) * 1.0137
+    labels, value = swept_dp_means(X, penalty)
     for dtype in (np.float32, np.float64):
         model = DPMeans(penalty, order="given", search="paper").fit(X.astype(dtype))
-        np.testing.assert_array_equal(model.labels_, literal.labels)
-        np.testing.assert_allclose(model.objective_, literal.objective, rtol=1e-6)
+        np.testing.assert_array_equal(model.labels_, labels)
+        np.testing.assert_allclose(model.objective_, value, rtol=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(1, 21, 2))
@@ -198,6 +209,16 @@ def test_restarts_follow_one_another_on_one_stream(seed):
     X = rng.standard_normal((80, 3))
     penalty = between(rng, pairwise_sq(X))
     model, literal = fit_both(X, penalty, None, seed, n_init=5)
+    assert_equals_literal(model, literal)
+
+
+@pytest.mark.parametrize("n_init", [1, 3])
+@pytest.mark.parametrize("seed", range(1, 25, 2))
+def test_a_few_births_among_given_centres(seed, n_init):
+    """Births join centres that bounds know already, and a later start inherits nothing."""
+    X = make_blobs(500, 2 + seed % 4 // 2, 30, seed=seed, spread=0.3)[0]
+    penalty = float(np.quantile(pairwise_sq(X), 0.1)) * 1.0137
+    model, literal = fit_both(X, penalty, None, seed, n_init=n_init, init=X[:60] * 1.01)
     assert_equals_literal(model, literal)
 
 
@@ -273,6 +294,24 @@ def test_float32_takes_the_decisions_of_float64(seed, container):
     np.testing.assert_array_equal(narrow.labels_, wide.labels_)
     assert narrow.cluster_centers_.dtype == np.float32
     np.testing.assert_allclose(narrow.objective_, wide.objective_, rtol=1e-6)
+    np.testing.assert_array_equal(narrow.predict(container(X)), narrow.labels_)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("seed", range(16))
+def test_float32_takes_the_decisions_of_float64_for_kl(seed, container):
+    rng = np.random.default_rng(9000 + seed)
+    n, d = random_shape(rng)
+    X = (rng.gamma(0.5, size=(n, d)) + 1e-3).astype(np.float32)
+    if seed % 2:
+        X[rng.random(X.shape) < 0.5] = 0.0
+        X[np.arange(n), rng.integers(0, d, n)] += np.float32(0.1)
+    penalty = float(rng.uniform(0.05, 2.0))
+    options = dict(random_state=seed, divergence="kl", search="paper")
+    wide = quiet_fit(DPMeans(penalty, **options), container(X.astype(np.float64)))
+    narrow = quiet_fit(DPMeans(penalty, **options), container(X))
+    np.testing.assert_array_equal(narrow.labels_, wide.labels_)
+    np.testing.assert_allclose(narrow.objective_, wide.objective_, rtol=1e-5)
     np.testing.assert_array_equal(narrow.predict(container(X)), narrow.labels_)
 
 

@@ -14,7 +14,6 @@ from hardbayes.geometry.base import Floats
 Matrix = Floats | sparse.csr_array
 CHECKS = {
     "accept_sparse": "csr",
-    "dtype": [np.float64, np.float32],
     "order": "C",
     "ensure_all_finite": False,  # checked below, where the row and column can be named
 }
@@ -28,10 +27,11 @@ def check_matrix(X: Any, geometry: Geometry, estimator: Any = None, reset: bool 
     names = column_names(X)
     refuse_text_columns(X, names)
     try:
+        checks = {**CHECKS, "dtype": accepted_dtypes(X)}
         if estimator is None:
-            matrix = check_array(X, **CHECKS)
+            matrix = check_array(X, **checks)
         else:
-            matrix = validate_data(estimator, X, reset=reset, **CHECKS)
+            matrix = validate_data(estimator, X, reset=reset, **checks)
     except ValueError as error:
         raise text_error(X, error) from None
     if sparse.issparse(matrix):
@@ -41,6 +41,14 @@ def check_matrix(X: Any, geometry: Geometry, estimator: Any = None, reset: bool 
     check_finite(matrix, names)
     check_domain(matrix, geometry, names)
     return matrix
+
+
+def accepted_dtypes(X: Any) -> list[type[np.floating]]:
+    """Return the dtypes X may keep; the first is what anything else becomes."""
+    schema = getattr(X, "schema", None)  # a polars frame: scikit-learn does not look at its dtypes
+    if schema is not None and {str(dtype) for dtype in schema.values()} == {"Float32"}:
+        return [np.float32]
+    return [np.float64, np.float32]
 
 
 def canonical(matrix: Any) -> sparse.csr_array:
@@ -163,6 +171,10 @@ def check_weights(sample_weight: Any, matrix: Matrix) -> Floats | None:
         weights = np.full(matrix.shape[0], float(sample_weight))  # type: ignore[arg-type]
     else:
         weights = np.asarray(sample_weight)
+        if weights.dtype.kind not in "buif":
+            raise ValueError(
+                f"The 'sample_weight' parameter must hold real numbers. Got dtype {weights.dtype}."
+            )
         if weights.ndim == 1 and len(weights) == matrix.shape[0]:
             weights = weights.astype(np.float64)
         else:  # scikit-learn's own sentences for wrong shapes
@@ -186,6 +198,9 @@ def check_weights(sample_weight: Any, matrix: Matrix) -> Floats | None:
 def check_labels(labels: Any, n_rows: int) -> NDArray[np.intp]:
     """Return labels as cluster numbers 0..k-1."""
     labels = np.asarray(labels)
+    if labels.dtype.kind == "f" and np.isnan(labels).any():
+        row = int(np.flatnonzero(np.isnan(labels))[0])
+        raise ValueError(f"The 'labels' parameter holds NaN at row {row}. Give every row a label.")
     if labels.shape != (n_rows,):
         raise ValueError(
             f"The 'labels' parameter must have one label for each of the {n_rows} rows. "

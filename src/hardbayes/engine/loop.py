@@ -1,17 +1,24 @@
 """The one loop: decide for each row, open what must be opened, refit, until the partition repeats."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hardbayes.engine.objective import Point, Terms, measure
 from hardbayes.engine.status import Status
-from hardbayes.executors.memory import MemoryExecutor
-from hardbayes.geometry.base import Floats
 from hardbayes.moves.births import open_clusters
-from hardbayes.structure.partition import Partition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from hardbayes.executors.memory import MemoryExecutor
+    from hardbayes.geometry.base import Floats
+    from hardbayes.structure.partition import Partition
 
 
 @dataclass(frozen=True)

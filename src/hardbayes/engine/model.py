@@ -1,17 +1,23 @@
 """A fitted partition: everything needed to place new rows."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hardbayes.engine.problem import executor_for, opening_prices
+from hardbayes.engine.problem import cluster_bound, executor_for, opening_prices
 from hardbayes.executors.frame import Frame
-from hardbayes.executors.memory import MemoryExecutor
-from hardbayes.executors.pool import Pool
-from hardbayes.geometry.base import Floats, Geometry
 from hardbayes.structure.partition import Partition
-from hardbayes.validation import Matrix
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hardbayes.executors.memory import MemoryExecutor
+    from hardbayes.executors.pool import Pool
+    from hardbayes.geometry.base import Floats, Geometry
+    from hardbayes.validation import Matrix
 
 
 @dataclass(frozen=True)
@@ -27,9 +33,53 @@ class FittedPartition:
         """The divergence."""
         return self.partition.geometry
 
-    def place(self, matrix: Matrix, pool: Pool) -> "Placement":
+    def to_arrays(self) -> dict[str, Any]:
+        """Return everything but the geometry, as arrays and numbers."""
+        return {
+            "working_penalty": self.partition.penalty,
+            "working_prior_weight": self.partition.prior_weight,
+            "working_mean": self.partition.prior_mean,
+            "working_shift": self.frame.shift,
+            "working_scale": self.frame.scale,
+            "working_largest": self.frame.largest,
+            "working_centres": self.centres,
+        }
+
+    @classmethod
+    def from_arrays(
+        cls, geometry: Geometry, max_clusters: int | None, arrays: dict[str, Any]
+    ) -> FittedPartition:
+        """Return what `to_arrays` was called on; raise ValueError where that cannot be."""
+        try:
+            penalty, prior_weight, mean, shift, scale, largest, centres = (
+                arrays.pop(f"working_{name}")
+                for name in (
+                    "penalty", "prior_weight", "mean", "shift", "scale", "largest", "centres",
+                )
+            )  # fmt: skip
+            d = centres.shape[1]
+            sound = (
+                not arrays
+                and centres.ndim == 2
+                and mean.shape == shift.shape == (d,)
+                and all(array.dtype == np.float64 for array in (centres, mean, shift))
+                and all(np.isfinite(array).all() for array in (centres, mean, shift))
+                and all(np.isfinite(value) for value in (prior_weight, largest, scale))
+                and penalty >= 0
+                and scale > 0
+            )
+        except (KeyError, AttributeError, IndexError, TypeError) as error:
+            raise ValueError(f"The saved model is incomplete: {error}") from None
+        if not sound:
+            raise ValueError("The saved model contradicts itself: its centres cannot be placed.")
+        partition = Partition(
+            geometry, penalty, prior_weight, mean, max_clusters or cluster_bound(d)
+        )
+        return cls(partition, Frame(shift, scale, largest), centres)
+
+    def place(self, matrix: Matrix, pool: Pool) -> Placement:
         """Give each row of a checked matrix to its cheapest centre."""
-        executor = executor_for(matrix, self.geometry, self.frame, 1.0, None, pool)
+        executor = executor_for(matrix, self.geometry, self.frame, np.ones(1), pool)
         if not self.geometry.squared_distance:
             executor.see_columns(self.partition.prior_mean > 0)
         executor.start(self.centres)

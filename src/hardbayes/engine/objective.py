@@ -1,12 +1,15 @@
 """The objective's one definition, and the trace of its way down."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.executors.memory import MemoryExecutor
-from hardbayes.geometry.base import Floats
-from hardbayes.structure.partition import Partition
+if TYPE_CHECKING:
+    from hardbayes.executors.memory import MemoryExecutor
+    from hardbayes.geometry.base import Floats
+    from hardbayes.structure.partition import Partition
 
 
 class Terms(NamedTuple):
@@ -34,7 +37,7 @@ class Point(NamedTuple):
     potential: float
     remainder: float  # what float64 cannot hold of the potential
 
-    def above(self, other: "Point", per_cluster: float) -> float:
+    def above(self, other: Point, per_cluster: float) -> float:
         """How much higher the objective is here than at ``other``, without the penalty."""
         return (
             per_cluster * (self.n_clusters - other.n_clusters)

@@ -1,16 +1,21 @@
 """From a data matrix to something the loop can run on, and back to the user's units."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 
-from hardbayes.executors.frame import Frame, chunks, frame_for, framed_rows, row_constants
-from hardbayes.executors.memory import MemoryExecutor
-from hardbayes.executors.pool import Pool
-from hardbayes.geometry.base import Floats, Geometry
+from hardbayes.executors.frame import Frame, chunks, frame_for
 from hardbayes.structure.partition import Partition
+
+if TYPE_CHECKING:
+    from hardbayes.executors.memory import MemoryExecutor
+    from hardbayes.executors.pool import Pool
+    from hardbayes.geometry.base import Floats, Geometry
+    from hardbayes.validation import Matrix
 
 # A bound on k * d where the user sets no cap: four arrays of this many doubles are a gigabyte.
 LARGEST_TABLE = 1 << 25
@@ -20,11 +25,17 @@ SMALLEST_PENALTY = 1e-290
 
 @dataclass(frozen=True)
 class Problem:
-    """A data set in working coordinates, with its overall mean."""
+    """A data set in working coordinates, its weights divided by a power of two so that none is large."""
 
     executor: MemoryExecutor
     frame: Frame
     geometry: Geometry
+    weight_unit: float  # working weight of a weight of one
+
+    @property
+    def unit(self) -> float:
+        """Objective in working units of an objective of one in the user's: a power of two."""
+        return self.frame.unit * self.weight_unit
 
     @cached_property
     def mean(self) -> Floats:
@@ -32,14 +43,12 @@ class Problem:
         weight, total = self.executor.total()
         return total / weight
 
-    def partition(
-        self, penalty: float, prior_weight: float, max_clusters: int | None
-    ) -> Partition:
-        """Return the structure to fit; ``penalty`` in the user's units."""
+    def partition(self, penalty: float, prior_weight: float, max_clusters: int | None) -> Partition:
+        """Return the structure to fit; ``penalty`` and ``prior_weight`` in the user's units."""
         return Partition(
             self.geometry,
-            penalty * self.frame.unit,
-            prior_weight,
+            penalty * self.unit,
+            prior_weight * self.weight_unit,
             self._prior_mean(prior_weight),
             max_clusters or cluster_bound(self.executor.n_columns),
         )
@@ -52,16 +61,12 @@ class Problem:
 
     def check_penalty(self, penalty: float) -> None:
         """Raise where the penalty is lost beside the scale of the data."""
-        if penalty > 0 and penalty * self.frame.unit < SMALLEST_PENALTY:
-            largest = 1.0 / self.frame.scale
+        if penalty > 0 and penalty * self.unit < SMALLEST_PENALTY:
             raise ValueError(
-                f"The 'cluster_penalty' parameter, {penalty:g}, is too small beside values of X near "
-                f"{largest:g} to be compared in float64. Remove such rows, or rescale X and the penalty."
+                f"The 'cluster_penalty' parameter, {penalty:g}, is too small to be compared in float64 "
+                f"with distances between values near {self.frame.largest:g}. "
+                "Remove rows with such values, or rescale X and the penalty."
             )
-
-    def prices(self, partition: Partition) -> Floats:
-        """Return what it costs each row to open a cluster: (n,), or (1,) where all pay the same."""
-        return opening_prices(self.executor, partition)
 
 
 def opening_prices(executor: MemoryExecutor, partition: Partition) -> Floats:
@@ -70,7 +75,7 @@ def opening_prices(executor: MemoryExecutor, partition: Partition) -> Floats:
         return np.array([partition.penalty])
     weights = np.broadcast_to(executor.weights, executor.n_rows)
     prices = np.empty(executor.n_rows)
-    for part in row_slices(executor):
+    for part in chunks(executor.n_rows, executor.n_columns):
         prices[part] = partition.prices(executor.dense_rows(part.start, part.stop), weights[part])
     return prices
 
@@ -80,48 +85,49 @@ def cluster_bound(n_columns: int) -> int:
     return max(ALWAYS_ALLOWED, LARGEST_TABLE // n_columns)
 
 
-def row_slices(executor: MemoryExecutor) -> list[slice]:
-    """Return slices of rows small enough to be made dense."""
-    return chunks(np.broadcast_to(0.0, (executor.n_rows, executor.n_columns)))
-
-
 def executor_for(
-    matrix: Floats | sparse.csr_array,
-    geometry: Geometry,
-    frame: Frame,
-    largest: float,
-    weights: Floats | None,
-    pool: Pool,
+    matrix: Matrix, geometry: Geometry, frame: Frame, weights: Floats, pool: Pool
 ) -> MemoryExecutor:
     """Return an executor over the rows of a matrix seen through a frame."""
+    # Here and nowhere else the compiled kernels come in: numba is imported with the first executor.
+    from hardbayes.executors.memory import MemoryExecutor
+    from hardbayes.executors.reading import framed_rows, row_constants
+
     rows = framed_rows(matrix, geometry, frame)
-    if weights is None:
-        weights = np.ones(1)
     constants = row_constants(rows, geometry)
-    return MemoryExecutor(rows, matrix.shape, geometry, weights, constants, largest, pool)
+    bound = frame.largest * frame.scale if not geometry.normalise_rows else 1.0
+    return MemoryExecutor(rows, matrix.shape, geometry, weights, constants, bound, pool)
 
 
-def pose(
-    matrix: Floats | sparse.csr_array, geometry: Geometry, weights: Floats | None, pool: Pool
-) -> Problem:
+def pose(matrix: Matrix, geometry: Geometry, weights: Floats | None, pool: Pool) -> Problem:
     """Pose the problem for a checked matrix (float32 or float64; C-contiguous or canonical CSR)."""
-    frame, largest = frame_for(matrix, geometry)
+    frame = frame_for(matrix, geometry)
+    weights = np.ones(1) if weights is None else weights
+    weight_unit = float(2.0 ** -np.frexp(weights.max())[1])
     if geometry.squared_distance:
         check_squares(matrix, weights, frame)
-    executor = executor_for(matrix, geometry, frame, largest, weights, pool)
-    problem = Problem(executor, frame, geometry)
+    executor = executor_for(matrix, geometry, frame, weights * weight_unit, pool)
+    problem = Problem(executor, frame, geometry, weight_unit)
     if not geometry.squared_distance:
         executor.see_columns(problem.mean > 0)
     return problem
 
 
-def check_squares(matrix: Floats | sparse.csr_array, weights: Floats | None, frame: Frame) -> None:
+def check_squares(matrix: Matrix, weights: Floats, frame: Frame) -> None:
     """Raise where sums of squared distances, in the user's units, do not fit float64."""
+    if frame.largest == 0:
+        return
     n, d = matrix.shape
-    weight = n if weights is None else float(np.broadcast_to(weights, n).sum())
-    log2_sum = np.log2(max(weight, 1.0)) + np.log2(4.0 * d) - 2.0 * np.log2(frame.scale)
-    if not log2_sum < np.finfo(np.float64).maxexp - 1:
+    log2_squares = np.log2(4.0 * d) + 2.0 * np.log2(frame.largest)
+    log2_weight = np.log2(np.broadcast_to(weights, n).sum())
+    limits = np.finfo(np.float64)
+    if not limits.minexp < log2_squares + min(log2_weight, 0.0) or not log2_squares < limits.maxexp:
         raise ValueError(
             f"Squared distances between rows of X do not fit float64: X holds values near "
-            f"{1.0 / frame.scale:g}. Divide X by a power of ten, or remove such rows."
+            f"{frame.largest:g}. Multiply X by a suitable power of ten, or remove such rows."
+        )
+    if not log2_squares + log2_weight < limits.maxexp - 1:
+        raise ValueError(
+            f"The 'sample_weight' parameter is too large: with values of X near {frame.largest:g} the "
+            "objective would not fit float64. Scale the weights and cluster_penalty down."
         )

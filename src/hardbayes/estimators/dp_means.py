@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -21,9 +22,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from hardbayes.engine.loop import Solution, alternate
 from hardbayes.engine.model import FittedPartition, Placement
-from hardbayes.engine.problem import Problem, cluster_bound, pose
+from hardbayes.engine.problem import Problem, opening_prices, pose
 from hardbayes.engine.status import Status
-from hardbayes.executors.frame import Frame
 from hardbayes.executors.pool import Pool, resolve_threads
 from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.geometry.base import Floats
@@ -215,7 +215,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
     def _best_of_starts(
         self, problem: Problem, partition: Partition, rng: np.random.RandomState
     ) -> Solution:
-        prices = problem.prices(partition)
+        prices = opening_prices(problem.executor, partition)
         random = self.order == "random" or isinstance(self.init, str) and self.init == "k-means++"
         best: Solution | None = None
         for start in range(self.n_init if random else 1):
@@ -248,7 +248,13 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         return problem.mean[np.newaxis]
 
     def _given_centres(self, problem: Problem, partition: Partition) -> Floats:
-        centres = check_matrix(self.init, problem.geometry)
+        try:
+            centres = check_matrix(self.init, problem.geometry)
+        except ValueError as error:
+            raise ValueError(
+                f"The 'init' parameter of DPMeans must be an array of centres (k, n_features) like rows "
+                f"of X. As such: {error}"
+            ) from None
         if not isinstance(centres, np.ndarray):
             centres = centres.toarray()
         n_columns = problem.executor.n_columns
@@ -287,9 +293,10 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         seen: "DPMeans",
         dtype: np.dtype,
     ) -> None:
-        unit = problem.frame.unit
+        unit = problem.unit
         n_clusters = len(solution.centres)
         weights = np.broadcast_to(problem.executor.weights, len(solution.labels))
+        weights = weights / problem.weight_unit
         history = solution.trace / unit + penalty * solution.cluster_counts
         if not np.isfinite(history).all():
             raise ValueError(
@@ -297,13 +304,22 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
                 "prior_weight to a number > 0; otherwise rescale X and cluster_penalty."
             )
         fitted = {
-            "_model": FittedPartition(partition, problem.frame, solution.centres),
+            "_model": FittedPartition(
+                # New rows weigh one each, whatever the unit of weights in the fit.
+                replace(
+                    partition,
+                    penalty=penalty * problem.frame.unit,
+                    prior_weight=partition.prior_weight / problem.weight_unit,
+                ),
+                problem.frame,
+                solution.centres,
+            ),
             "labels_": solution.labels,
             "n_clusters_": n_clusters,
             "cluster_centers_": problem.frame.from_working(solution.centres).astype(dtype),
             "cluster_weights_": np.bincount(solution.labels, weights, n_clusters),
             "cluster_penalty_": penalty,
-            "prior_weight_": partition.prior_weight,
+            "prior_weight_": partition.prior_weight / problem.weight_unit,
             "inertia_": solution.terms.fit / unit,
             "objective_": float(history[-1]),
             "objective_history_": np.minimum.accumulate(history),
@@ -423,57 +439,63 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
     # -- for save and load ----------------------------------------------------------------------
 
     def _get_state(self) -> dict[str, Any]:
+        if not hasattr(self, "_model"):
+            return {}
         state = {name: value for name, value in vars(self).items() if name.endswith("_")}
-        if state:
-            model = self._model
-            state["feature_names_in_"] = (
-                [str(name) for name in self.feature_names_in_]
-                if hasattr(self, "feature_names_in_")
-                else None
-            )
-            state.update(
-                working_centres=model.centres,
-                working_mean=model.partition.prior_mean,
-                working_penalty=model.partition.penalty,
-                working_shift=model.frame.shift,
-                working_scale=model.frame.scale,
-            )
-        return state
+        names = state.pop("feature_names_in_", None)
+        state["feature_names_in_"] = None if names is None else [str(name) for name in names]
+        return state | self._model.to_arrays()
 
     def _set_state(self, state: dict[str, Any]) -> None:
-        state = dict(state)
         if not state:
             return
-        try:
-            frame = Frame(state.pop("working_shift"), float(state.pop("working_scale")))
-            mean = state.pop("working_mean")
-            partition = Partition(
-                geometry_for(self.divergence),
-                float(state.pop("working_penalty")),
-                float(state["prior_weight_"]),
-                mean,
-                self.max_clusters or cluster_bound(len(mean)),
-            )
-            model = FittedPartition(partition, frame, state.pop("working_centres"))
-            k, d = model.centres.shape
-            labels = state["labels_"]
-            consistent = (
-                k == state["n_clusters_"]
-                and d == state["n_features_in_"] == len(mean) == len(frame.shift)
-                and state["cluster_centers_"].shape == (k, d)
-                and state["cluster_weights_"].shape == (k,)
-                and labels.dtype == np.int32
-                and labels.ndim == 1
-                and (len(labels) == 0 or (labels.min() >= 0 and labels.max() < k))
-                and len(state["objective_history_"]) == state["n_iter_"]
-                and all(np.isfinite(array).all() for array in (model.centres, mean, frame.shift))
-                and frame.scale > 0
-            )
-        except (KeyError, AttributeError, TypeError, ValueError) as error:
-            raise ValueError(f"The state of the model is incomplete: {error}") from None
-        if not consistent:
-            raise ValueError("The state of the model contradicts itself: sizes or values disagree.")
-        names = state.pop("feature_names_in_", None)
+        model = FittedPartition.from_arrays(
+            geometry_for(self.divergence), self.max_clusters, {k: v for k, v in state.items() if not k.endswith("_")}
+        )
+        fitted = {name: value for name, value in state.items() if name.endswith("_")}
+        names = fitted.pop("feature_names_in_", None)
+        check_fitted(fitted, *model.centres.shape)
         if names is not None:
-            state["feature_names_in_"] = np.array(names, dtype=object)
-        vars(self).update(state, _model=model)
+            if len(names) != model.centres.shape[1]:
+                raise ValueError("The saved model contradicts itself: wrong number of feature names.")
+            fitted["feature_names_in_"] = np.array(names, dtype=object)
+        vars(self).update(fitted, _model=model)
+
+
+def check_fitted(fitted: dict[str, Any], k: int, d: int) -> None:
+    """Raise ValueError unless these are all fitted attributes of a model with k clusters in d columns."""
+    kinds = {
+        "labels_": np.ndarray,
+        "n_clusters_": int,
+        "cluster_centers_": np.ndarray,
+        "cluster_weights_": np.ndarray,
+        "cluster_penalty_": float,
+        "prior_weight_": float,
+        "inertia_": float,
+        "objective_": float,
+        "objective_history_": np.ndarray,
+        "n_iter_": int,
+        "converged_": bool,
+        "status_": str,
+        "n_features_in_": int,
+    }
+    if set(fitted) != set(kinds):
+        odd = sorted(set(fitted) ^ set(kinds))
+        raise ValueError(f"The saved model is incomplete or holds what it should not: {odd}.")
+    for name, kind in kinds.items():
+        if not isinstance(fitted[name], kind):
+            raise ValueError(f"The saved model holds a {type(fitted[name]).__name__} as {name}.")
+        if kind is float and not np.isfinite(fitted[name]):
+            raise ValueError(f"The saved model holds {fitted[name]} as {name}.")
+    labels, history = fitted["labels_"], fitted["objective_history_"]
+    if not (
+        fitted["n_clusters_"] == k
+        and fitted["n_features_in_"] == d
+        and fitted["cluster_centers_"].shape == (k, d)
+        and fitted["cluster_weights_"].shape == (k,)
+        and labels.dtype == np.int32
+        and labels.ndim == 1
+        and (len(labels) == 0 or (labels.min() >= 0 and labels.max() < k))
+        and history.shape == (fitted["n_iter_"],)
+    ):
+        raise ValueError("The saved model contradicts itself: sizes or labels disagree.")

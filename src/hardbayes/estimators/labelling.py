@@ -1,16 +1,26 @@
 """The objective of any labelling, so that any clusterer can be compared."""
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from hardbayes.engine.objective import measure
 from hardbayes.engine.problem import pose
 from hardbayes.executors.pool import Pool, resolve_threads
-from hardbayes.geometry import Geometry, geometry_for
+from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.validation import check_labels, check_matrix, check_weights
 
 
+@validate_params(
+    {
+        "cluster_penalty": [Interval(Real, 0, None, closed="left")],
+        "divergence": [StrOptions(set(GEOMETRIES)), Geometry],
+        "prior_weight": [Interval(Real, 0, None, closed="left")],
+    },
+    prefer_skip_nested_validation=True,
+)
 def objective(
     X: Any,
     labels: Any,
@@ -62,4 +72,4 @@ def objective(
         centres = partition.centres(np.where(weight > 0, weight, 1.0), total)
         executor.recentre(centres)
         terms = measure(executor, partition, centres[weight > 0])
-    return (terms.fit + terms.prior) / problem.frame.unit + cluster_penalty * terms.n_clusters
+    return (terms.fit + terms.prior) / problem.unit + cluster_penalty * terms.n_clusters

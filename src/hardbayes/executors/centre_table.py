@@ -4,12 +4,19 @@ A centre lives in a slot. Slots are grouped so that centres near each other shar
 for the whole block tight. A slot whose cluster died stays empty until the next layout; new centres are appended.
 """
 
-import numpy as np
-from numpy.typing import NDArray
+from __future__ import annotations
 
-from hardbayes.geometry.base import Floats, Geometry
+from typing import TYPE_CHECKING
+
+import numpy as np
+
 from hardbayes.kernels.lanes import lanes_of
 from hardbayes.kernels.rows import Centres
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hardbayes.geometry.base import Floats, Geometry
 
 # Minus the logarithm of the smallest normal number: what an entry costs in a column that the fit never saw.
 UNSEEN = -np.log(np.finfo(np.float64).tiny)

@@ -4,22 +4,29 @@ What goes out to a tile is a small named tuple of arrays; what comes back is lab
 the tiles nor the number of threads can change a bit of the result.
 """
 
+from __future__ import annotations
+
 import math
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from hardbayes.executors.centre_table import CentreTable
-from hardbayes.executors.pool import Pool
-from hardbayes.geometry.base import Floats, Geometry
 from hardbayes.kernels.costs import all_costs, costs
 from hardbayes.kernels.nearest import Bounds, assign
 from hardbayes.kernels.newcomers import consider, next_opening
 from hardbayes.kernels.potential import squared_potential
 from hardbayes.kernels.rows import Batch, Centres, DenseRows, SparseRows, new_batch
 from hardbayes.kernels.totals import Totals, move
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from hardbayes.executors.pool import Pool
+    from hardbayes.geometry.base import Floats, Geometry
 
 # A tile is this many multiply-adds when nothing is skipped: about a millisecond, so that Ctrl-C is prompt.
 TILE_WORK = 1 << 24
@@ -112,6 +119,7 @@ class MemoryExecutor:
         self._totals = self._no_totals()
         self._dear = np.zeros(self.n_rows, np.uint8)
         self._bounds = None
+        self._bounded = self.table.used
 
     def take_labels(self, labels: NDArray[np.intp]) -> None:
         """Set the labels from numbers of the living clusters, oldest first."""
@@ -189,19 +197,21 @@ class MemoryExecutor:
         prices: Floats,
         ids: NDArray[np.int32],
         visits: NDArray[np.int32],
-        opened: NDArray[np.int64],
+        births: list[int],
         first_slot: int,
     ) -> None:
         """Let rows choose among slots from ``first_slot`` on that opened before their visit.
 
-        ``ids`` names the rows; empty means all that are not settled.
+        ``ids`` names the rows; empty means all that are not settled. ``births``: the visits at which the last so many slots opened.
         """
         centres = self.table.view()
         upper = self._bounds.upper if self._bounds is not None else np.empty(0, np.float32)
         first, last = first_slot // self.table.lanes, len(centres.theta)
         slots = (last - first) * self.table.lanes
-        turns = np.where(self.table.rank >= 0, opened[: len(self.table.rank)], -1)
-        block_opened = turns.reshape(-1, self.table.lanes).max(axis=1)
+        opened = np.full(len(self.table.rank), np.iinfo(np.int64).max)
+        opened[self.table.used - len(births) : self.table.used] = births
+        visible_from = np.where(self.table.rank >= 0, opened, -1)
+        block_opened = visible_from.reshape(-1, self.table.lanes).max(axis=1)
 
         def task(batch: Batch, start: int, stop: int) -> None:
             consider(
@@ -304,7 +314,6 @@ class MemoryExecutor:
                 fresh.upper[:] = bounds.upper
                 fresh.drift[new_slot[alive]] = drift
                 self._bounds = fresh
-            self._bounded = self.table.used
         else:
             self.table.write(alive, centres)
             if bounds is not None:
@@ -313,7 +322,9 @@ class MemoryExecutor:
                 starts = np.arange(0, len(bounds.drift), width)
                 bounds.group_drift[:] = np.maximum.reduceat(bounds.drift, starts)
                 if self.table.used > self._bounded:
+                    # Nothing is known of the newborn, nor, to their members, of the centres these left.
                     bounds.lower[:, self._bounded // width :] = -1
+                    bounds.lower[self.labels >= self._bounded] = -1
         self._bounded = self.table.used
 
     # -- looking at rows and clusters --------------------------------------------------------------

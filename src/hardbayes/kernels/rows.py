@@ -132,6 +132,31 @@ def _read_row(rows, i, batch, r):
     return read
 
 
+@kernel
+def sparse_squared_distance(rows, start, stop, scale, centres, k):
+    """Return ``|x - c|^2``: directly where x has entries, |c|^2 less what they cover elsewhere.
+
+    Where the entries cover nearly all of |c|^2 that difference would cancel, and the rest is summed column by column.
+    """
+    total = 0.0
+    covered = 0.0
+    for p in range(start, stop):
+        c = centres.exact[k, rows.columns[p]]
+        difference = rows.values[p] * scale - c
+        total += difference * difference
+        covered += c * c
+    rest = centres.exact_offset[k] - covered
+    if rest < 1e-3 * covered:
+        rest = 0.0
+        p = start
+        for j in range(centres.exact.shape[1]):
+            if p < stop and rows.columns[p] == j:
+                p += 1
+            else:
+                rest += centres.exact[k, j] * centres.exact[k, j]
+    return total + rest
+
+
 @overload(row_cost, jit_options=OPTIONS)
 def _row_cost(rows, i, constants, centres, k):
     if rows.instance_class is DenseRows:
@@ -147,12 +172,14 @@ def _row_cost(rows, i, constants, centres, k):
 
         def cost(rows, i, constants, centres, k):
             scale = pick(rows.scale, i)
-            total = centres.exact_offset[k]
-            for p in range(rows.starts[i], rows.starts[i + 1]):
-                x = rows.values[p] * scale
-                c = centres.exact[k, rows.columns[p]]
-                total += x * (x - 2.0 * c) if centres.squared else -x * c
-            return max(0.0, total if centres.squared else pick(constants, i) + total)
+            start = rows.starts[i]
+            stop = rows.starts[i + 1]
+            if centres.squared:
+                return sparse_squared_distance(rows, start, stop, scale, centres, k)
+            product = 0.0
+            for p in range(start, stop):
+                product += rows.values[p] * scale * centres.exact[k, rows.columns[p]]
+            return max(0.0, pick(constants, i) + (centres.exact_offset[k] - product))
 
     return cost
 

@@ -5,14 +5,20 @@ only they are visited in order, in windows: all rows of a window choose among th
 are walked through one by one. In the end every other row looks at the clusters born before its turn.
 """
 
-from collections.abc import Iterator
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hardbayes.executors.memory import MemoryExecutor
-from hardbayes.geometry.base import Floats
-from hardbayes.structure.partition import Partition
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from hardbayes.executors.memory import MemoryExecutor
+    from hardbayes.geometry.base import Floats
+    from hardbayes.structure.partition import Partition
 
 FIRST_WINDOW = 64
 LARGEST_WINDOW = 1 << 15
@@ -27,7 +33,7 @@ def open_clusters(
     """
     n_open = executor.n_clusters
     first_birth = executor.n_slots
-    opened: list[int] = []  # the visit at which each slot from first_birth on was opened
+    opened: list[int] = []  # the visit at which each birth happened
     order = np.empty_like(visits)
     order[visits] = np.arange(len(visits), dtype=visits.dtype)
 
@@ -35,7 +41,7 @@ def open_clusters(
         if n_open >= partition.max_clusters:
             break
         if opened:
-            executor.consider(prices, window, visits, _padded(opened, first_birth), first_birth)
+            executor.consider(prices, window, visits, opened, first_birth)
         window_birth = executor.n_slots
         position = 0
         while n_open < partition.max_clusters:
@@ -48,11 +54,11 @@ def open_clusters(
             n_open += 1
             position += 1
         if executor.n_slots > window_birth:
-            executor.consider(prices, window, visits, _padded(opened, first_birth), window_birth)
+            executor.consider(prices, window, visits, opened, window_birth)
         executor.settle(window)
     if opened:
         everyone = np.empty(0, visits.dtype)
-        executor.consider(prices, everyone, visits, _padded(opened, first_birth), first_birth)
+        executor.consider(prices, everyone, visits, opened, first_birth)
     executor.forget_dear()
     return len(opened)
 
@@ -70,11 +76,3 @@ def _windows(executor: MemoryExecutor, order: NDArray[np.int32]) -> Iterator[NDA
         if len(dear):
             size = min(2 * size, LARGEST_WINDOW)
             yield dear
-
-
-def _padded(opened: list[int], first_birth: int) -> NDArray[np.int64]:
-    """Visits by slot; slots before the first birth take no part, nor do slots still empty."""
-    never = np.iinfo(np.int64).max
-    by_slot = np.full(first_birth + len(opened) + 64, never)
-    by_slot[first_birth : first_birth + len(opened)] = opened
-    return by_slot

@@ -1,10 +1,15 @@
 """Where a fit starts: one mean, the farthest rows, or rows drawn by their cost."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from hardbayes.executors.memory import MemoryExecutor
-from hardbayes.geometry.base import Floats
-from hardbayes.structure.partition import Partition
+if TYPE_CHECKING:
+    from hardbayes.executors.memory import MemoryExecutor
+    from hardbayes.geometry.base import Floats
+    from hardbayes.structure.partition import Partition
 
 
 def farthest_first(

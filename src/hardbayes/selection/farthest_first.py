@@ -1,13 +1,20 @@
 """The papers' rule: the penalty at which farthest-first traversal has found k rows."""
 
-from typing import Any
+from __future__ import annotations
+
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
-from hardbayes.engine.problem import Problem, pose
+from hardbayes.engine.problem import pose
 from hardbayes.executors.pool import Pool, resolve_threads
-from hardbayes.geometry import Geometry, geometry_for
+from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.validation import check_matrix, check_weights
+
+if TYPE_CHECKING:
+    from hardbayes.engine.problem import Problem
 
 
 def farthest_first_penalty(problem: Problem, n_clusters: int) -> float:
@@ -33,6 +40,13 @@ def farthest_first_penalty(problem: Problem, n_clusters: int) -> float:
     return penalty
 
 
+@validate_params(
+    {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "divergence": [StrOptions(set(GEOMETRIES)), Geometry],
+    },
+    prefer_skip_nested_validation=True,
+)
 def penalty_for(
     X: Any,
     n_clusters: int,
@@ -67,11 +81,11 @@ def penalty_for(
     """
     geometry = geometry_for(divergence)
     matrix = check_matrix(X, geometry)
-    if not 1 <= n_clusters <= matrix.shape[0] or n_clusters != int(n_clusters):
+    if n_clusters > matrix.shape[0]:
         raise ValueError(
             f"The 'n_clusters' parameter of penalty_for must be an int from 1 to the number of rows, "
             f"{matrix.shape[0]}. Got {n_clusters!r} instead."
         )
     weights = check_weights(sample_weight, matrix)
     with Pool(resolve_threads(None)) as pool:
-        return farthest_first_penalty(pose(matrix, geometry, weights, pool), int(n_clusters))
+        return farthest_first_penalty(pose(matrix, geometry, weights, pool), n_clusters)

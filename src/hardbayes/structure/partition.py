@@ -1,10 +1,14 @@
 """A partition of the rows: each cluster has a mean and costs a penalty."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.geometry.base import Floats, Geometry
+if TYPE_CHECKING:
+    from hardbayes.geometry.base import Floats, Geometry
 
 
 @dataclass(frozen=True)
