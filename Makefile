@@ -44,7 +44,7 @@ dist: $(VENV)/.installed-test
 
 clean:
 	rm -rf $(VENV) dist build hardbayes-demo.png
-	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .numba_cache
 	find src tests benchmarks -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 # One stamp for each extra: installed again only when what it installs has changed.

@@ -1,5 +1,7 @@
 """Fixtures and data shared by the tests."""
 
+import hashlib
+import importlib.util
 import os
 import subprocess
 import sys
@@ -10,10 +12,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import hardbayes
-
 ROOT = Path(__file__).resolve().parent.parent
-LIBRARY = Path(hardbayes.__file__).resolve().parent.parent
+# Found, not imported: numba must see NUMBA_CACHE_DIR first.
+PACKAGE = Path(importlib.util.find_spec("hardbayes").origin).resolve().parent
+LIBRARY = PACKAGE.parent
+
+
+def kernel_cache():
+    """Folder for the compiled kernels of exactly these sources, shared by all test runs.
+
+    numba compiles a cached kernel anew when its own file changes, but not when a file that it calls
+    into does.
+    """
+    sources = sorted((PACKAGE / "kernels").glob("*.py"))
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources))
+    return ROOT / ".numba_cache" / digest.hexdigest()[:16]
+
+
+os.environ["NUMBA_CACHE_DIR"] = str(kernel_cache())
 
 
 def make_blobs(n, d, k, *, seed=0, spread=0.05, box=1.0, dtype=np.float64):

@@ -1,4 +1,7 @@
-"""Clusters, topics and features without being told how many: small-variance Bayesian nonparametrics."""
+"""Clusters, topics and features without being told how many.
+
+Small-variance Bayesian nonparametrics.
+"""
 
 from hardbayes._version import __version__
 from hardbayes.estimators import DPMeans, objective

@@ -1,7 +1,7 @@
 """What is accepted as data, and the sentences for what is not."""
 
 import numbers
-from typing import Any
+from typing import Any, SupportsFloat, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +10,8 @@ from sklearn.utils.validation import _check_sample_weight, check_array, validate
 
 from hardbayes.geometry import Geometry
 from hardbayes.geometry.base import Floats
+from hardbayes.matrices import Matrix, is_sparse, row_sums
 
-Matrix = Floats | sparse.csr_array
 CHECKS = {
     "accept_sparse": "csr",
     "order": "C",
@@ -79,7 +79,8 @@ def refuse_text_columns(X: Any, names: list[str] | None) -> None:
         text = str(dtype).lower()
         if text.startswith(("str", "utf8", "categ", "enum", "date", "time", "period", "list")):
             raise ValueError(
-                f"Column {name!r} of X holds {dtype} values, not numbers. Drop it or encode it first."
+                f"Column {name!r} of X holds {dtype} values, not numbers. "
+                "Drop it or encode it first."
             )
         if text == "object":
             for row, value in enumerate(X[name] if hasattr(X, "iloc") else ()):
@@ -99,7 +100,8 @@ def text_error(X: Any, error: ValueError) -> ValueError:
                 float(value)
             except (TypeError, ValueError):
                 return ValueError(
-                    f"{error} X holds {value!r} at {place(row, column, None)}; only numbers can be clustered."
+                    f"{error} X holds {value!r} at {place(row, column, None)}; "
+                    "only numbers can be clustered."
                 )
     return error
 
@@ -112,7 +114,7 @@ def place(row: int, column: int, names: list[str] | None) -> str:
 
 def first_cell(matrix: Matrix, found: Any) -> tuple[int, int] | None:
     """Return row and column of the first stored entry for which ``found(values)`` holds."""
-    if sparse.issparse(matrix):
+    if is_sparse(matrix):
         hits = np.flatnonzero(found(matrix.data))
         if not len(hits):
             return None
@@ -122,8 +124,8 @@ def first_cell(matrix: Matrix, found: Any) -> tuple[int, int] | None:
     for start in range(0, matrix.shape[0], size):
         mask = found(matrix[start : start + size])
         if mask.any():
-            row, column = np.unravel_index(np.argmax(mask), mask.shape)
-            return start + int(row), int(column)
+            row_in_part, column = np.unravel_index(np.argmax(mask), mask.shape)
+            return start + int(row_in_part), int(column)
     return None
 
 
@@ -150,8 +152,6 @@ def check_domain(matrix: Matrix, geometry: Geometry, names: list[str] | None = N
                 f"Got {matrix[cell]} at {place(*cell, names)}."
             )
     if geometry.normalise_rows:
-        from hardbayes.executors.frame import row_sums
-
         with np.errstate(over="ignore"):
             sums = row_sums(matrix)
         bad = np.flatnonzero(~((sums > 0) & np.isfinite(sums)))
@@ -168,7 +168,7 @@ def check_weights(sample_weight: Any, matrix: Matrix) -> Floats | None:
     if sample_weight is None:
         return None
     if isinstance(sample_weight, numbers.Number):
-        weights = np.full(matrix.shape[0], float(sample_weight))  # type: ignore[arg-type]
+        weights = np.full(matrix.shape[0], float(cast(SupportsFloat, sample_weight)))
     else:
         weights = np.asarray(sample_weight)
         if weights.dtype.kind not in "buif":
@@ -211,7 +211,7 @@ def check_labels(labels: Any, n_rows: int) -> NDArray[np.intp]:
 
 def holds_zeros(matrix: Matrix) -> bool:
     """Whether any entry is zero, stored or not."""
-    if sparse.issparse(matrix):
+    if is_sparse(matrix):
         n_cells = int(matrix.shape[0]) * int(matrix.shape[1])
         return bool(np.count_nonzero(matrix.data) < n_cells)
     return first_cell(matrix, lambda values: values == 0) is not None

@@ -1,4 +1,7 @@
-"""The one loop: decide for each row, open what must be opened, refit, until the partition repeats."""
+"""The one loop.
+
+Decide for each row, open what must be opened, refit, until the partition repeats.
+"""
 
 from __future__ import annotations
 
@@ -48,8 +51,8 @@ def alternate(
 ) -> Solution:
     """Minimise from the centres ``start`` (k, d) by Kulis & Jordan's Algorithm 1.
 
-    ``prices`` (n,) or (1,); ``visits`` (n,): each row's place in the visiting order; ``report(sweep, clusters, changed)`` is called after
-    every sweep.
+    ``prices`` (n,) or (1,); ``visits`` (n,): each row's place in the visiting order;
+    ``report(sweep, clusters, changed)`` is called after every sweep.
     """
     executor.start(start)
     per_cluster = partition.prior_weight * float(partition.geometry.potential(partition.prior_mean))
@@ -59,10 +62,11 @@ def alternate(
         n_dear = executor.assign(prices)
         n_born = open_clusters(executor, partition, prices, visits) if n_dear else 0
         n_changed = executor.collect()
-        repeats = n_changed == 0 or (n_born > 0 and executor.same_partition())
-        executor.commit()
         weights, totals = executor.totals()
         kept = weights > 0
+        as_many = bool(points) and np.count_nonzero(kept) == points[-1].n_clusters
+        repeats = n_changed == 0 or (n_born > 0 and as_many and executor.same_partition())
+        executor.commit()
         executor.close(~kept)
         centres = partition.centres(weights[kept], totals[kept])
         point = Point(
@@ -78,10 +82,13 @@ def alternate(
 
     executor.forget_bounds()
     terms = measure(executor, partition, centres)
-    trace = np.array([terms.fit + terms.prior + point.above(points[-1], per_cluster) for point in points])
+    trace = np.array(
+        [terms.fit + terms.prior + point.above(points[-1], per_cluster) for point in points]
+    )
     counts = np.array([point.n_clusters for point in points])
     if status is Status.OUT_OF_SWEEPS:
-        # Labels that agree with the centres, as predict would give them; nobody misses a centre nobody chose.
+        # Labels that agree with the centres, as predict would give them; nobody misses a centre
+        # nobody chose.
         executor.assign(np.array([np.inf]), last=True)
         chosen = np.bincount(executor.cluster_numbers(), minlength=len(centres)) > 0
         executor.close(~chosen)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hardbayes.executors.memory import MemoryExecutor
     from hardbayes.executors.pool import Pool
     from hardbayes.geometry.base import Floats, Geometry
-    from hardbayes.validation import Matrix
+    from hardbayes.matrices import Matrix
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,9 @@ def measure(executor: MemoryExecutor, partition: Partition, centres: Floats) -> 
 class Point(NamedTuple):
     """The objective after one sweep, up to a constant that all sweeps share.
 
-    ``sum_i w_i D(x_i, mu) + eta D(m, mu)`` over a cluster is ``sum w phi(x) + eta phi(m) - (n + eta) phi(mu)``: only the last term depends on
-    the partition, and it follows from the cluster's totals, with no pass over the rows.
+    ``sum_i w_i D(x_i, mu) + eta D(m, mu)`` over a cluster is
+    ``sum w phi(x) + eta phi(m) - (n + eta) phi(mu)``: only the last term depends on the partition,
+    and it follows from the cluster's totals, with no pass over the rows.
     """
 
     n_clusters: int

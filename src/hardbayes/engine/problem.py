@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.executors.frame import Frame, chunks, frame_for
+from hardbayes.executors.frame import Frame, frame_for
+from hardbayes.matrices import chunks
 from hardbayes.structure.partition import Partition
 
 if TYPE_CHECKING:
     from hardbayes.executors.memory import MemoryExecutor
     from hardbayes.executors.pool import Pool
     from hardbayes.geometry.base import Floats, Geometry
-    from hardbayes.validation import Matrix
+    from hardbayes.matrices import Matrix
 
 # A bound on k * d where the user sets no cap: four arrays of this many doubles are a gigabyte.
 LARGEST_TABLE = 1 << 25
@@ -25,7 +26,10 @@ SMALLEST_PENALTY = 1e-290
 
 @dataclass(frozen=True)
 class Problem:
-    """A data set in working coordinates, its weights divided by a power of two so that none is large."""
+    """A data set in working coordinates.
+
+    Its weights are divided by a power of two so that none is large.
+    """
 
     executor: MemoryExecutor
     frame: Frame
@@ -63,8 +67,8 @@ class Problem:
         """Raise where the penalty is lost beside the scale of the data."""
         if penalty > 0 and penalty * self.unit < SMALLEST_PENALTY:
             raise ValueError(
-                f"The 'cluster_penalty' parameter, {penalty:g}, is too small to be compared in float64 "
-                f"with distances between values near {self.frame.largest:g}. "
+                f"The 'cluster_penalty' parameter, {penalty:g}, is too small to be compared in "
+                f"float64 with distances between values near {self.frame.largest:g}. "
                 "Remove rows with such values, or rescale X and the penalty."
             )
 
@@ -128,6 +132,6 @@ def check_squares(matrix: Matrix, weights: Floats, frame: Frame) -> None:
         )
     if not log2_squares + log2_weight < limits.maxexp - 1:
         raise ValueError(
-            f"The 'sample_weight' parameter is too large: with values of X near {frame.largest:g} the "
-            "objective would not fit float64. Scale the weights and cluster_penalty down."
+            f"The 'sample_weight' parameter is too large: with values of X near {frame.largest:g} "
+            "the objective would not fit float64. Scale the weights and cluster_penalty down."
         )

@@ -6,7 +6,9 @@ from enum import Enum
 class Status(Enum):
     """The end of a fit; the value is a template filled with ``sweeps`` and ``clusters``."""
 
-    CONVERGED = "Converged: the partition repeated itself after {sweeps} sweeps. Nothing needs doing."
+    CONVERGED = (
+        "Converged: the partition repeated itself after {sweeps} sweeps. Nothing needs doing."
+    )
     CAPPED = (
         "Converged at the cap of {clusters} clusters with rows still dearer than the penalty. "
         "Raise max_clusters or cluster_penalty if that was not intended."

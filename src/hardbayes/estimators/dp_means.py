@@ -27,10 +27,11 @@ from hardbayes.engine.status import Status
 from hardbayes.executors.pool import Pool, resolve_threads
 from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.geometry.base import Floats
+from hardbayes.matrices import Matrix
 from hardbayes.moves.seeding import farthest_first, k_means_plus_plus
 from hardbayes.selection.farthest_first import farthest_first_penalty
 from hardbayes.structure.partition import Partition
-from hardbayes.validation import Matrix, check_matrix, check_weights, holds_zeros
+from hardbayes.validation import check_matrix, check_weights, holds_zeros
 
 AUTO_CLUSTERS = 8
 
@@ -38,38 +39,44 @@ AUTO_CLUSTERS = 8
 class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
     """Clustering that finds the number of clusters from what a cluster costs.
 
-    Minimises ``sum_i w_i D(x_i, mu_z(i)) + cluster_penalty * K`` over the number K of clusters, the partition z and the centres mu
-    (Kulis & Jordan 2012, eq. 1; with a cap, Broderick, Kulis & Jordan 2013, eq. 12; for other divergences Jiang, Kulis & Jordan 2012).
-    A row opens a cluster of its own where that is cheaper than joining any other.
+    Minimises ``sum_i w_i D(x_i, mu_z(i)) + cluster_penalty * K`` over the number K of clusters, the
+    partition z and the centres mu (Kulis & Jordan 2012, eq. 1; with a cap, Broderick, Kulis &
+    Jordan 2013, eq. 12; for other divergences Jiang, Kulis & Jordan 2012). A row opens a cluster of
+    its own where that is cheaper than joining any other.
 
     Parameters
     ----------
     cluster_penalty : float or "auto", default="auto"
-        What each cluster costs, in units of the divergence: a squared distance by default. Small penalties give many clusters. "auto" is
-        the farthest-first rule of `penalty_for` for eight clusters, or as many as there are rows.
+        What each cluster costs, in units of the divergence: a squared distance by default. Small
+        penalties give many clusters. "auto" is the farthest-first rule of `penalty_for` for eight
+        clusters, or as many as there are rows.
     divergence : {"squared_euclidean", "kl"} or Geometry, default="squared_euclidean"
         Cost of a row at a centre. "kl" divides each row by its sum and compares the shares.
     prior_weight : float or "auto", default="auto"
-        Pseudo-rows at the overall mean that each cluster carries; 0 is the published model. "auto" is 0, but 10 for "kl" on data with zeros,
-        where clusters of a few rows would otherwise be infinitely far from every other row.
+        Pseudo-rows at the overall mean that each cluster carries; 0 is the published model. "auto"
+        is 0, but 10 for "kl" on data with zeros, where clusters of a few rows would otherwise be
+        infinitely far from every other row.
     search : {"paper"}, default="paper"
         How to minimise: "paper" is Algorithm 1 of Kulis & Jordan 2012, row for row.
     init : {"mean", "farthest-first", "k-means++"} or array of shape (k, n_features), default="mean"
-        Where to start: one cluster at the overall mean; that and the farthest rows until none is dearer than the penalty; rows drawn by their cost
-        until none is dearer; or given centres.
+        Where to start: one cluster at the overall mean; that and the farthest rows until none is
+        dearer than the penalty; rows drawn by their cost until none is dearer; or given centres.
     order : {"random", "given"}, default="random"
         Order in which a sweep visits the rows. It matters only where clusters are opened.
     max_clusters : int or None, default=None
-        Cap on the number of clusters. None stops at the larger of 1024 and 2^25 / n_features, with a warning.
+        Cap on the number of clusters. None stops at the larger of 1024 and 2^25 / n_features, with
+        a warning.
     n_init : int, default=1
-        Number of starts, of which the one with the lowest objective is kept. Starts differ in the visiting order and in the seeds of "k-means++"; where
-        neither is random, one start is made.
+        Number of starts, of which the one with the lowest objective is kept. Starts differ in the
+        visiting order and in the seeds of "k-means++"; where neither is random, one start is made.
     max_iter : int, default=300
         Largest number of sweeps of a start.
     random_state : int, RandomState instance or None, default=None
-        Seed of the visiting order and of "k-means++". The same seed gives the same bits, whatever ``n_jobs``.
+        Seed of the visiting order and of "k-means++". The same seed gives the same bits, whatever
+        ``n_jobs``.
     n_jobs : int or None, default=None
-        Number of threads. None uses every core this process may use, within OMP_NUM_THREADS; -1 all cores.
+        Number of threads. None uses every core this process may use, within OMP_NUM_THREADS; -1 all
+        cores.
     verbose : int, default=0
         1 reports every sweep on standard error.
 
@@ -174,7 +181,8 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows. C-contiguous float32 or float64 arrays, memory maps and CSR matrices are used as they are.
+            Rows. C-contiguous float32 or float64 arrays, memory maps and CSR matrices are used as
+            they are.
         y : ignored
             For scikit-learn's conventions.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -216,13 +224,20 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         self, problem: Problem, partition: Partition, rng: np.random.RandomState
     ) -> Solution:
         prices = opening_prices(problem.executor, partition)
-        random = self.order == "random" or isinstance(self.init, str) and self.init == "k-means++"
+        drawn = isinstance(self.init, str) and self.init == "k-means++"
+        random = self.order == "random" or drawn
         best: Solution | None = None
         for start in range(self.n_init if random else 1):
             visits = self._visits(problem.executor.n_rows, rng)
             centres = self._start(problem, partition, prices, rng)
             solution = alternate(
-                problem.executor, partition, centres, prices, visits, self.max_iter, self._report(start)
+                problem.executor,
+                partition,
+                centres,
+                prices,
+                visits,
+                self.max_iter,
+                self._report(start),
             )
             if best is None or solution.total(partition.penalty) < best.total(partition.penalty):
                 best = solution
@@ -230,10 +245,11 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         return best
 
     def _visits(self, n_rows: int, rng: np.random.RandomState) -> NDArray[np.int32]:
-        visits = np.arange(n_rows, dtype=np.int32 if n_rows < 2**31 else np.int64)
+        dtype = np.dtype(np.int32 if n_rows < 2**31 else np.int64)
+        visits = np.arange(n_rows, dtype=dtype)
         if self.order == "random":
             order = rng.permutation(n_rows)
-            visits[order] = np.arange(n_rows, dtype=visits.dtype)
+            visits[order] = np.arange(n_rows, dtype=dtype)
         return visits
 
     def _start(
@@ -252,8 +268,8 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
             centres = check_matrix(self.init, problem.geometry)
         except ValueError as error:
             raise ValueError(
-                f"The 'init' parameter of DPMeans must be an array of centres (k, n_features) like rows "
-                f"of X. As such: {error}"
+                "The 'init' parameter of DPMeans must be an array of centres (k, n_features) like "
+                f"rows of X. As such: {error}"
             ) from None
         if not isinstance(centres, np.ndarray):
             centres = centres.toarray()
@@ -277,7 +293,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         def report(sweep: int, n_clusters: int, n_changed: int) -> None:
             if self.verbose:
                 head = f"start {start + 1}, " if self.n_init > 1 else ""
-                print(
+                print(  # noqa: T201 - this is what verbose asks for
                     f"[DPMeans] {head}sweep {sweep}: {n_clusters} clusters, {n_changed} rows moved",
                     file=sys.stderr,
                 )
@@ -300,8 +316,8 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         history = solution.trace / unit + penalty * solution.cluster_counts
         if not np.isfinite(history).all():
             raise ValueError(
-                "The objective is not a finite number. Where the divergence is infinite at zeros, set "
-                "prior_weight to a number > 0; otherwise rescale X and cluster_penalty."
+                "The objective is not a finite number. Where the divergence is infinite at zeros, "
+                "set prior_weight to a number > 0; otherwise rescale X and cluster_penalty."
             )
         fitted = {
             "_model": FittedPartition(
@@ -332,7 +348,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
             delattr(self, name)
         if hasattr(seen, "feature_names_in_"):
             fitted["feature_names_in_"] = seen.feature_names_in_
-        vars(self).update(fitted)
+        self.__dict__.update(fitted)
 
     def _warn(self, solution: Solution) -> None:
         if solution.status is not Status.CONVERGED:
@@ -378,7 +394,8 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         Returns
         -------
         distances : ndarray of shape (n_samples, n_clusters_)
-            Euclidean distances, as scikit-learn's KMeans gives them, or divergences where `divergence` is another.
+            Euclidean distances, as scikit-learn's KMeans gives them, or divergences where
+            `divergence` is another.
         """
         with Pool(resolve_threads(self.n_jobs)) as pool:
             placed, matrix = self._place(X, pool)
@@ -449,21 +466,24 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
     def _set_state(self, state: dict[str, Any]) -> None:
         if not state:
             return
+        arrays = {name: value for name, value in state.items() if not name.endswith("_")}
         model = FittedPartition.from_arrays(
-            geometry_for(self.divergence), self.max_clusters, {k: v for k, v in state.items() if not k.endswith("_")}
+            geometry_for(self.divergence), self.max_clusters, arrays
         )
         fitted = {name: value for name, value in state.items() if name.endswith("_")}
         names = fitted.pop("feature_names_in_", None)
         check_fitted(fitted, *model.centres.shape)
         if names is not None:
             if len(names) != model.centres.shape[1]:
-                raise ValueError("The saved model contradicts itself: wrong number of feature names.")
+                raise ValueError(
+                    "The saved model contradicts itself: wrong number of feature names."
+                )
             fitted["feature_names_in_"] = np.array(names, dtype=object)
-        vars(self).update(fitted, _model=model)
+        self.__dict__.update(fitted, _model=model)
 
 
 def check_fitted(fitted: dict[str, Any], k: int, d: int) -> None:
-    """Raise ValueError unless these are all fitted attributes of a model with k clusters in d columns."""
+    """Raise ValueError unless these are all fitted attributes of k clusters in d columns."""
     kinds = {
         "labels_": np.ndarray,
         "n_clusters_": int,

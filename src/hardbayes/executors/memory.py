@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_array
 
+from hardbayes.executors.carried_bounds import CarriedBounds, no_bounds
 from hardbayes.executors.centre_table import CentreTable
 from hardbayes.kernels.costs import all_costs, costs
-from hardbayes.kernels.nearest import Bounds, assign
+from hardbayes.kernels.nearest import assign
 from hardbayes.kernels.newcomers import consider, next_opening
 from hardbayes.kernels.potential import squared_potential
 from hardbayes.kernels.rows import Batch, Centres, DenseRows, SparseRows, new_batch
@@ -30,11 +31,7 @@ if TYPE_CHECKING:
 
 # A tile is this many multiply-adds when nothing is skipped: about a millisecond, so that Ctrl-C is prompt.
 TILE_WORK = 1 << 24
-# Nanoseconds to keep one bound, beside some 5 + 0.3 d to score a row against one block.
-BOUND_COST = 25
 BATCH_BYTES = 1 << 17
-# What labels, bounds and the rest may take in all; rows beyond it share one lower bound.
-BOUNDS_BYTES = 56e6
 
 
 def quantum(largest: float) -> float:
@@ -47,12 +44,6 @@ def snap_constants(largest_sum: float, n_terms: int) -> tuple[float, float]:
     coarse = quantum(largest_sum)
     fine = quantum(n_terms * coarse)
     return 1.5 * 2.0**52 * coarse, 1.5 * 2.0**52 * fine
-
-
-def no_bounds(blocks: int) -> Bounds:
-    """Return bounds for kernels that must look at every centre."""
-    nothing = np.empty(0, np.float32)
-    return Bounds(nothing, nothing.reshape(0, 1), nothing, np.zeros(1, np.float32), blocks)
 
 
 class MemoryExecutor:
@@ -93,8 +84,7 @@ class MemoryExecutor:
         self._weight_snaps = snap_constants(total_weight, self.n_rows)
         self.unseen: NDArray[np.bool_] | None = None
         self.labels = np.empty(0, np.int32)
-        self._bounds: Bounds | None = None
-        self._bounded = 0  # slots that the lower bounds know of
+        self._bounds: CarriedBounds | None = None
 
     # -- starting -------------------------------------------------------------------------------
 
@@ -119,7 +109,6 @@ class MemoryExecutor:
         self._totals = self._no_totals()
         self._dear = np.zeros(self.n_rows, np.uint8)
         self._bounds = None
-        self._bounded = self.table.used
 
     def take_labels(self, labels: NDArray[np.intp]) -> None:
         """Set the labels from numbers of the living clusters, oldest first."""
@@ -129,24 +118,6 @@ class MemoryExecutor:
         slots = len(self.table.rank)
         shape = (slots, self.n_columns)
         return Totals(np.zeros(shape), np.zeros(shape), np.zeros(slots), np.zeros(slots))
-
-    def _fresh_bounds(self) -> Bounds:
-        """Bounds that rule nothing out, in as many groups as the memory promise allows."""
-        slots = len(self.table.rank)
-        blocks = slots // self.table.lanes
-        affordable = int((BOUNDS_BYTES / self.n_rows - 17) // 4)
-        span = max(
-            -(-blocks // max(1, min(blocks, affordable))),
-            int(np.ceil(BOUND_COST / (5 + 0.3 * self.n_columns))),
-        )
-        groups = -(-blocks // span)
-        return Bounds(
-            np.full(self.n_rows, np.inf, np.float32),
-            np.full((self.n_rows, groups), -1, np.float32),
-            np.zeros(slots, np.float32),
-            np.zeros(groups, np.float32),
-            span,
-        )
 
     # -- a sweep --------------------------------------------------------------------------------
 
@@ -162,9 +133,8 @@ class MemoryExecutor:
             bounds = no_bounds(blocks)
         else:
             if self._bounds is None:
-                self._bounds = self._fresh_bounds()
-            groups = -(-blocks // self._bounds.span)
-            bounds = self._bounds._replace(group_drift=self._bounds.group_drift[:groups])
+                self._bounds = CarriedBounds(self.n_rows, self.table)
+            bounds = self._bounds.view(blocks)
         found: list[int] = []
 
         def task(batch: Batch, start: int, stop: int) -> None:
@@ -177,7 +147,6 @@ class MemoryExecutor:
 
         self._over_batches(task, self.n_rows, centres, len(centres.rank))
         bounds.drift[:] = 0
-        bounds.group_drift[:] = 0
         return sum(found)
 
     def dear_rows(self, turns: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -205,7 +174,9 @@ class MemoryExecutor:
         ``ids`` names the rows; empty means all that are not settled. ``births``: the visits at which the last so many slots opened.
         """
         centres = self.table.view()
-        upper = self._bounds.upper if self._bounds is not None else np.empty(0, np.float32)
+        bounds = self._bounds
+        upper = np.empty(0, np.float32) if bounds is None else bounds.upper
+        radii = upper if bounds is None else bounds.radii(self.table)
         first, last = first_slot // self.table.lanes, len(centres.theta)
         slots = (last - first) * self.table.lanes
         opened = np.full(len(self.table.rank), np.iinfo(np.int64).max)
@@ -215,7 +186,7 @@ class MemoryExecutor:
 
         def task(batch: Batch, start: int, stop: int) -> None:
             consider(
-                self.rows, self.weights, prices, self.constants, centres, upper, self.labels,
+                self.rows, self.weights, prices, self.constants, centres, upper, radii, self.labels,
                 self._dear, ids, visits, opened, block_opened, first, last, self._unit, batch,
                 start, stop,
             )  # fmt: skip
@@ -295,37 +266,32 @@ class MemoryExecutor:
     def recentre(self, centres: Floats) -> None:
         """Move the living clusters to these centres (k, d), oldest first."""
         alive = self.table.alive
-        bounds = self._bounds
         moved = centres - self.table.centres[alive]
-        drift = np.sqrt(np.einsum("kj,kj->k", moved, moved)) * (1 + 1e-6)
+        drift = np.sqrt(np.einsum("kj,kj->k", moved, moved))
         if self.table.crowded:
-            new_slot = np.full(len(self.table.rank), -1, np.int32)
-            ranks = self.table.rank[alive]
-            new_slot[alive] = self.table.lay_out(centres, ranks)
-            old = self._totals
-            self._totals = self._no_totals()
-            for new_part, old_part in zip(self._totals, old, strict=True):
-                new_part[new_slot[alive]] = old_part[alive]
-            self.labels = np.where(self.labels >= 0, new_slot[self.labels], -1).astype(np.int32)
-            self._collected[:] = self.labels
-            self._bounds = None
-            if bounds is not None:
-                fresh = self._fresh_bounds()
-                fresh.upper[:] = bounds.upper
-                fresh.drift[new_slot[alive]] = drift
-                self._bounds = fresh
+            alive = self._lay_out_anew(alive, centres)
         else:
+            if self._bounds is not None and self.table.used > self._bounds.known:
+                self._bounds.welcome(self.table, self.labels)
             self.table.write(alive, centres)
-            if bounds is not None:
-                bounds.drift[alive] = drift
-                width = bounds.span * self.table.lanes
-                starts = np.arange(0, len(bounds.drift), width)
-                bounds.group_drift[:] = np.maximum.reduceat(bounds.drift, starts)
-                if self.table.used > self._bounded:
-                    # Nothing is known of the newborn, nor, to their members, of the centres these left.
-                    bounds.lower[:, self._bounded // width :] = -1
-                    bounds.lower[self.labels >= self._bounded] = -1
-        self._bounded = self.table.used
+        if self._bounds is not None:
+            self._bounds.add_drift(alive, drift)
+
+    def _lay_out_anew(self, alive: NDArray[np.intp], centres: Floats) -> NDArray[np.intp]:
+        """Lay the living clusters out at these centres; return their new slots."""
+        new_slot = np.full(len(self.table.rank), -1, np.int32)
+        slots = self.table.lay_out(centres, self.table.rank[alive])
+        new_slot[alive] = slots
+        old_totals, self._totals = self._totals, self._no_totals()
+        for new_part, old_part in zip(self._totals, old_totals, strict=True):
+            new_part[slots] = old_part[alive]
+        self.labels = new_slot[self.labels]
+        self.commit()
+        if self._bounds is not None:
+            upper = self._bounds.upper
+            self._bounds = CarriedBounds(self.n_rows, self.table)
+            self._bounds.upper[:] = upper
+        return slots
 
     # -- looking at rows and clusters --------------------------------------------------------------
 

@@ -10,9 +10,10 @@ from joblib import cpu_count
 
 
 def resolve_threads(n_jobs: int | None) -> int:
-    """Number of threads: None means every core this process may use, negative counts from the end.
+    """Return the number of threads that ``n_jobs`` asks for.
 
-    OMP_NUM_THREADS lowers None, so that processes started by joblib share the cores among them.
+    None means every core this process may use, negative counts from the end. OMP_NUM_THREADS lowers
+    None, so that processes started by joblib share the cores among them.
     """
     cores: int = cpu_count()
     if n_jobs is None:
@@ -68,14 +69,19 @@ class Pool:
         self._helpers.clear()
 
     def run(self, task: Callable[[int, int], None], n_tiles: int) -> None:
-        """Call ``task(tile, worker)`` for every tile, worker 0 being the caller; raise the first error after all threads have stopped."""
+        """Call ``task(tile, worker)`` for every tile, worker 0 being the caller.
+
+        Raise the first error after all threads have stopped.
+        """
         n_helpers = min(self.n_threads, n_tiles) - 1
         if n_helpers < 1:
             for tile in range(n_tiles):
                 task(tile, 0)
             return
         while len(self._helpers) < n_helpers:
-            helper = threading.Thread(target=self._serve, args=(len(self._helpers) + 1,), daemon=True)
+            helper = threading.Thread(
+                target=self._serve, args=(len(self._helpers) + 1,), daemon=True
+            )
             helper.start()
             self._helpers.append(helper)
         job = _Job(task, n_tiles)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 
-from hardbayes.executors.frame import Frame, chunks, row_sums
 from hardbayes.kernels.rows import DenseRows, SparseRows
+from hardbayes.matrices import chunks, is_sparse, row_sums
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from hardbayes.executors.frame import Frame
     from hardbayes.geometry.base import Floats, Geometry
-    from hardbayes.validation import Matrix
+    from hardbayes.matrices import Matrix
 
 
 def read_only(array: NDArray) -> NDArray:
@@ -24,15 +24,13 @@ def read_only(array: NDArray) -> NDArray:
     return view
 
 
-def framed_rows(
-    matrix: Matrix, geometry: Geometry, frame: Frame
-) -> DenseRows | SparseRows:
+def framed_rows(matrix: Matrix, geometry: Geometry, frame: Frame) -> DenseRows | SparseRows:
     """Return the rows of a matrix as the kernels read them."""
     if geometry.normalise_rows:
         scale = 1.0 / row_sums(matrix)
     else:
         scale = np.array([frame.scale])
-    if sparse.issparse(matrix):
+    if is_sparse(matrix):
         return SparseRows(
             read_only(matrix.data), read_only(matrix.indices), read_only(matrix.indptr), scale
         )
@@ -47,7 +45,7 @@ def row_constants(rows: DenseRows | SparseRows, geometry: Geometry) -> Floats:
         n = len(rows.starts) - 1
         owner = np.repeat(np.arange(n), np.diff(rows.starts))
         values = rows.values * np.broadcast_to(rows.scale, n)[owner]
-        return np.bincount(owner, geometry.generator(values), n)
+        return np.asarray(np.bincount(owner, geometry.generator(values), n), np.float64)
     scale = np.broadcast_to(rows.scale, len(rows.values))[:, np.newaxis]
     return np.concatenate(
         [geometry.potential(rows.values[part] * scale[part]) for part in chunks(*rows.values.shape)]

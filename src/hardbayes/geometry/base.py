@@ -13,8 +13,8 @@ class Geometry(ABC):
 
     ``D(x, c) = sum_j phi(x_j) - phi(c_j) - phi'(c_j) (x_j - c_j)``
 
-    with a strictly convex ``phi``. It is affine in the row once ``sum phi(x_j)`` is set aside, and the mean minimises
-    the sum of divergences to a centre: that is all the engine needs.
+    with a strictly convex ``phi``. It is affine in the row once ``sum phi(x_j)`` is set aside, and
+    the mean minimises the sum of divergences to a centre: that is all the engine needs.
     A subclass gives `generator` (phi) and `gradient` (phi'), elementwise.
     """
 
@@ -42,7 +42,7 @@ class Geometry(ABC):
         return 0.0
 
     def affine(self, centres: Floats) -> tuple[Floats, Floats]:
-        """Return ``theta`` (k, d) and ``offset`` (k,) with cost = constant_i + offset - <x, theta>."""
+        """Return ``theta`` (k, d), ``offset`` (k,): cost = constant_i + offset - <x, theta>."""
         theta = self.gradient(centres)
         return theta, np.sum(centres * theta - self.generator(centres), axis=1)
 

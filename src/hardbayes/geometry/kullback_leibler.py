@@ -13,8 +13,8 @@ NEVER = 1e30
 class KullbackLeibler(Geometry):
     """``D(x, c) = sum_j x_j log(x_j / c_j) - x_j + c_j`` for rows normalised to sum one.
 
-    A centre with a zero where the row has none is (as good as) infinitely dear. On data with zeros a cluster opened at one
-    row would then attract nobody, so ``prior_weight="auto"`` is 10 there.
+    A centre with a zero where the row has none is (as good as) infinitely dear. On data with zeros
+    a cluster opened at one row would then attract nobody, so ``prior_weight="auto"`` is 10 there.
     """
 
     normalise_rows = True

@@ -10,6 +10,15 @@ from numba import njit
 OPTIONS = {"nogil": True, "error_model": "numpy", "boundscheck": False, "_nrt": False}
 
 
+# For small functions called once a row: a call would copy every array's description.
+INLINE = {**OPTIONS, "forceinline": True}
+
+
+def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile ``function`` into each of its callers."""
+    return njit(**INLINE)(function)
+
+
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile ``function`` on first call, without the GIL, cached on disk where that is possible."""
     try:

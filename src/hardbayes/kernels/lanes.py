@@ -262,6 +262,67 @@ inner_product = _direct_sum(squared=False)
 
 
 @intrinsic
+def add_split(typing, values, row, shift, scale, weight, sign, coarse, fine, k, snap, fine_snap, first, last):
+    """Add ``sign * weight * t``, t = (values[row] - shift) scale, to row k of coarse + fine, columns first to last.
+
+    Adding and taking away a large ``snap`` rounds to a multiple of its last place: that part goes to coarse, the rest, rounded likewise by
+    ``fine_snap``, to fine.
+    """
+    number = types.float64
+    signature = types.void(
+        values, types.int64, shift, number, number, number, coarse, fine, types.int64, number,
+        number, types.int64, types.int64,
+    )  # fmt: skip
+
+    def generate(context, builder, signature, args):
+        values, shift, coarse, fine = (
+            _array(context, builder, signature.args[at], args[at]) for at in (0, 2, 6, 7)
+        )
+        row, k, first, last = args[1], args[8], args[11], args[12]
+        lanes = _Lanes(context, builder, types.float64)
+        raw = _Lanes(context, builder, signature.args[0].dtype, lanes.count)
+        value = _at(builder, values, row, _int(0))
+        targets = [_at(builder, array, k, _int(0)) for array in (coarse, fine)]
+
+        def add(load, store, numbers, j):
+            scale, weight, sign, snap, fine_snap = numbers
+            item = builder.fsub(load(raw, value, j), load(raw, shift.data, j))
+            if raw.itemsize < 8:
+                item = builder.fpext(item, scale.type)
+            item = builder.fmul(builder.fmul(item, scale), weight)
+            rounded = builder.fsub(builder.fadd(item, snap), snap)
+            rest = builder.fsub(item, rounded)
+            rest = builder.fsub(builder.fadd(rest, fine_snap), fine_snap)
+            for target, part in zip(targets, (rounded, rest), strict=True):
+                store(target, j, builder.fadd(load(lanes, target, j), builder.fmul(part, sign)))
+
+        def load_lanes(kind, pointer, j):
+            return kind.load(builder.gep(pointer, [j]))
+
+        def store_lanes(pointer, j, total):
+            pointer = builder.bitcast(builder.gep(pointer, [j]), lanes.vector.as_pointer())
+            builder.store(total, pointer, align=lanes.itemsize)
+
+        def load_item(kind, pointer, j):
+            return builder.load(builder.gep(pointer, [j]))
+
+        def store_item(pointer, j, total):
+            builder.store(total, builder.gep(pointer, [j]))
+
+        numbers = [args[at] for at in (3, 4, 5, 9, 10)]
+        vectors = [lanes.splat(number) for number in numbers]
+        length = builder.sub(last, first)
+        whole = builder.sub(last, builder.srem(length, _int(lanes.count)))
+        with cgutils.for_range_slice(builder, first, whole, _int(lanes.count)) as (j, _):
+            add(load_lanes, store_lanes, vectors, j)
+        with cgutils.for_range_slice(builder, whole, last, _int(1)) as (j, _):
+            add(load_item, store_item, numbers, j)
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+@intrinsic
 def sum_of_squares(typing, x, row, m):
     """``sum_j x[row, j]^2`` over the first m entries, in the dtype of x."""
     signature = x.dtype(x, types.int64, types.int64)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hardbayes.kernels.compiling import kernel
+from hardbayes.kernels.compiling import inlined, kernel
 from hardbayes.kernels.lanes import sum_of_squares
 from hardbayes.kernels.rows import pick, read_row, row_cost, score_block, score_error
 
@@ -31,19 +31,19 @@ class Bounds(NamedTuple):
     span: int  # blocks in a group
 
 
-@kernel
+@inlined
 def above(distance):
     """Round up to float32 with room to spare."""
     return np.float32(distance * WIDEN) + TINY
 
 
-@kernel
+@inlined
 def below(square):
     """Root of a square (or less) rounded down to float32 with room to spare."""
     return np.float32(np.sqrt(max(0.0, square)) * NARROW) - TINY
 
 
-@kernel
+@inlined
 def beats(cost, k, best, winner, rank):
     """Whether slot ``k`` is cheaper than the winner so far, or as cheap and older."""
     return winner < 0 or cost < best or (cost == best and rank[k] < rank[winner])
@@ -59,56 +59,57 @@ def assign(rows, weights, prices, constants, centres, bounds, labels, dear, unit
     upper, lower = bounds.upper, bounds.lower
     carried = upper.shape[0] > 0
     n_groups = bounds.group_drift.shape[0]
-    batch_size = batch.x.shape[0]
-    n_dear = 0
-    size = 0
+    n_dear = np.int64(0)
+    size = np.int64(0)
     m = np.int64(0)
-    for i in range(start, stop):
-        own = np.int64(labels[i]) if carried else np.int64(-1)
-        if own >= 0 and centres.rank[own] < 0:
-            own = np.int64(-1)
-        cost = np.inf
-        reach = np.float32(np.inf)
-        if own >= 0:
-            reach = above(np.float64(upper[i]) + bounds.drift[own])
-            n_open = 0
-            for g in range(n_groups):
-                low = lower[i, g] * NARROW32 - bounds.group_drift[g]
-                lower[i, g] = low
-                n_open += low <= reach
-            if n_open == 0 and pick(weights, i) * (np.float64(reach) * reach) <= pick(prices, i):
-                upper[i] = reach
-                continue
-            if n_open < n_groups or n_groups == 1:  # else knowing the distance exactly would hardly help
-                cost = row_cost(rows, i, constants, centres, own)
-                reach = above(np.sqrt(cost))
+    for i in range(start, stop + 1):
+        if i < stop:
+            own = np.int64(labels[i]) if carried else np.int64(-1)
+            if own >= 0 and centres.rank[own] < 0:
+                own = np.int64(-1)
+            cost = np.inf
+            reach = np.float32(np.inf)
+            if own >= 0:
+                reach = above(np.float64(upper[i]) + bounds.drift[own])
                 n_open = 0
                 for g in range(n_groups):
-                    n_open += lower[i, g] <= reach
-                if n_open == 0:
+                    low = lower[i, g] * NARROW32 - bounds.group_drift[g]
+                    lower[i, g] = low
+                    n_open += low <= reach
+                square = np.float64(reach) * reach
+                if n_open == 0 and pick(weights, i) * square <= pick(prices, i):
                     upper[i] = reach
-                    if pick(weights, i) * cost > pick(prices, i):
-                        dear[i] = 1
-                        n_dear += 1
                     continue
+                if n_open < n_groups or n_groups == 1:  # else the exact distance would hardly help
+                    cost = row_cost(rows, i, constants, centres, own)
+                    reach = above(np.sqrt(cost))
+                    n_open = 0
+                    for g in range(n_groups):
+                        n_open += lower[i, g] <= reach
+                    if n_open == 0:
+                        upper[i] = reach
+                        if pick(weights, i) * cost > pick(prices, i):
+                            dear[i] = 1
+                            n_dear += 1
+                        continue
 
-        m = read_row(rows, i, batch, size)
-        squares = np.float64(sum_of_squares(batch.x, size, m))
-        error = score_error(unit, m, squares, centres)
-        batch.ids[size] = i
-        batch.cost[size] = cost
-        batch.reach[size] = reach
-        batch.squares[size] = squares
-        batch.error[size] = error
-        batch.limit[size] = cost - squares + error
-        size += 1
-        if size == batch_size:
-            score_open_groups(rows, centres, bounds, batch, size, m)
-            n_dear += settle(rows, weights, prices, constants, centres, bounds, labels, dear, batch, size)
-            size = 0
-    if size > 0:
-        score_open_groups(rows, centres, bounds, batch, size, m)
-        n_dear += settle(rows, weights, prices, constants, centres, bounds, labels, dear, batch, size)
+            m = np.int64(read_row(rows, i, batch, size))
+            squares = np.float64(sum_of_squares(batch.x, size, m))
+            error = score_error(unit, m, squares, centres)
+            batch.ids[size] = i
+            batch.cost[size] = cost
+            batch.reach[size] = reach
+            batch.squares[size] = squares
+            batch.error[size] = error
+            batch.limit[size] = cost - squares + error
+            size += 1
+        if size == batch.x.shape[0] or (i == stop and size > 0):
+            score_open_groups(rows, centres, bounds, batch, np.int64(size), np.int64(m))
+            n_dear += settle(
+                rows, weights, prices, constants, centres, bounds, labels, dear, batch,
+                np.int64(size),
+            )  # fmt: skip
+            size = np.int64(0)
     return n_dear
 
 
@@ -176,19 +177,15 @@ def settle(rows, weights, prices, constants, centres, bounds, labels, dear, batc
         certain = winner >= 0 and runner_up > least + 2 * error and weight * best <= price
         if not certain:
             limit = min(batch.limit[r], least + 2 * error)
+            if not least < np.inf:  # scores beyond the range of their type: look at every centre
+                limit = np.inf
             winner = own
             best = batch.cost[r]
             for b in range(n_blocks):
-                if batch.smallest[r, b] <= limit:
-                    for k in range(b * lanes, (b + 1) * lanes):
-                        if k != own and centres.rank[k] >= 0:
-                            cost = row_cost(rows, i, constants, centres, k)
-                            if beats(cost, k, best, winner, centres.rank):
-                                best = cost
-                                winner = np.int64(k)
-            if winner < 0:  # scores beyond the range of their type: the direct formula alone
-                for k in range(centres.rank.shape[0]):
-                    if centres.rank[k] >= 0:
+                if batch.smallest[r, b] > limit:
+                    continue
+                for k in range(b * lanes, (b + 1) * lanes):
+                    if k != own and centres.rank[k] >= 0:
                         cost = row_cost(rows, i, constants, centres, k)
                         if beats(cost, k, best, winner, centres.rank):
                             best = cost

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hardbayes.kernels.compiling import kernel
+from hardbayes.kernels.compiling import inlined, kernel
 from hardbayes.kernels.lanes import sum_of_squares
 from hardbayes.kernels.nearest import above, beats
 from hardbayes.kernels.rows import pick, read_row, row_cost, score_block, score_error
@@ -10,12 +10,12 @@ from hardbayes.kernels.rows import pick, read_row, row_cost, score_block, score_
 
 @kernel
 def consider(
-    rows, weights, prices, constants, centres, upper, labels, dear, ids, visits, opened, block_opened,
-    first, last, unit, batch, start, stop,
+    rows, weights, prices, constants, centres, upper, radii, labels, dear, ids, visits,
+    opened, block_opened, first, last, unit, batch, start, stop,
 ):  # fmt: skip
     """Let rows choose among the centres of blocks ``first`` to ``last`` that were opened before their visit.
 
-    IN ids (m,) row numbers, or empty for all rows; visits (n,): each row's turn; opened (slots,), block_opened (blocks,) int64: the turn at
+    IN radii (slots,) float32: rows with a lower upper bound need not look; ids (m,) row numbers, or empty for all rows; visits (n,): each row's turn; opened (slots,), block_opened (blocks,) int64: the turn at
     which a slot was opened, and the last slot of a block; IN/OUT labels, upper; IN/OUT dear: 2 means settled already, 1 becomes 0 where
     a centre is cheap enough; SCRATCH batch.
     """
@@ -26,7 +26,7 @@ def consider(
     for p in range(start, stop + 1):
         if p < stop:
             i = p if everyone else ids[p]
-            if dear[i] == 2:
+            if dear[i] == 2 or (upper.shape[0] > 0 and upper[i] < radii[labels[i]]):
                 continue
             m = read_row(rows, i, batch, size)
             squares = np.float64(sum_of_squares(batch.x, size, m))
@@ -50,7 +50,7 @@ def consider(
         size = 0
 
 
-@kernel
+@inlined
 def choose(
     rows, weights, prices, constants, centres, upper, labels, dear, visits, opened, block_opened,
     first, last, batch, r,

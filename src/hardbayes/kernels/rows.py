@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from hardbayes.kernels.compiling import OPTIONS, kernel
+from hardbayes.kernels.compiling import INLINE, inlined, kernel
 from hardbayes.kernels.lanes import (
     QUAD,
     inner_product,
@@ -86,7 +86,7 @@ def new_batch(size: int, centres: Centres) -> Batch:
     )
 
 
-@kernel
+@inlined
 def pick(values, i):
     """Return ``values[i]``, or the one value that stands for all rows."""
     return values[i] if values.shape[0] > 1 else values[0]
@@ -107,7 +107,7 @@ def score_block(rows, batch, n_members, m, centres, block):
     """
 
 
-@overload(read_row, jit_options=OPTIONS)
+@overload(read_row, jit_options=INLINE)
 def _read_row(rows, i, batch, r):
     if rows.instance_class is DenseRows:
 
@@ -157,7 +157,7 @@ def sparse_squared_distance(rows, start, stop, scale, centres, k):
     return total + rest
 
 
-@overload(row_cost, jit_options=OPTIONS)
+@overload(row_cost, jit_options=INLINE)
 def _row_cost(rows, i, constants, centres, k):
     if rows.instance_class is DenseRows:
 
@@ -184,7 +184,7 @@ def _row_cost(rows, i, constants, centres, k):
     return cost
 
 
-@overload(score_block, jit_options=OPTIONS)
+@overload(score_block, jit_options=INLINE)
 def _score_block(rows, batch, n_members, m, centres, block):
     if rows.instance_class is DenseRows:
 
@@ -208,7 +208,7 @@ def _score_block(rows, batch, n_members, m, centres, block):
     return score
 
 
-@kernel
+@inlined
 def score_error(unit, m, squares, centres):
     """Bound on the rounding error of any score of a row with ``m`` entries, to first order in ``unit``.
 

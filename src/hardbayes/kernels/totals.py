@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from hardbayes.kernels.compiling import OPTIONS, kernel
+from hardbayes.kernels.compiling import INLINE, kernel
+from hardbayes.kernels.lanes import add_split
 from hardbayes.kernels.rows import DenseRows, pick
 
 
@@ -23,29 +24,19 @@ class Totals(NamedTuple):
     weight_fine: np.ndarray  # (slots,) float64
 
 
-@kernel
-def _add(value, sign, coarse, fine, k, j, snaps):
-    # Adding and taking away a large number rounds to a multiple of its last place.
-    rounded = (value + snaps[0]) - snaps[0]
-    coarse[k, j] += sign * rounded
-    fine[k, j] += sign * (((value - rounded) + snaps[1]) - snaps[1])
-
-
 def add_row(rows, i, factor, k, totals, snaps, first, last):
     """IN/OUT totals: add ``factor`` times columns ``first`` to ``last`` of row i to slot k."""
 
 
-@overload(add_row, jit_options=OPTIONS)
+@overload(add_row, jit_options=INLINE)
 def _add_row(rows, i, factor, k, totals, snaps, first, last):
     if rows.instance_class is DenseRows:
 
         def add(rows, i, factor, k, totals, snaps, first, last):
-            scale = pick(rows.scale, i)
-            weight = abs(factor)
-            sign = np.sign(factor)
-            for j in range(first, last):
-                value = weight * (np.float64(rows.values[i, j] - rows.shift[j]) * scale)
-                _add(value, sign, totals.coarse, totals.fine, k, j, snaps)
+            add_split(
+                rows.values, i, rows.shift, pick(rows.scale, i), abs(factor), np.sign(factor),
+                totals.coarse, totals.fine, k, snaps[0], snaps[1], first, last,
+            )  # fmt: skip
 
     else:
 
@@ -57,7 +48,9 @@ def _add_row(rows, i, factor, k, totals, snaps, first, last):
                 j = rows.columns[p]
                 if first <= j < last:
                     value = weight * (rows.values[p] * scale)
-                    _add(value, sign, totals.coarse, totals.fine, k, j, snaps)
+                    rounded = (value + snaps[0]) - snaps[0]
+                    totals.coarse[k, j] += sign * rounded
+                    totals.fine[k, j] += sign * (((value - rounded) + snaps[1]) - snaps[1])
 
     return add
 

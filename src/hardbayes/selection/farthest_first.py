@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 def farthest_first_penalty(problem: Problem, n_clusters: int) -> float:
     """Return the largest cost to the set T in round ``n_clusters``, in the user's units.
 
-    T starts as the overall mean; each round adds the row farthest from it. Rows of no weight take no part.
+    T starts as the overall mean; each round adds the row farthest from it. Rows of no weight take
+    no part.
     """
     executor = problem.executor
     counted = np.broadcast_to(executor.weights, executor.n_rows) > 0
@@ -56,8 +57,8 @@ def penalty_for(
 ) -> float:
     """Penalty that gives about ``n_clusters`` clusters under the published algorithm.
 
-    Kulis & Jordan 2012, section 6.1: start a set with the overall mean, add the row farthest from the set again and again, and
-    return the largest distance to the set in round ``n_clusters``.
+    Kulis & Jordan 2012, section 6.1: start a set with the overall mean, add the row farthest from
+    the set again and again, and return the largest distance to the set in round ``n_clusters``.
 
     Parameters
     ----------
@@ -77,14 +78,15 @@ def penalty_for(
 
     Notes
     -----
-    The rule belongs to ``search="paper"``. A search that minimises better finds more clusters at the same penalty.
+    The rule belongs to ``search="paper"``. A search that minimises better finds more clusters at
+    the same penalty.
     """
     geometry = geometry_for(divergence)
     matrix = check_matrix(X, geometry)
     if n_clusters > matrix.shape[0]:
         raise ValueError(
-            f"The 'n_clusters' parameter of penalty_for must be an int from 1 to the number of rows, "
-            f"{matrix.shape[0]}. Got {n_clusters!r} instead."
+            "The 'n_clusters' parameter of penalty_for must be an int from 1 to the number of "
+            f"rows, {matrix.shape[0]}. Got {n_clusters!r} instead."
         )
     weights = check_weights(sample_weight, matrix)
     with Pool(resolve_threads(None)) as pool:

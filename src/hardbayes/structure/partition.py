@@ -13,10 +13,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Partition:
-    """``sum_i w_i D(x_i, mu_z(i)) + sum_c [penalty + eta D(m, mu_c)]`` over partitions z and means mu.
+    """``sum_i w_i D(x_i, mu_z(i)) + sum_c [penalty + eta D(m, mu_c)]`` over partitions z, means mu.
 
-    Kulis & Jordan 2012, eq. 1, with ``eta`` pseudo-rows at the overall mean m in every cluster (eta = 0 is the paper) and at
-    most ``max_clusters`` clusters (Broderick, Kulis & Jordan 2013, eq. 12).
+    Kulis & Jordan 2012, eq. 1, with ``eta`` pseudo-rows at the overall mean m in every cluster
+    (eta = 0 is the paper) and at most ``max_clusters`` clusters (Broderick, Kulis & Jordan 2013,
+    eq. 12).
 
     All numbers are in working coordinates.
     """
