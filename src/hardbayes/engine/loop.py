@@ -67,7 +67,8 @@ def alternate(
         as_many = bool(points) and np.count_nonzero(kept) == points[-1].n_clusters
         repeats = n_changed == 0 or (n_born > 0 and as_many and executor.same_partition())
         executor.commit()
-        executor.close(~kept)
+        if not kept.all():
+            executor.close(~kept)
         centres = partition.centres(weights[kept], totals[kept])
         point = Point(
             len(centres), *executor.potential(partition.prior_weight, partition.prior_mean, centres)

@@ -77,6 +77,7 @@ class CarriedBounds:
             start = max(group * self.width, self.known) - self.known
             stop = (group + 1) * self.width - self.known
             nearest = distances[:, start:stop].min(axis=1).astype(np.float32) * np.float32(NARROW)
+            nearest[self.known :] = 0  # their members are dealt with below
             low = (nearest[labels] - self.upper) * np.float32(NARROW) - np.float32(1e-37)
             if group * self.width < self.known:
                 np.minimum(low, self.lower[:, group], out=low)

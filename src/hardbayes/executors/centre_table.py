@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hardbayes.kernels.lanes import lanes_of
+from hardbayes.kernels.placing import place
 from hardbayes.kernels.rows import Centres
 
 if TYPE_CHECKING:
@@ -46,20 +47,24 @@ class CentreTable:
     """Slots of centres; `centres` (slots, d) float64 holds them in working coordinates."""
 
     def __init__(
-        self, geometry: Geometry, dtype: np.dtype, n_columns: int, unseen: NDArray[np.bool_] | None
+        self,
+        geometry: Geometry,
+        dtype: np.dtype,
+        centres: Floats,
+        unseen: NDArray[np.bool_] | None = None,
     ) -> None:
         self.geometry = geometry
         self.dtype = dtype
-        self.n_columns = n_columns
+        self.n_columns = centres.shape[1]
         self.lanes = lanes_of(dtype.itemsize)
         self.unseen = unseen
-        self.lay_out(np.empty((0, n_columns)), np.empty(0, np.int64))
+        self.lay_out(centres, np.arange(len(centres)))
 
     def lay_out(self, centres: Floats, ranks: NDArray[np.int64]) -> NDArray[np.intp]:
         """Replace everything by these centres, neighbours together; return each one's slot."""
         order = neighbours_together(centres, self.lanes)
         self.used = len(centres)
-        self.next_rank = int(ranks.max()) + 1 if len(ranks) else 0
+        self.next_rank = int(ranks.max()) + 1
         blocks = max(1, -(-self.used // self.lanes))
         self._allocate(blocks + blocks // 4 + 1)  # room for births without a new layout
         self.room = len(self.rank)
@@ -77,6 +82,7 @@ class CentreTable:
         self.used += 1
         self.rank[slot] = self.next_rank
         self.next_rank += 1
+        self._alive = None
         self.write(np.array([slot]), centre[np.newaxis])
         return slot
 
@@ -84,39 +90,40 @@ class CentreTable:
         """Mark slots dead."""
         self.rank[slots] = -1
         self.offset[slots] = np.inf
+        self.exact_offset[slots] = 0.0
+        self.theta_norm[slots] = 0.0
+        self._alive = None
 
     @property
     def alive(self) -> NDArray[np.intp]:
         """Slots in order of creation."""
-        slots = np.flatnonzero(self.rank >= 0)
-        return slots[np.argsort(self.rank[slots])]
+        if self._alive is None:
+            slots = np.flatnonzero(self.rank >= 0)
+            self._alive = slots[np.argsort(self.rank[slots])]
+        return self._alive
 
     @property
     def crowded(self) -> bool:
         """Whether births and deaths have spoilt the layout enough to lay out anew."""
-        n_alive = int(np.count_nonzero(self.rank >= 0))
-        return self.used > self.room or self.used > 2 * (n_alive + self.lanes)
+        return self.used > self.room or self.used > 2 * (len(self.alive) + self.lanes)
 
-    def write(self, slots: NDArray[np.intp], centres: Floats) -> None:
-        """Set the centres of these slots and what follows from them."""
+    def write(self, slots: NDArray[np.intp], centres: Floats) -> Floats:
+        """Set the centres of these slots; return how far each has moved."""
         theta, offset = self.geometry.affine(centres)
-        self.centres[slots] = centres
-        if self.unseen is not None:
-            theta = np.where(self.unseen, 0.0, theta)
-        self.theta[slots // self.lanes, :, slots % self.lanes] = theta
-        self.offset[slots] = offset
         if not self.geometry.squared_distance:
-            if self.unseen is not None:
-                theta = np.where(self.unseen, -UNSEEN, theta)
-            self.exact[slots] = theta
-        self.exact_offset[slots] = offset
-        self.theta_norm[slots] = np.sqrt(np.einsum("kj,kj->k", theta, theta))
+            if self.unseen is None:
+                self.exact[slots] = theta
+            else:
+                self.exact[slots] = np.where(self.unseen, -UNSEEN, theta)
+                theta = np.where(self.unseen, 0.0, theta)
+        drift = np.empty(len(slots))
+        place(slots, centres, theta, offset, self._view(), self.centres, self.theta_norm, drift)
+        return drift
 
     def view(self) -> Centres:
         """Return the arrays for the kernels, without the empty blocks at the end."""
         blocks = max(1, -(-self.used // self.lanes))
         slots = blocks * self.lanes
-        alive = self.rank[: self.used] >= 0
         return Centres(
             self.theta[:blocks],
             self.offset[:slots],
@@ -124,9 +131,16 @@ class CentreTable:
             self.exact_offset[:slots],
             self.rank[:slots],
             self.geometry.squared_distance,
-            float(np.max(self.theta_norm[: self.used], where=alive, initial=0.0)),
-            float(np.max(np.abs(self.exact_offset[: self.used]), where=alive, initial=0.0)),
+            float(self.theta_norm.max()),
+            float(np.abs(self.exact_offset).max()),
         )
+
+    def _view(self) -> Centres:
+        """Return all blocks, empty ones included."""
+        return Centres(
+            self.theta, self.offset, self.exact, self.exact_offset, self.rank,
+            self.geometry.squared_distance, 0.0, 0.0,
+        )  # fmt: skip
 
     def _allocate(self, blocks: int) -> None:
         slots = blocks * self.lanes
@@ -138,6 +152,7 @@ class CentreTable:
         self.exact_offset = np.zeros(slots)
         self.theta_norm = np.zeros(slots)
         self.rank = np.full(slots, -1, np.int64)
+        self._alive: NDArray[np.intp] | None = None
 
     def _grow(self) -> None:
         old = self.__dict__.copy()

@@ -85,6 +85,7 @@ class MemoryExecutor:
         self.unseen: NDArray[np.bool_] | None = None
         self.labels = np.empty(0, np.int32)
         self._bounds: CarriedBounds | None = None
+        self._batches: dict[int, Batch] = {}
 
     # -- starting -------------------------------------------------------------------------------
 
@@ -102,8 +103,7 @@ class MemoryExecutor:
 
     def start(self, centres: Floats) -> None:
         """Begin at these centres (k, d), with no row assigned."""
-        self.table = CentreTable(self.geometry, self.dtype, self.n_columns, self.unseen)
-        self.table.lay_out(centres, np.arange(len(centres)))
+        self.table = CentreTable(self.geometry, self.dtype, centres, self.unseen)
         self.labels = np.full(self.n_rows, -1, np.int32)
         self._collected = np.full(self.n_rows, -1, np.int32)
         self._totals = self._no_totals()
@@ -128,7 +128,7 @@ class MemoryExecutor:
         """
         centres = self.table.view()
         blocks = len(centres.theta)
-        if last or blocks == 1 or not self.geometry.squared_distance:
+        if last or self.table.used == 1 or not self.geometry.squared_distance:
             self._bounds = None
             bounds = no_bounds(blocks)
         else:
@@ -203,7 +203,7 @@ class MemoryExecutor:
             last = first
         position: int = next_opening(
             self.rows, self.weights, prices, self.constants, centres, self._dear, ids,
-            first, last, self._unit, new_batch(1, centres), start, len(ids),
+            first, last, self._unit, self._batch(0, centres), start, len(ids),
         )  # fmt: skip
         return position
 
@@ -227,11 +227,10 @@ class MemoryExecutor:
         n_changed = int(np.count_nonzero(self._collected != self.labels))
         if n_changed:
             # Whole cache lines of columns, so that threads never write side by side.
-            parts = max(1, min(self.pool.n_threads, self.n_columns // 16))
-            if n_changed * self.n_columns < 1 << 16:
-                parts = 1
-            borders = np.linspace(0, self.n_columns / 8, parts + 1).astype(int) * 8
-            borders[-1] = self.n_columns
+            worthwhile = n_changed * self.n_columns >= 1 << 16
+            parts = max(1, min(self.pool.n_threads, self.n_columns // 16)) if worthwhile else 1
+            borders = [self.n_columns * part // parts // 8 * 8 for part in range(parts)]
+            borders.append(self.n_columns)
 
             def task(part: int, worker: int) -> None:
                 move(
@@ -266,14 +265,12 @@ class MemoryExecutor:
     def recentre(self, centres: Floats) -> None:
         """Move the living clusters to these centres (k, d), oldest first."""
         alive = self.table.alive
-        moved = centres - self.table.centres[alive]
-        drift = np.sqrt(np.einsum("kj,kj->k", moved, moved))
-        if self.table.crowded:
+        crowded = self.table.crowded
+        if self._bounds is not None and self.table.used > self._bounds.known and not crowded:
+            self._bounds.welcome(self.table, self.labels)
+        drift = self.table.write(alive, centres)
+        if crowded:
             alive = self._lay_out_anew(alive, centres)
-        else:
-            if self._bounds is not None and self.table.used > self._bounds.known:
-                self._bounds.welcome(self.table, self.labels)
-            self.table.write(alive, centres)
         if self._bounds is not None:
             self._bounds.add_drift(alive, drift)
 
@@ -298,7 +295,7 @@ class MemoryExecutor:
     @property
     def n_clusters(self) -> int:
         """Number of living clusters."""
-        return int(np.count_nonzero(self.table.rank >= 0))
+        return len(self.table.alive)
 
     @property
     def n_slots(self) -> int:
@@ -327,8 +324,8 @@ class MemoryExecutor:
 
     def costs_at(self, centre: Floats) -> Floats:
         """Return each row's cost (n,) at one point (d,)."""
-        table = CentreTable(self.geometry, self.dtype, self.n_columns, self.unseen)
-        return self._costs(table, table.open(centre))
+        table = CentreTable(self.geometry, self.dtype, centre[np.newaxis], self.unseen)
+        return self._costs(table, 0)
 
     def _costs(self, table: CentreTable, slot: int) -> Floats:
         centres = table.view()
@@ -361,13 +358,13 @@ class MemoryExecutor:
     ) -> tuple[float, float]:
         """Return ``sum_c (n_c + eta) Phi(mu_c)`` and what float64 cannot hold of it."""
         alive = self.table.alive
+        if self.geometry.squared_distance:
+            prior = prior_weight * prior_mean
+            value, remainder = squared_potential(self._totals, prior_weight, prior, alive)
+            return value, remainder
         parts = self._totals
         weights = parts.weight_coarse[alive] + parts.weight_fine[alive] + prior_weight
-        if not self.geometry.squared_distance:
-            return math.fsum(weights * self.geometry.potential(centres)), 0.0
-        fine = parts.fine[alive] + prior_weight * prior_mean
-        value, remainder = squared_potential(parts.coarse[alive], fine, weights)
-        return value, remainder
+        return math.fsum(weights * self.geometry.potential(centres)), 0.0
 
     def dense_rows(self, start: int, stop: int) -> Floats:
         """Return rows in working coordinates (m, d) float64."""
@@ -386,10 +383,17 @@ class MemoryExecutor:
         """Rows scored together: as many as stay in cache, one where rows are sparse."""
         if isinstance(self.rows, SparseRows):
             return 1
-        return int(np.clip(BATCH_BYTES // (self.dtype.itemsize * self.n_columns), 16, 256))
+        return min(max(BATCH_BYTES // (self.dtype.itemsize * self.n_columns), 16), 256)
+
+    def _batch(self, worker: int, centres: Centres) -> Batch:
+        """Return a thread's room for scoring, made anew when there are more blocks than it has room for."""
+        batch = self._batches.get(worker)
+        if batch is None or batch.smallest.shape[1] < len(centres.theta):
+            batch = self._batches[worker] = new_batch(self._batch_size(), centres)
+        return batch
 
     def _tile_rows(self, slots: int) -> int:
-        return int(np.clip(TILE_WORK // (slots * self.n_columns), 64, 8192))
+        return min(max(TILE_WORK // (slots * self.n_columns), 64), 8192)
 
     def _over_tiles(self, task: Callable[[int, int], None], n: int, slots: int) -> None:
         """Run ``task(start, stop)`` over ``n`` rows, each of which may meet ``slots`` centres."""
@@ -403,12 +407,8 @@ class MemoryExecutor:
     ) -> None:
         """Run ``task(batch, start, stop)`` likewise, with one batch for each thread."""
         size = self._tile_rows(slots)
-        batches: list[Batch | None] = [None] * self.pool.n_threads
 
         def tile_task(tile: int, worker: int) -> None:
-            batch = batches[worker]
-            if batch is None:
-                batch = batches[worker] = new_batch(self._batch_size(), centres)
-            task(batch, tile * size, min((tile + 1) * size, n))
+            task(self._batch(worker, centres), tile * size, min((tile + 1) * size, n))
 
         self.pool.run(tile_task, -(-n // size))

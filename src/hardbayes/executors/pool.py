@@ -4,9 +4,17 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable
+from functools import cache
 from queue import SimpleQueue
 
 from joblib import cpu_count
+
+
+@cache
+def _cores() -> int:
+    # Reads files under Linux, which takes longer than a fit of a hundred rows.
+    cores: int = cpu_count()
+    return cores
 
 
 def resolve_threads(n_jobs: int | None) -> int:
@@ -15,7 +23,7 @@ def resolve_threads(n_jobs: int | None) -> int:
     None means every core this process may use, negative counts from the end. OMP_NUM_THREADS lowers
     None, so that processes started by joblib share the cores among them.
     """
-    cores: int = cpu_count()
+    cores = _cores()
     if n_jobs is None:
         asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
         return max(1, min(cores, int(asked))) if asked.isdigit() else cores

@@ -6,17 +6,17 @@ where there is none.
 
 import numpy as np
 
-from hardbayes.kernels.compiling import kernel
+from hardbayes.kernels.compiling import inlined, kernel
 
 
-@kernel
+@inlined
 def _two_sum(a, b):
     s = a + b
     t = s - a
     return s, (a - (s - t)) + (b - t)
 
 
-@kernel
+@inlined
 def _two_product(a, b):
     p = a * b
     t = 134217729.0 * a  # 2^27 + 1: Veltkamp's split
@@ -29,21 +29,22 @@ def _two_product(a, b):
 
 
 @kernel
-def squared_potential(coarse, fine, weights):
-    """IN coarse, fine (k, d), weights (k,); returns the sum as (value, remainder)."""
+def squared_potential(totals, prior_weight, prior, slots):
+    """IN totals, prior (d,): the prior's own total, slots (k,); returns the sum as (value, remainder)."""
     value = 0.0
     remainder = 0.0
-    for k in range(weights.shape[0]):
+    for k in slots:
+        weight = totals.weight_coarse[k] + totals.weight_fine[k] + prior_weight
         square = 0.0
         rest = 0.0
-        for j in range(coarse.shape[1]):
-            high, low = _two_sum(coarse[k, j], fine[k, j])
+        for j in range(prior.shape[0]):
+            high, low = _two_sum(totals.coarse[k, j], totals.fine[k, j] + prior[j])
             p, error = _two_product(high, high)
             square, carry = _two_sum(square, p)
             rest += carry + error + 2.0 * high * low
-        quotient = square / weights[k]
-        p, error = _two_product(quotient, weights[k])
-        rest = ((square - p) - error + rest) / weights[k]
+        quotient = square / weight
+        p, error = _two_product(quotient, weight)
+        rest = ((square - p) - error + rest) / weight
         value, carry = _two_sum(value, quotient)
         remainder += carry + rest
     return np.float64(value), np.float64(remainder)
