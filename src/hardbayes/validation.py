@@ -147,8 +147,10 @@ def check_domain(matrix: Matrix, geometry: Geometry, names: list[str] | None = N
     if geometry.domain is not None:
         cell = first_cell(matrix, geometry.outside)
         if cell is not None:
+            # scikit-learn's own words come first where that is the trouble.
+            negative = f"Negative values in data passed to {kind}. " if matrix[cell] < 0 else ""
             raise ValueError(
-                f"Negative values in data passed to {kind}: X must hold {geometry.domain}. "
+                f"{negative}X must hold {geometry.domain}. "
                 f"Got {matrix[cell]} at {place(*cell, names)}."
             )
     if geometry.normalise_rows:

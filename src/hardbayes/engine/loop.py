@@ -45,7 +45,7 @@ def alternate(
     partition: Partition,
     start: Floats,
     prices: Floats,
-    visits: NDArray[np.int32],
+    visits: NDArray[np.signedinteger],
     max_sweeps: int,
     report: Callable[[int, int, int], None],
 ) -> Solution:

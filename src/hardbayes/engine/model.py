@@ -80,7 +80,7 @@ class FittedPartition:
     def place(self, matrix: Matrix, pool: Pool) -> Placement:
         """Give each row of a checked matrix to its cheapest centre."""
         executor = executor_for(matrix, self.geometry, self.frame, np.ones(1), pool)
-        if not self.geometry.squared_distance:
+        if self.geometry.nonnegative:
             executor.see_columns(self.partition.prior_mean > 0)
         executor.start(self.centres)
         executor.assign(np.array([np.inf]), last=True)

@@ -13,6 +13,8 @@ from hardbayes.matrices import chunks
 from hardbayes.structure.partition import Partition
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from hardbayes.executors.memory import MemoryExecutor
     from hardbayes.executors.pool import Pool
     from hardbayes.geometry.base import Floats, Geometry
@@ -63,6 +65,13 @@ class Problem:
             return self.mean
         return np.zeros(self.executor.n_columns)
 
+    def weights_of(self, labels: NDArray[np.int32], n_clusters: int) -> Floats:
+        """Return the weight (k,) of each cluster, in the user's units."""
+        weights = self.executor.weights / self.weight_unit
+        if len(weights) == 1:
+            return np.bincount(labels, minlength=n_clusters) * weights
+        return np.asarray(np.bincount(labels, weights, n_clusters), np.float64)
+
     def check_penalty(self, penalty: float) -> None:
         """Raise where the penalty is lost beside the scale of the data."""
         if penalty > 0 and penalty * self.unit < SMALLEST_PENALTY:
@@ -73,11 +82,16 @@ class Problem:
             )
 
 
-def opening_prices(executor: MemoryExecutor, partition: Partition) -> Floats:
-    """Return what it costs each row to open a cluster: (n,), or (1,) where all pay the same."""
+def opening_prices(
+    executor: MemoryExecutor, partition: Partition, weights: Floats | None = None
+) -> Floats:
+    """Return what it costs each row to open a cluster: (n,), or (1,) where all pay the same.
+
+    ``weights`` (n,) or (1,) replace those of the rows.
+    """
     if not partition.prior_weight:
         return np.array([partition.penalty])
-    weights = np.broadcast_to(executor.weights, executor.n_rows)
+    weights = np.broadcast_to(executor.weights if weights is None else weights, executor.n_rows)
     prices = np.empty(executor.n_rows)
     for part in chunks(executor.n_rows, executor.n_columns):
         prices[part] = partition.prices(executor.dense_rows(part.start, part.stop), weights[part])
@@ -112,7 +126,7 @@ def pose(matrix: Matrix, geometry: Geometry, weights: Floats | None, pool: Pool)
         check_squares(matrix, weights, frame)
     executor = executor_for(matrix, geometry, frame, weights * weight_unit, pool)
     problem = Problem(executor, frame, geometry, weight_unit)
-    if not geometry.squared_distance:
+    if geometry.nonnegative:
         executor.see_columns(problem.mean > 0)
     return problem
 

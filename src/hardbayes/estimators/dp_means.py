@@ -20,15 +20,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from hardbayes.engine.loop import Solution, alternate
+from hardbayes.engine.loop import Solution
 from hardbayes.engine.model import FittedPartition, Placement
-from hardbayes.engine.problem import Problem, opening_prices, pose
+from hardbayes.engine.problem import Problem, pose
+from hardbayes.engine.restarts import Starts, minimise
 from hardbayes.engine.status import Status
+from hardbayes.estimators.fitted_state import check_fitted
 from hardbayes.executors.pool import Pool, resolve_threads
 from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.geometry.base import Floats
 from hardbayes.matrices import Matrix
-from hardbayes.moves.seeding import farthest_first, k_means_plus_plus
 from hardbayes.selection.farthest_first import farthest_first_penalty
 from hardbayes.structure.partition import Partition
 from hardbayes.validation import check_matrix, check_weights, holds_zeros
@@ -194,23 +195,29 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
             The fitted estimator. If anything is raised, the estimator is as it was before.
         """
         geometry = geometry_for(self.divergence)
-        seen = DPMeans()  # takes the feature names, so that a failed fit leaves no trace here
+        seen = BaseEstimator()  # takes the feature names: a failed fit leaves no trace on this one
         matrix = check_matrix(X, geometry, seen)
         weights = check_weights(sample_weight, matrix)
         rng = check_random_state(self.random_state)
         with Pool(resolve_threads(self.n_jobs)) as pool:
             problem = pose(matrix, geometry, weights, pool)
-            penalty = self._penalty(problem)
             prior_weight = self._prior_weight(geometry, matrix)
+            penalty = self._penalty(problem, prior_weight)
             partition = problem.partition(penalty, prior_weight, self.max_clusters)
-            best = self._best_of_starts(problem, partition, rng)
-        self._store(best, problem, partition, penalty, seen, matrix.dtype)
-        self._warn(best)
+            init = self.init if isinstance(self.init, str) else self._given_centres(problem)
+            starts = Starts(init, self.order, self.n_init)
+            solution = minimise(problem, partition, starts, self.max_iter, rng, self._report)
+        fitted = self._fitted(solution, problem, partition, penalty, matrix.dtype)
+        if solution.status is not Status.CONVERGED:
+            warnings.warn(fitted["status_"], ConvergenceWarning, stacklevel=2)
+        kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}
+        self.__dict__ = kept | fitted | vars(seen)  # at once, or not at all
         return self
 
-    def _penalty(self, problem: Problem) -> float:
+    def _penalty(self, problem: Problem, prior_weight: float) -> float:
         if self.cluster_penalty == "auto":
-            return farthest_first_penalty(problem, min(AUTO_CLUSTERS, problem.executor.n_rows))
+            n_clusters = min(AUTO_CLUSTERS, problem.executor.n_rows)
+            return farthest_first_penalty(problem, n_clusters, prior_weight)
         penalty = float(self.cluster_penalty)
         problem.check_penalty(penalty)
         return penalty
@@ -220,50 +227,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
             return geometry.default_prior_weight(holds_zeros(matrix))
         return float(self.prior_weight)
 
-    def _best_of_starts(
-        self, problem: Problem, partition: Partition, rng: np.random.RandomState
-    ) -> Solution:
-        prices = opening_prices(problem.executor, partition)
-        drawn = isinstance(self.init, str) and self.init == "k-means++"
-        random = self.order == "random" or drawn
-        best: Solution | None = None
-        for start in range(self.n_init if random else 1):
-            visits = self._visits(problem.executor.n_rows, rng)
-            centres = self._start(problem, partition, prices, rng)
-            solution = alternate(
-                problem.executor,
-                partition,
-                centres,
-                prices,
-                visits,
-                self.max_iter,
-                self._report(start),
-            )
-            if best is None or solution.total(partition.penalty) < best.total(partition.penalty):
-                best = solution
-        assert best is not None
-        return best
-
-    def _visits(self, n_rows: int, rng: np.random.RandomState) -> NDArray[np.int32]:
-        dtype = np.dtype(np.int32 if n_rows < 2**31 else np.int64)
-        visits = np.arange(n_rows, dtype=dtype)
-        if self.order == "random":
-            order = rng.permutation(n_rows)
-            visits[order] = np.arange(n_rows, dtype=dtype)
-        return visits
-
-    def _start(
-        self, problem: Problem, partition: Partition, prices: Floats, rng: np.random.RandomState
-    ) -> Floats:
-        if not isinstance(self.init, str):
-            return self._given_centres(problem, partition)
-        if self.init == "farthest-first":
-            return farthest_first(problem.executor, partition, problem.mean, prices)
-        if self.init == "k-means++":
-            return k_means_plus_plus(problem.executor, partition, prices, rng)
-        return problem.mean[np.newaxis]
-
-    def _given_centres(self, problem: Problem, partition: Partition) -> Floats:
+    def _given_centres(self, problem: Problem) -> Floats:
         try:
             centres = check_matrix(self.init, problem.geometry)
         except ValueError as error:
@@ -289,70 +253,60 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
             centres = centres / centres.sum(axis=1, keepdims=True)
         return centres
 
-    def _report(self, start: int) -> Any:
-        def report(sweep: int, n_clusters: int, n_changed: int) -> None:
-            if self.verbose:
-                head = f"start {start + 1}, " if self.n_init > 1 else ""
-                print(  # noqa: T201 - this is what verbose asks for
-                    f"[DPMeans] {head}sweep {sweep}: {n_clusters} clusters, {n_changed} rows moved",
-                    file=sys.stderr,
-                )
+    def _report(self, start: int, sweep: int, n_clusters: int, n_changed: int) -> None:
+        if self.verbose:
+            head = f"start {start + 1}, " if self.n_init > 1 else ""
+            print(  # noqa: T201 - what verbose asks for
+                f"[DPMeans] {head}sweep {sweep}: {n_clusters} clusters, {n_changed} rows moved",
+                file=sys.stderr,
+            )
 
-        return report
-
-    def _store(
+    def _fitted(
         self,
         solution: Solution,
         problem: Problem,
         partition: Partition,
         penalty: float,
-        seen: "DPMeans",
         dtype: np.dtype,
-    ) -> None:
+    ) -> dict[str, Any]:
+        """Return the fitted attributes, in the user's units."""
         unit = problem.unit
         n_clusters = len(solution.centres)
-        weights = np.broadcast_to(problem.executor.weights, len(solution.labels))
-        weights = weights / problem.weight_unit
         history = solution.trace / unit + penalty * solution.cluster_counts
-        if not np.isfinite(history).all():
+        finite = (
+            solution.trace.max() < problem.geometry.infinite_cost and np.isfinite(history).all()
+        )
+        if not finite:
             raise ValueError(
                 "The objective is not a finite number. Where the divergence is infinite at zeros, "
                 "set prior_weight to a number > 0; otherwise rescale X and cluster_penalty."
             )
-        fitted = {
-            "_model": FittedPartition(
-                # New rows weigh one each, whatever the unit of weights in the fit.
-                replace(
-                    partition,
-                    penalty=penalty * problem.frame.unit,
-                    prior_weight=partition.prior_weight / problem.weight_unit,
-                ),
-                problem.frame,
-                solution.centres,
+        model = FittedPartition(
+            # New rows weigh one each, whatever the unit of weights in the fit.
+            replace(
+                partition,
+                penalty=penalty * problem.frame.unit,
+                prior_weight=partition.prior_weight / problem.weight_unit,
             ),
+            problem.frame,
+            solution.centres,
+        )
+        return {
+            "_model": model,
             "labels_": solution.labels,
             "n_clusters_": n_clusters,
             "cluster_centers_": problem.frame.from_working(solution.centres).astype(dtype),
-            "cluster_weights_": np.bincount(solution.labels, weights, n_clusters),
+            "cluster_weights_": problem.weights_of(solution.labels, n_clusters),
             "cluster_penalty_": penalty,
-            "prior_weight_": partition.prior_weight / problem.weight_unit,
+            "prior_weight_": model.partition.prior_weight,
             "inertia_": solution.terms.fit / unit,
             "objective_": float(history[-1]),
-            "objective_history_": np.minimum.accumulate(history),
+            # Sweeps that change less than float64 can show may look like a rise in its last place.
+            "objective_history_": np.maximum.accumulate(history[::-1])[::-1].copy(),
             "n_iter_": len(history),
             "converged_": solution.status is not Status.OUT_OF_SWEEPS,
             "status_": solution.status.sentence(len(history), n_clusters),
-            "n_features_in_": seen.n_features_in_,
         }
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)
-        if hasattr(seen, "feature_names_in_"):
-            fitted["feature_names_in_"] = seen.feature_names_in_
-        self.__dict__.update(fitted)
-
-    def _warn(self, solution: Solution) -> None:
-        if solution.status is not Status.CONVERGED:
-            warnings.warn(self.status_, ConvergenceWarning, stacklevel=3)
 
     # -- using ----------------------------------------------------------------------------------
 
@@ -480,42 +434,3 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
                 )
             fitted["feature_names_in_"] = np.array(names, dtype=object)
         self.__dict__.update(fitted, _model=model)
-
-
-def check_fitted(fitted: dict[str, Any], k: int, d: int) -> None:
-    """Raise ValueError unless these are all fitted attributes of k clusters in d columns."""
-    kinds = {
-        "labels_": np.ndarray,
-        "n_clusters_": int,
-        "cluster_centers_": np.ndarray,
-        "cluster_weights_": np.ndarray,
-        "cluster_penalty_": float,
-        "prior_weight_": float,
-        "inertia_": float,
-        "objective_": float,
-        "objective_history_": np.ndarray,
-        "n_iter_": int,
-        "converged_": bool,
-        "status_": str,
-        "n_features_in_": int,
-    }
-    if set(fitted) != set(kinds):
-        odd = sorted(set(fitted) ^ set(kinds))
-        raise ValueError(f"The saved model is incomplete or holds what it should not: {odd}.")
-    for name, kind in kinds.items():
-        if not isinstance(fitted[name], kind):
-            raise ValueError(f"The saved model holds a {type(fitted[name]).__name__} as {name}.")
-        if kind is float and not np.isfinite(fitted[name]):
-            raise ValueError(f"The saved model holds {fitted[name]} as {name}.")
-    labels, history = fitted["labels_"], fitted["objective_history_"]
-    if not (
-        fitted["n_clusters_"] == k
-        and fitted["n_features_in_"] == d
-        and fitted["cluster_centers_"].shape == (k, d)
-        and fitted["cluster_weights_"].shape == (k,)
-        and labels.dtype == np.int32
-        and labels.ndim == 1
-        and (len(labels) == 0 or (labels.min() >= 0 and labels.max() < k))
-        and history.shape == (fitted["n_iter_"],)
-    ):
-        raise ValueError("The saved model contradicts itself: sizes or labels disagree.")

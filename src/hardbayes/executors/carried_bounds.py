@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from hardbayes.kernels.nearest import NARROW, Bounds
+from hardbayes.kernels.nearest import NARROW, TINY, Bounds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from hardbayes.executors.centre_table import CentreTable
     from hardbayes.geometry.base import Floats
 
-# What bounds, labels and the rest of a row's state may take in all; beyond it rows have one lower bound.
+# What bounds, labels and the rest of a row's state may take in all; beyond it rows have one lower
+# bound.
 STATE_BYTES = 56e6
 BYTES_WITHOUT_LOWER = 17
 # Nanoseconds to keep one bound, beside some 5 + 0.3 d to score a row against one block.
 BOUND_COST = 25
+FEW = 64  # newborn centres looked at together
 
 
 def no_bounds(blocks: int) -> Bounds:
@@ -29,7 +31,7 @@ def no_bounds(blocks: int) -> Bounds:
 
 
 class CarriedBounds:
-    """An upper bound on each row's distance to its own centre, and lower bounds to groups of others."""
+    """An upper bound on each row's distance to its own centre, lower bounds to the others."""
 
     def __init__(self, n_rows: int, table: CentreTable) -> None:
         slots = len(table.rank)
@@ -54,34 +56,41 @@ class CarriedBounds:
         """Note how far the centres of these slots have moved."""
         self.drift[slots] = distance * (1 + 1e-6)
 
-    def _to_newborn(self, table: CentreTable) -> Floats:
-        """Distances (slots, births) between centres and those the bounds do not know yet."""
-        distances = cdist(table.centres[: table.used], table.centres[self.known : table.used])
-        distances[np.arange(self.known, table.used), np.arange(table.used - self.known)] = np.inf
-        return distances
-
     def radii(self, table: CentreTable) -> NDArray[np.float32]:
-        """Return for each slot how near a row must be to its centre to have no use for any newborn.
+        """Return for each slot how near a row must be to its centre to need no newborn.
 
-        By the triangle inequality: half the distance to the nearest of them.
+        By the triangle inequality: half the distance to the nearest newborn. Zero, which spares
+        nobody the look, where there are so many that some would be near anyway.
         """
-        return (0.5 * NARROW * self._to_newborn(table).min(axis=1)).astype(np.float32)
+        if table.used - self.known > FEW:
+            return np.zeros(table.used, np.float32)
+        return (0.5 * NARROW * self._to_newborn(table, self.known, table.used)).astype(np.float32)
 
     def welcome(self, table: CentreTable, labels: NDArray[np.int32]) -> None:
         """Bound the distances to newborn centres, before any centre moves.
 
         A row is no nearer to a newborn than its own centre is, less its distance to that.
         """
-        distances = self._to_newborn(table)
         for group in range(self.known // self.width, -(-table.used // self.width)):
-            start = max(group * self.width, self.known) - self.known
-            stop = (group + 1) * self.width - self.known
-            nearest = distances[:, start:stop].min(axis=1).astype(np.float32) * np.float32(NARROW)
+            first = max(group * self.width, self.known)
+            last = min((group + 1) * self.width, table.used)
+            nearest = self._to_newborn(table, first, last) * NARROW
             nearest[self.known :] = 0  # their members are dealt with below
-            low = (nearest[labels] - self.upper) * np.float32(NARROW) - np.float32(1e-37)
+            low = (nearest.astype(np.float32)[labels] - self.upper) * np.float32(NARROW) - TINY
             if group * self.width < self.known:
                 np.minimum(low, self.lower[:, group], out=low)
             self.lower[:, group] = low
         # To members of the newborn, nothing is known of the centres they left.
         self.lower[labels >= self.known] = -1
         self.known = table.used
+
+    @staticmethod
+    def _to_newborn(table: CentreTable, first: int, last: int) -> Floats:
+        """Return each slot's distance (slots,) to the nearest other of slots first to last."""
+        nearest = np.full(table.used, np.inf)
+        for start in range(first, last, FEW):
+            stop = min(start + FEW, last)
+            distances = cdist(table.centres[: table.used], table.centres[start:stop])
+            distances[np.arange(start, stop), np.arange(stop - start)] = np.inf
+            np.minimum(nearest, distances.min(axis=1), out=nearest)
+        return nearest

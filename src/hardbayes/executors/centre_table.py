@@ -1,7 +1,8 @@
 """Centres as the kernels want them: in blocks of neighbours, with room for births and deaths.
 
-A centre lives in a slot. Slots are grouped so that centres near each other share a block, which makes one lower bound
-for the whole block tight. A slot whose cluster died stays empty until the next layout; new centres are appended.
+A centre lives in a slot. Slots are grouped so that centres near each other share a block, which
+makes one lower bound for the whole block tight. A slot whose cluster died stays empty until the
+next layout; new centres are appended.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
     from hardbayes.geometry.base import Floats, Geometry
 
-# Minus the logarithm of the smallest normal number: what an entry costs in a column that the fit never saw.
+# Minus the logarithm of the smallest normal number: what an entry costs in a column that the fit
+# never saw.
 UNSEEN = -np.log(np.finfo(np.float64).tiny)
 
 
@@ -58,6 +60,7 @@ class CentreTable:
         self.n_columns = centres.shape[1]
         self.lanes = lanes_of(dtype.itemsize)
         self.unseen = unseen
+        self._alive: NDArray[np.intp] | None = None
         self.lay_out(centres, np.arange(len(centres)))
 
     def lay_out(self, centres: Floats, ranks: NDArray[np.int64]) -> NDArray[np.intp]:
@@ -71,6 +74,7 @@ class CentreTable:
         slots = np.empty(len(order), np.intp)
         slots[order] = np.arange(len(order))
         self.rank[slots] = ranks
+        self._alive = None
         self.write(slots, centres)
         return slots
 
@@ -152,7 +156,6 @@ class CentreTable:
         self.exact_offset = np.zeros(slots)
         self.theta_norm = np.zeros(slots)
         self.rank = np.full(slots, -1, np.int64)
-        self._alive: NDArray[np.intp] | None = None
 
     def _grow(self) -> None:
         old = self.__dict__.copy()

@@ -1,7 +1,7 @@
 """Rows in memory (or mapped into it): numba kernels over tiles of rows, on our own threads.
 
-What goes out to a tile is a small named tuple of arrays; what comes back is labels and exactly additive totals. So neither
-the tiles nor the number of threads can change a bit of the result.
+What goes out to a tile is a small named tuple of arrays; what comes back is labels and exactly
+additive totals. So neither the tiles nor the number of threads can change a bit of the result.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from hardbayes.executors.pool import Pool
     from hardbayes.geometry.base import Floats, Geometry
 
-# A tile is this many multiply-adds when nothing is skipped: about a millisecond, so that Ctrl-C is prompt.
+# A tile is this many multiply-adds when nothing is skipped: about a millisecond, so that Ctrl-C is
+# prompt.
 TILE_WORK = 1 << 24
 BATCH_BYTES = 1 << 17
 
@@ -149,11 +150,11 @@ class MemoryExecutor:
         bounds.drift[:] = 0
         return sum(found)
 
-    def dear_rows(self, turns: NDArray[np.int32]) -> NDArray[np.int32]:
+    def dear_rows(self, turns: NDArray[np.signedinteger]) -> NDArray[np.signedinteger]:
         """Which of the rows ``turns`` are dearer than their price, in the same order."""
         return turns[self._dear[turns] == 1]
 
-    def settle(self, ids: NDArray[np.int32]) -> None:
+    def settle(self, ids: NDArray[np.signedinteger]) -> None:
         """Spare these rows the coming calls of `consider`."""
         self._dear[ids] = 2
 
@@ -164,14 +165,15 @@ class MemoryExecutor:
     def consider(
         self,
         prices: Floats,
-        ids: NDArray[np.int32],
-        visits: NDArray[np.int32],
+        ids: NDArray[np.signedinteger],
+        visits: NDArray[np.signedinteger],
         births: list[int],
         first_slot: int,
     ) -> None:
         """Let rows choose among slots from ``first_slot`` on that opened before their visit.
 
-        ``ids`` names the rows; empty means all that are not settled. ``births``: the visits at which the last so many slots opened.
+        ``ids`` names the rows; empty means all that are not settled. ``births``: the visits at
+        which the last so many slots opened.
         """
         centres = self.table.view()
         bounds = self._bounds
@@ -194,7 +196,7 @@ class MemoryExecutor:
         self._over_batches(task, len(ids) if len(ids) else self.n_rows, centres, slots)
 
     def next_opening(
-        self, prices: Floats, ids: NDArray[np.int32], first_slot: int, start: int
+        self, prices: Floats, ids: NDArray[np.signedinteger], first_slot: int, start: int
     ) -> int:
         """Position in ``ids``, from ``start`` on, of the next dear row that must open a cluster."""
         centres = self.table.view()
@@ -374,7 +376,11 @@ class MemoryExecutor:
             return (rows.values[start:stop] - rows.shift).astype(np.float64) * scale
         entries = slice(rows.starts[start], rows.starts[stop])
         tile = csr_array(
-            (rows.values[entries], rows.columns[entries], rows.starts[start : stop + 1] - entries.start),
+            (
+                rows.values[entries],
+                rows.columns[entries],
+                rows.starts[start : stop + 1] - entries.start,
+            ),
             shape=(stop - start, self.n_columns),
         )
         return tile.toarray().astype(np.float64) * scale
@@ -386,7 +392,7 @@ class MemoryExecutor:
         return min(max(BATCH_BYTES // (self.dtype.itemsize * self.n_columns), 16), 256)
 
     def _batch(self, worker: int, centres: Centres) -> Batch:
-        """Return a thread's room for scoring, made anew when there are more blocks than it has room for."""
+        """Return a thread's room for scoring, made anew when there are more blocks."""
         batch = self._batches.get(worker)
         if batch is None or batch.smallest.shape[1] < len(centres.theta):
             batch = self._batches[worker] = new_batch(self._batch_size(), centres)

@@ -22,6 +22,10 @@ class Geometry(ABC):
     squared_distance: bool = False
     #: Rows are divided by their sums before anything else.
     normalise_rows: bool = False
+    #: Entries are at least zero; a column of zeros then says nothing about any cluster.
+    nonnegative: bool = False
+    #: Costs from here on stand for infinity.
+    infinite_cost: float = np.inf
     #: What entries must be, in words; None where every finite number will do.
     domain: str | None = None
 

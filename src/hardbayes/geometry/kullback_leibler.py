@@ -18,6 +18,8 @@ class KullbackLeibler(Geometry):
     """
 
     normalise_rows = True
+    nonnegative = True
+    infinite_cost = 1e-20 * NEVER
     domain = "numbers >= 0"
 
     def generator(self, x: Floats) -> Floats:

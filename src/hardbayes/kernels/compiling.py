@@ -5,8 +5,9 @@ from typing import Any
 
 from numba import njit
 
-# No fastmath: sums and guards must mean what they say. The numpy error model lets a division by zero give inf. Kernels allocate
-# nothing, so reference counting is switched off: its atomic counters would cost more than most rows.
+# No fastmath: sums and guards must mean what they say. The numpy error model lets a division by
+# zero give inf. Kernels allocate nothing, so reference counting is switched off: its atomic
+# counters would cost more than most rows.
 OPTIONS = {"nogil": True, "error_model": "numpy", "boundscheck": False, "_nrt": False}
 
 
@@ -20,7 +21,7 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile ``function`` on first call, without the GIL, cached on disk where that is possible."""
+    """Compile ``function`` on first call, without the GIL, cached on disk if possible."""
     try:
         return njit(cache=True, **OPTIONS)(function)
     except RuntimeError:  # no cache folder is writable: compile in every process instead

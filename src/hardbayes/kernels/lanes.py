@@ -1,8 +1,9 @@
 """Vector code written by hand: scores of rows against a block of centres, and direct costs.
 
-A compiler will not keep the accumulators of dot products in vector registers unless it may reorder sums everywhere. This file asks
-for exactly that and nothing else, and reaches the speed of a tuned matrix product without its threads, its copies or its output
-matrix: of a block's L scores only the smallest, the second smallest and the place of the smallest are kept.
+A compiler will not keep the accumulators of dot products in vector registers unless it may reorder
+sums everywhere. This file asks for exactly that and nothing else, and reaches the speed of a tuned
+matrix product without its threads, its copies or its output matrix: of a block's L scores only the
+smallest, the second smallest and the place of the smallest are kept.
 
 ``theta`` is (blocks, d, L): L lanes of centres side by side, one block after another.
 """
@@ -20,7 +21,7 @@ _I64 = ir.IntType(64)
 
 
 def lanes_of(itemsize: int) -> int:
-    """Number of centres in a block for items of this many bytes."""
+    """Return the number of centres in a block for items of this many bytes."""
     return LANE_BYTES // itemsize
 
 
@@ -95,7 +96,7 @@ class _Lanes:
         return self.fold(value, smaller)
 
     def two_smallest(self, value):
-        """Return the smallest lane, the smallest of the others, and the first one's place (int32)."""
+        """Return the smallest lane, the smallest of the others, and the first one's place."""
         builder = self.builder
         least = self.smallest(value)
         bits = ir.IntType(self.count)
@@ -124,9 +125,10 @@ def _keep(builder, lanes, total, offset, outputs, row, block):
 
 @intrinsic
 def score_one(typing, x, columns, m, theta, block, offset, smallest, second, place):
-    """Score the row ``x[0]`` with entries in ``columns`` against one block: score = offset - <x, theta>.
+    """Score the row ``x[0]``, entries in ``columns``, against one block: offset - <x, theta>.
 
-    IN x (1.., d), columns (>= m,) int64, theta, offset (slots,); OUT smallest, second (1.., blocks), place (1.., blocks) int32.
+    IN x (1.., d), columns (>= m,) int64, theta, offset (slots,); OUT smallest, second (1..,
+    blocks), place (1.., blocks) int32.
     """
     signature = types.void(
         x, columns, types.int64, theta, types.int64, offset, smallest, second, place
@@ -169,7 +171,8 @@ def score_one(typing, x, columns, m, theta, block, offset, smallest, second, pla
 def score_quad(typing, x, members, first, theta, block, offset, smallest, second, place):
     """Score the dense rows ``members[first], ..., members[first + 3]`` of x against one block.
 
-    IN x (batch, d), members int64, theta, offset (slots,); OUT smallest, second (batch, blocks), place (batch, blocks) int32.
+    IN x (batch, d), members int64, theta, offset (slots,); OUT smallest, second (batch, blocks),
+    place (batch, blocks) int32.
     """
     signature = types.void(
         x, members, types.int64, theta, types.int64, offset, smallest, second, place
@@ -204,7 +207,10 @@ def score_quad(typing, x, members, first, theta, block, offset, smallest, second
 
 
 def _direct_sum(squared):
-    """Make ``sum_j (t_j - c_j)^2`` or ``sum_j t_j c_j``, t = (values[row] - shift) scale, c = points[k]."""
+    """Make ``sum_j (t_j - c_j)^2`` or ``sum_j t_j c_j``.
+
+    Here t = (values[row] - shift) scale and c = points[k].
+    """
 
     @intrinsic
     def direct_sum(typing, values, row, shift, scale, points, k):
@@ -238,8 +244,9 @@ def _direct_sum(squared):
             def load_item(kind, pointer, j):
                 return builder.load(builder.gep(pointer, [j]))
 
-            # Eight partial sums, combined in NumPy's order and without fused operations: a plain NumPy
-            # loop meets the same ties as this function (up to 128 columns, where NumPy starts to halve).
+            # Eight partial sums, combined in NumPy's order and without fused operations: a plain
+            # NumPy loop meets the same ties as this function (up to 128 columns, where NumPy starts
+            # to halve).
             sums = lanes.accumulator()
             whole = builder.sub(d, builder.srem(d, _int(lanes.count)))
             factor = lanes.splat(scale)
@@ -262,11 +269,13 @@ inner_product = _direct_sum(squared=False)
 
 
 @intrinsic
-def add_split(typing, values, row, shift, scale, weight, sign, coarse, fine, k, snap, fine_snap, first, last):
-    """Add ``sign * weight * t``, t = (values[row] - shift) scale, to row k of coarse + fine, columns first to last.
+def add_split(
+    typing, values, row, shift, scale, weight, sign, coarse, fine, k, snap, fine_snap, first, last
+):
+    """Add ``sign weight t``, t = (values[row] - shift) scale, to row k of coarse + fine.
 
-    Adding and taking away a large ``snap`` rounds to a multiple of its last place: that part goes to coarse, the rest, rounded likewise by
-    ``fine_snap``, to fine.
+    Columns first to last only. Adding and taking away a large ``snap`` rounds to a multiple of its
+    last place: that part goes to coarse, the rest, rounded likewise by ``fine_snap``, to fine.
     """
     number = types.float64
     signature = types.void(

@@ -1,9 +1,11 @@
 """The partition's decision: each row goes to its cheapest centre.
 
-Scores in the data's own precision propose, and decide where their error bound leaves no doubt; elsewhere the direct formula in float64
-does, ties going to the centre created first. Where costs are squared distances, bounds carried from sweep to sweep prove for most
-rows that nothing can have changed: ``upper`` bounds the distance to the row's own centre, ``lower[g]`` to all other centres of group
-``g`` (Hamerly 2010 with one group, Ding et al. 2015 with many). Rows that the bounds do not settle are scored together, in batches.
+Scores in the data's own precision propose, and decide where their error bound leaves no doubt;
+elsewhere the direct formula in float64 does, ties going to the centre created first. Where costs
+are squared distances, bounds carried from sweep to sweep prove for most rows that nothing can have
+changed: ``upper`` bounds the distance to the row's own centre, ``lower[g]`` to all other centres of
+group ``g`` (Hamerly 2010 with one group, Ding et al. 2015 with many). Rows that the bounds do not
+settle are scored together, in batches.
 """
 
 from typing import NamedTuple
@@ -50,11 +52,14 @@ def beats(cost, k, best, winner, rank):
 
 
 @kernel
-def assign(rows, weights, prices, constants, centres, bounds, labels, dear, unit, batch, start, stop):
+def assign(
+    rows, weights, prices, constants, centres, bounds, labels, dear, unit, batch, start, stop
+):
     """Give rows ``start`` to ``stop`` to their cheapest centres.
 
-    IN weights, prices, constants (n,) or (1,); IN/OUT bounds, labels (n,) int32; OUT dear (n,) uint8: 1 where even the cheapest centre
-    costs more than the row's price; IN unit: precision of scores; SCRATCH batch. Returns the number of dear rows.
+    IN weights, prices, constants (n,) or (1,); IN/OUT bounds, labels (n,) int32; OUT dear (n,)
+    uint8: 1 where even the cheapest centre costs more than the row's price; IN unit: precision of
+    scores; SCRATCH batch. Returns the number of dear rows.
     """
     upper, lower = bounds.upper, bounds.lower
     carried = upper.shape[0] > 0
@@ -204,7 +209,9 @@ def settle(rows, weights, prices, constants, centres, bounds, labels, dear, batc
                 low = np.inf  # over the group without the winner
                 for b in range(first, min(first + span, n_blocks)):
                     is_winner = b * lanes + batch.place[r, b] == winner
-                    low = min(low, np.float64(batch.second[r, b] if is_winner else batch.smallest[r, b]))
+                    low = min(
+                        low, np.float64(batch.second[r, b] if is_winner else batch.smallest[r, b])
+                    )
                 bounds.lower[i, g] = below(batch.squares[r] + low - error)
             if own >= 0 and winner != own and not own_scored:
                 g = own // lanes // span

@@ -1,4 +1,4 @@
-"""The partition's decision about centres opened during a sweep: only rows visited later may choose them."""
+"""The partition's decision about newborn centres: only rows visited later may choose them."""
 
 import numpy as np
 
@@ -13,11 +13,14 @@ def consider(
     rows, weights, prices, constants, centres, upper, radii, labels, dear, ids, visits,
     opened, block_opened, first, last, unit, batch, start, stop,
 ):  # fmt: skip
-    """Let rows choose among the centres of blocks ``first`` to ``last`` that were opened before their visit.
+    """Let rows choose among centres that were opened before their visit.
 
-    IN radii (slots,) float32: rows with a lower upper bound need not look; ids (m,) row numbers, or empty for all rows; visits (n,): each row's turn; opened (slots,), block_opened (blocks,) int64: the turn at
-    which a slot was opened, and the last slot of a block; IN/OUT labels, upper; IN/OUT dear: 2 means settled already, 1 becomes 0 where
-    a centre is cheap enough; SCRATCH batch.
+    Those of blocks ``first`` to ``last`` are looked at.
+
+    IN radii (slots,) float32: rows with a lower upper bound need not look; ids (m,) row numbers, or
+    empty for all rows; visits (n,): each row's turn; opened (slots,), block_opened (blocks,) int64:
+    the turn at which a slot was opened, and the last slot of a block; IN/OUT labels, upper; IN/OUT
+    dear: 2 means settled already, 1 becomes 0 where a centre is cheap enough; SCRATCH batch.
     """
     batch_size = batch.x.shape[0]
     everyone = ids.shape[0] == 0
@@ -55,7 +58,7 @@ def choose(
     rows, weights, prices, constants, centres, upper, labels, dear, visits, opened, block_opened,
     first, last, batch, r,
 ):  # fmt: skip
-    """Decide for one scored row by the direct formula, at the centres whose scores come near the least."""
+    """Decide for one scored row by the direct formula at centres that score near the least."""
     lanes = centres.theta.shape[2]
     i = batch.ids[r]
     visit = visits[i]
@@ -110,7 +113,10 @@ def next_opening(
             if weight * (base + batch.smallest[0, b] - error) > price:
                 continue
             for k in range(b * lanes, (b + 1) * lanes):
-                if centres.rank[k] >= 0 and weight * row_cost(rows, i, constants, centres, k) <= price:
+                if (
+                    centres.rank[k] >= 0
+                    and weight * row_cost(rows, i, constants, centres, k) <= price
+                ):
                     held = True
                     break
             if held:

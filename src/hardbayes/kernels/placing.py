@@ -9,8 +9,8 @@ from hardbayes.kernels.compiling import kernel
 def place(slots, centres, theta, offset, table, points, norms, drift):
     """Write centres and their affine form into slots.
 
-    IN slots (k,), centres (k, d), theta (k, d), offset (k,) float64; OUT table: Centres; points (slots, d): the centres; norms (slots,): |theta|;
-    drift (k,): how far each centre has moved.
+    IN slots (k,), centres (k, d), theta (k, d), offset (k,) float64; OUT table: Centres; points
+    (slots, d): the centres; norms (slots,): |theta|; drift (k,): how far each centre has moved.
     """
     d = centres.shape[1]
     lanes = table.theta.shape[2]

@@ -1,7 +1,7 @@
 """Sum over clusters of |total|^2 / weight, in twice the working precision.
 
-The objective's trace is a constant minus this sum. Two large numbers are subtracted, so float64 alone could show a rise
-where there is none.
+The objective's trace is a constant minus this sum. Two large numbers are subtracted, so float64
+alone could show a rise where there is none.
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ def _two_product(a, b):
 
 @kernel
 def squared_potential(totals, prior_weight, prior, slots):
-    """IN totals, prior (d,): the prior's own total, slots (k,); returns the sum as (value, remainder)."""
+    """IN totals, prior (d,): the prior's own total, slots (k,); returns (value, remainder)."""
     value = 0.0
     remainder = 0.0
     for k in slots:

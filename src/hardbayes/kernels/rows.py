@@ -1,7 +1,8 @@
 """What a row is to a kernel: dense or sparse, seen in working coordinates.
 
-Working coordinates are ``(value - shift) * scale``: for distances a round shift and a power of two, so that neither changes a bit; for
-histograms no shift and one over the row's sum. Rows are transformed as they are read, so the data is never copied.
+Working coordinates are ``(value - shift) * scale``: for distances a round shift and a power of two,
+so that neither changes a bit; for histograms no shift and one over the row's sum. Rows are
+transformed as they are read, so the data is never copied.
 """
 
 from typing import NamedTuple
@@ -93,7 +94,7 @@ def pick(values, i):
 
 
 def read_row(rows, i, batch, r):
-    """OUT batch.x[r], and batch.columns where rows are sparse: the entries of row i; returns how many."""
+    """OUT batch.x[r], and batch.columns if sparse: the entries of row i; returns how many."""
 
 
 def row_cost(rows, i, constants, centres, k):
@@ -103,7 +104,8 @@ def row_cost(rows, i, constants, centres, k):
 def score_block(rows, batch, n_members, m, centres, block):
     """Score the first ``n_members`` of ``batch.members`` against one block.
 
-    OUT batch.smallest, batch.second, batch.place. ``m``: entries of the one row, where rows are sparse.
+    OUT batch.smallest, batch.second, batch.place. ``m``: entries of the one row, where rows are
+    sparse.
     """
 
 
@@ -136,7 +138,8 @@ def _read_row(rows, i, batch, r):
 def sparse_squared_distance(rows, start, stop, scale, centres, k):
     """Return ``|x - c|^2``: directly where x has entries, |c|^2 less what they cover elsewhere.
 
-    Where the entries cover nearly all of |c|^2 that difference would cancel, and the rest is summed column by column.
+    Where the entries cover nearly all of |c|^2 that difference would cancel, and the rest is summed
+    column by column.
     """
     total = 0.0
     covered = 0.0
@@ -210,10 +213,11 @@ def _score_block(rows, batch, n_members, m, centres, block):
 
 @inlined
 def score_error(unit, m, squares, centres):
-    """Bound on the rounding error of any score of a row with ``m`` entries, to first order in ``unit``.
+    """Bound the rounding error of any score of a row with ``m`` entries, to first order.
 
-    A sum of m products errs by at most m units in the last place of ``sum |x_j theta_j|``, which Cauchy and Schwarz bound; reading
-    the row, rounding theta and the offset, and |x|^2 itself add a few more.
+    A sum of m products errs by at most m units in the last place of ``sum |x_j theta_j|``, which
+    Cauchy and Schwarz bound; reading the row, rounding theta and the offset, and |x|^2 itself add a
+    few more.
     """
     size = np.sqrt(squares) * centres.theta_bound + centres.offset_bound + squares
     return (m + 8) * unit * size

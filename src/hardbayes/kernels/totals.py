@@ -1,8 +1,8 @@
 """Totals of rows per cluster, exact under adding and taking away.
 
-Each product weight * x is split into a coarse part, a multiple of one quantum, and a fine part, a multiple of a
-smaller one; sums of either never round. So a total depends on the cluster's members alone, not on the order,
-the path or the number of threads by which they came.
+Each product weight * x is split into a coarse part, a multiple of one quantum, and a fine part, a
+multiple of a smaller one; sums of either never round. So a total depends on the cluster's members
+alone, not on the order, the path or the number of threads by which they came.
 """
 
 from typing import NamedTuple
@@ -59,7 +59,8 @@ def _add_row(rows, i, factor, k, totals, snaps, first, last):
 def move(rows, weights, before, after, totals, snaps, weight_snaps, first, last):
     """Move every row whose label changed, for columns ``first`` to ``last`` of the totals.
 
-    IN before, after (n,) int32 (-1: nowhere); IN/OUT totals; IN snaps, weight_snaps: rounding constants. Column 0's owner moves the weights.
+    IN before, after (n,) int32 (-1: nowhere); IN/OUT totals; IN snaps, weight_snaps: rounding
+    constants. Column 0's owner moves the weights.
     """
     for i in range(before.shape[0]):
         source = before[i]

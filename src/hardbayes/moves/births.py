@@ -1,8 +1,9 @@
 """Births within a sweep, exactly as a row-by-row loop would make them.
 
-A row dearer than its price opens a cluster, and rows visited later in the same sweep see it. Only dear rows can open one, so
-only they are visited in order, in windows: all rows of a window choose among the clusters born before it, in parallel; those still dear
-are walked through one by one. In the end every other row looks at the clusters born before its turn.
+A row dearer than its price opens a cluster, and rows visited later in the same sweep see it. Only
+dear rows can open one, so only they are visited in order, in windows: all rows of a window choose
+among the clusters born before it, in parallel; those still dear are walked through one by one. In
+the end every other row looks at the clusters born before its turn.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ LARGEST_WINDOW = 1 << 15
 
 
 def open_clusters(
-    executor: MemoryExecutor, partition: Partition, prices: Floats, visits: NDArray[np.int32]
+    executor: MemoryExecutor,
+    partition: Partition,
+    prices: Floats,
+    visits: NDArray[np.signedinteger],
 ) -> int:
     """Open clusters for the dear rows of this sweep; return how many.
 
@@ -63,8 +67,10 @@ def open_clusters(
     return len(opened)
 
 
-def _windows(executor: MemoryExecutor, order: NDArray[np.int32]) -> Iterator[NDArray[np.int32]]:
-    """Yield the dear rows in visiting order, few at first, when each may open a cluster, then more."""
+def _windows(
+    executor: MemoryExecutor, order: NDArray[np.signedinteger]
+) -> Iterator[NDArray[np.signedinteger]]:
+    """Yield the dear rows in visiting order, few at first, when each may open a cluster."""
     start, size = 0, FIRST_WINDOW
     while start < len(order):
         turns = order[start : start + LARGEST_WINDOW]

@@ -37,9 +37,10 @@ def k_means_plus_plus(
     prices: Floats,
     rng: np.random.RandomState,
 ) -> Floats:
-    """Draw a first row by weight, then rows dearer than their price by their cost (Arthur & Vassilvitskii 2007).
+    """Draw a first row by weight, then rows dearer than their price by their cost.
 
-    Stops when no row is dearer than its price, or at the cap. Returns centres (k, d).
+    After Arthur & Vassilvitskii 2007. Stops when no row is dearer than its price, or at the cap.
+    Returns centres (k, d).
     """
     n = executor.n_rows
     chance = np.broadcast_to(executor.weights, n)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
-from hardbayes.engine.problem import pose
+from hardbayes.engine.problem import opening_prices, pose
 from hardbayes.executors.pool import Pool, resolve_threads
 from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.validation import check_matrix, check_weights
@@ -17,21 +18,31 @@ if TYPE_CHECKING:
     from hardbayes.engine.problem import Problem
 
 
-def farthest_first_penalty(problem: Problem, n_clusters: int) -> float:
+def farthest_first_penalty(problem: Problem, n_clusters: int, prior_weight: float = 0.0) -> float:
     """Return the largest cost to the set T in round ``n_clusters``, in the user's units.
 
     T starts as the overall mean; each round adds the row farthest from it. Rows of no weight take
-    no part.
+    no part. With a prior, a row opens a cluster at its own shrunk centre and pays for the
+    shrinking: that centre joins T, and the payment counts against the row's cost.
     """
     executor = problem.executor
     counted = np.broadcast_to(executor.weights, executor.n_rows) > 0
+    free = replace(problem.partition(0.0, prior_weight, None), prior_weight=prior_weight)
+    surcharge = opening_prices(executor, free, np.ones(1))
     nearest = executor.costs_at(problem.mean)
+
+    def farthest_row() -> tuple[int, float]:
+        excess = np.where(counted, nearest - surcharge, -1.0)
+        row = int(np.argmax(excess))
+        return row, max(0.0, float(excess[row]))
+
     for _ in range(n_clusters - 1):
-        row = int(np.argmax(np.where(counted, nearest, -1.0)))
-        if not nearest[row] > 0:
+        row, farthest = farthest_row()
+        if farthest == 0:
             return 0.0
-        np.minimum(nearest, executor.costs_at(executor.row(row)), out=nearest)
-    farthest = float(nearest[counted].max())
+        centre = free.opening_centre(executor.row(row), 1.0)
+        np.minimum(nearest, executor.costs_at(centre), out=nearest)
+    farthest = farthest_row()[1]
     penalty = farthest / problem.frame.unit
     if farthest > 0 and penalty < np.finfo(np.float64).tiny:
         raise ValueError(

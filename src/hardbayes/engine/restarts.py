@@ -1,0 +1,96 @@
+"""Several starts of the one loop, of which the best is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hardbayes.engine.loop import Solution, alternate
+from hardbayes.engine.problem import opening_prices
+from hardbayes.moves.seeding import farthest_first, k_means_plus_plus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from hardbayes.engine.problem import Problem
+    from hardbayes.geometry.base import Floats
+    from hardbayes.structure.partition import Partition
+
+
+@dataclass(frozen=True)
+class Starts:
+    """How often and from where to start."""
+
+    init: str | Floats  # a name, or centres (k, d) in working coordinates
+    order: str  # "random" or "given": in which order rows are visited
+    number: int
+
+    @property
+    def random(self) -> bool:
+        """Whether one start differs from the next."""
+        return self.order == "random" or (isinstance(self.init, str) and self.init == "k-means++")
+
+
+def minimise(
+    problem: Problem,
+    partition: Partition,
+    starts: Starts,
+    max_sweeps: int,
+    rng: np.random.RandomState,
+    report: Callable[[int, int, int, int], None],
+) -> Solution:
+    """Return the solution with the lowest objective.
+
+    ``report(start, sweep, clusters, changed)`` is called after every sweep.
+    """
+    prices = opening_prices(problem.executor, partition)
+    best: Solution | None = None
+    for start in range(starts.number if starts.random else 1):
+        visits = visiting_order(problem.executor.n_rows, starts.order, rng)
+        solution = alternate(
+            problem.executor,
+            partition,
+            first_centres(problem, partition, prices, starts.init, rng),
+            prices,
+            visits,
+            max_sweeps,
+            lambda sweep, k, changed, start=start: report(start, sweep, k, changed),  # type: ignore[misc]
+        )
+        if best is None or solution.total(partition.penalty) < best.total(partition.penalty):
+            best = solution
+    assert best is not None  # there is at least one start
+    return best
+
+
+def visiting_order(
+    n_rows: int, order: str, rng: np.random.RandomState
+) -> NDArray[np.signedinteger]:
+    """Return each row's place (n,) in the order of a sweep."""
+    dtype: type[np.signedinteger] = np.int32 if n_rows < 2**31 else np.int64
+    places: NDArray[np.signedinteger] = np.arange(n_rows).astype(dtype)
+    if order == "given":
+        return places
+    visits = np.empty_like(places)
+    visits[rng.permutation(n_rows)] = places
+    return visits
+
+
+def first_centres(
+    problem: Problem,
+    partition: Partition,
+    prices: Floats,
+    init: str | Floats,
+    rng: np.random.RandomState,
+) -> Floats:
+    """Return the centres (k, d) to start from."""
+    if not isinstance(init, str):
+        return init
+    if init == "farthest-first":
+        return farthest_first(problem.executor, partition, problem.mean, prices)
+    if init == "k-means++":
+        return k_means_plus_plus(problem.executor, partition, prices, rng)
+    return problem.mean[np.newaxis]
