@@ -217,3 +217,23 @@ def holds_zeros(matrix: Matrix) -> bool:
         n_cells = int(matrix.shape[0]) * int(matrix.shape[1])
         return bool(np.count_nonzero(matrix.data) < n_cells)
     return first_cell(matrix, lambda values: values == 0) is not None
+
+
+def check_centres(
+    init: Any, geometry: Geometry, n_columns: int, max_clusters: int | None
+) -> Floats:
+    """Return the centres of an ``init`` array (k, d)."""
+    must = "The 'init' parameter must be an array of centres (k, n_features) like rows of X"
+    try:
+        centres = check_matrix(init, geometry)
+    except ValueError as error:
+        raise ValueError(f"{must}. As such: {error}") from None
+    if centres.shape[1] != n_columns:
+        raise ValueError(
+            f"{must}, which has {n_columns} columns. Got {centres.shape[1]} columns instead."
+        )
+    if max_clusters is not None and centres.shape[0] > max_clusters:
+        raise ValueError(
+            f"{must}, at most max_clusters={max_clusters}. Got {centres.shape[0]} centres instead."
+        )
+    return centres.toarray() if is_sparse(centres) else centres

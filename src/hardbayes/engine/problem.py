@@ -65,6 +65,13 @@ class Problem:
             return self.mean
         return np.zeros(self.executor.n_columns)
 
+    def centres_in_frame(self, centres: Floats) -> Floats:
+        """Return points (k, d) given in the user's coordinates as the rows are seen here."""
+        centres = self.frame.to_working(centres)
+        if self.geometry.normalise_rows:
+            centres = centres / centres.sum(axis=1, keepdims=True)
+        return centres
+
     def weights_of(self, labels: NDArray[np.int32], n_clusters: int) -> Floats:
         """Return the weight (k,) of each cluster, in the user's units."""
         weights = self.executor.weights / self.weight_unit

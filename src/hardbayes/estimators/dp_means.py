@@ -32,7 +32,7 @@ from hardbayes.geometry.base import Floats
 from hardbayes.matrices import Matrix
 from hardbayes.selection.farthest_first import farthest_first_penalty
 from hardbayes.structure.partition import Partition
-from hardbayes.validation import check_matrix, check_weights, holds_zeros
+from hardbayes.validation import check_centres, check_matrix, check_weights, holds_zeros
 
 AUTO_CLUSTERS = 8
 
@@ -228,30 +228,9 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         return float(self.prior_weight)
 
     def _given_centres(self, problem: Problem) -> Floats:
-        try:
-            centres = check_matrix(self.init, problem.geometry)
-        except ValueError as error:
-            raise ValueError(
-                "The 'init' parameter of DPMeans must be an array of centres (k, n_features) like "
-                f"rows of X. As such: {error}"
-            ) from None
-        if not isinstance(centres, np.ndarray):
-            centres = centres.toarray()
         n_columns = problem.executor.n_columns
-        if centres.shape[1] != n_columns:
-            raise ValueError(
-                f"The 'init' parameter of DPMeans must have as many columns as X, {n_columns}. "
-                f"Got {centres.shape[1]} instead."
-            )
-        if self.max_clusters is not None and len(centres) > self.max_clusters:
-            raise ValueError(
-                f"The 'init' parameter of DPMeans must hold at most max_clusters="
-                f"{self.max_clusters} centres. Got {len(centres)} instead."
-            )
-        centres = problem.frame.to_working(centres)
-        if problem.geometry.normalise_rows:
-            centres = centres / centres.sum(axis=1, keepdims=True)
-        return centres
+        centres = check_centres(self.init, problem.geometry, n_columns, self.max_clusters)
+        return problem.centres_in_frame(centres)
 
     def _report(self, start: int, sweep: int, n_clusters: int, n_changed: int) -> None:
         if self.verbose:

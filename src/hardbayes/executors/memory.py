@@ -6,7 +6,6 @@ additive totals. So neither the tiles nor the number of threads can change a bit
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,12 +13,11 @@ from scipy.sparse import csr_array
 
 from hardbayes.executors.carried_bounds import CarriedBounds, no_bounds
 from hardbayes.executors.centre_table import CentreTable
+from hardbayes.executors.exact_totals import ExactTotals
 from hardbayes.kernels.costs import all_costs, costs
 from hardbayes.kernels.nearest import assign
 from hardbayes.kernels.newcomers import consider, next_opening
-from hardbayes.kernels.potential import squared_potential
 from hardbayes.kernels.rows import Batch, Centres, DenseRows, SparseRows, new_batch
-from hardbayes.kernels.totals import Totals, move
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,18 +31,6 @@ if TYPE_CHECKING:
 # prompt.
 TILE_WORK = 1 << 24
 BATCH_BYTES = 1 << 17
-
-
-def quantum(largest: float) -> float:
-    """Return the power of two of which sums up to ``largest`` are whole, exact multiples."""
-    return float(2.0 ** (np.ceil(np.log2(largest)) - 51)) if largest > 0 else 1.0
-
-
-def snap_constants(largest_sum: float, n_terms: int) -> tuple[float, float]:
-    """Return the two numbers that round a term to its coarse and its fine part."""
-    coarse = quantum(largest_sum)
-    fine = quantum(n_terms * coarse)
-    return 1.5 * 2.0**52 * coarse, 1.5 * 2.0**52 * fine
 
 
 class MemoryExecutor:
@@ -79,10 +65,8 @@ class MemoryExecutor:
         self.constants = constants
         self.pool = pool
         self.dtype = rows.values.dtype
-        total_weight = float(np.broadcast_to(weights, self.n_rows).sum())
         self._unit = float(np.finfo(self.dtype).eps)
-        self._snaps = snap_constants(total_weight * largest, self.n_rows)
-        self._weight_snaps = snap_constants(total_weight, self.n_rows)
+        self._totals = ExactTotals(weights, self.n_rows, largest)
         self.unseen: NDArray[np.bool_] | None = None
         self.labels = np.empty(0, np.int32)
         self._bounds: CarriedBounds | None = None
@@ -107,18 +91,13 @@ class MemoryExecutor:
         self.table = CentreTable(self.geometry, self.dtype, centres, self.unseen)
         self.labels = np.full(self.n_rows, -1, np.int32)
         self._collected = np.full(self.n_rows, -1, np.int32)
-        self._totals = self._no_totals()
+        self._totals.clear(len(self.table.rank), self.n_columns)
         self._dear = np.zeros(self.n_rows, np.uint8)
         self._bounds = None
 
     def take_labels(self, labels: NDArray[np.intp]) -> None:
         """Set the labels from numbers of the living clusters, oldest first."""
         self.labels[:] = self.table.alive[labels]
-
-    def _no_totals(self) -> Totals:
-        slots = len(self.table.rank)
-        shape = (slots, self.n_columns)
-        return Totals(np.zeros(shape), np.zeros(shape), np.zeros(slots), np.zeros(slots))
 
     # -- a sweep --------------------------------------------------------------------------------
 
@@ -222,25 +201,10 @@ class MemoryExecutor:
 
     def collect(self) -> int:
         """Bring the totals up to the labels; return how many rows changed cluster."""
-        if len(self.table.rank) > len(self._totals.coarse):
-            old, self._totals = self._totals, self._no_totals()
-            for new_part, old_part in zip(self._totals, old, strict=True):
-                new_part[: len(old_part)] = old_part
+        self._totals.grow(len(self.table.rank))
         n_changed = int(np.count_nonzero(self._collected != self.labels))
         if n_changed:
-            # Whole cache lines of columns, so that threads never write side by side.
-            worthwhile = n_changed * self.n_columns >= 1 << 16
-            parts = max(1, min(self.pool.n_threads, self.n_columns // 16)) if worthwhile else 1
-            borders = [self.n_columns * part // parts // 8 * 8 for part in range(parts)]
-            borders.append(self.n_columns)
-
-            def task(part: int, worker: int) -> None:
-                move(
-                    self.rows, self.weights, self._collected, self.labels, self._totals,
-                    self._snaps, self._weight_snaps, borders[part], borders[part + 1],
-                )  # fmt: skip
-
-            self.pool.run(task, parts)
+            self._totals.move(self.rows, self._collected, self.labels, n_changed, self.pool)
         return n_changed
 
     def same_partition(self) -> bool:
@@ -255,10 +219,7 @@ class MemoryExecutor:
 
     def totals(self) -> tuple[Floats, Floats]:
         """Return weights (k,) and totals (k, d) of the living clusters, oldest first."""
-        alive = self.table.alive
-        parts = self._totals
-        weights = parts.weight_coarse[alive] + parts.weight_fine[alive]
-        return weights, parts.coarse[alive] + parts.fine[alive]
+        return self._totals.of(self.table.alive)
 
     def close(self, which: NDArray[np.bool_]) -> None:
         """Drop living clusters (mask over them, oldest first)."""
@@ -281,9 +242,7 @@ class MemoryExecutor:
         new_slot = np.full(len(self.table.rank), -1, np.int32)
         slots = self.table.lay_out(centres, self.table.rank[alive])
         new_slot[alive] = slots
-        old_totals, self._totals = self._totals, self._no_totals()
-        for new_part, old_part in zip(self._totals, old_totals, strict=True):
-            new_part[slots] = old_part[alive]
+        self._totals.rearrange(alive, slots, len(self.table.rank))
         self.labels = new_slot[self.labels]
         self.commit()
         if self._bounds is not None:
@@ -359,14 +318,9 @@ class MemoryExecutor:
         self, prior_weight: float, prior_mean: Floats, centres: Floats
     ) -> tuple[float, float]:
         """Return ``sum_c (n_c + eta) Phi(mu_c)`` and what float64 cannot hold of it."""
-        alive = self.table.alive
-        if self.geometry.squared_distance:
-            prior = prior_weight * prior_mean
-            value, remainder = squared_potential(self._totals, prior_weight, prior, alive)
-            return value, remainder
-        parts = self._totals
-        weights = parts.weight_coarse[alive] + parts.weight_fine[alive] + prior_weight
-        return math.fsum(weights * self.geometry.potential(centres)), 0.0
+        return self._totals.potential(
+            self.table.alive, self.geometry, prior_weight, prior_mean, centres
+        )
 
     def dense_rows(self, start: int, stop: int) -> Floats:
         """Return rows in working coordinates (m, d) float64."""

@@ -1,0 +1,120 @@
+"""Weights and totals of every slot, exact whatever the order in which rows come and go."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hardbayes.kernels.potential import squared_potential
+from hardbayes.kernels.totals import Totals, move
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hardbayes.executors.pool import Pool
+    from hardbayes.geometry.base import Floats, Geometry
+    from hardbayes.kernels.rows import DenseRows, SparseRows
+
+# Fewer entries than this are moved faster by one thread than shared among several.
+WORTH_SHARING = 1 << 16
+
+
+def quantum(largest: float) -> float:
+    """Return the power of two of which sums up to ``largest`` are whole, exact multiples."""
+    return float(2.0 ** (np.ceil(np.log2(largest)) - 51)) if largest > 0 else 1.0
+
+
+def snap_constants(largest_sum: float, n_terms: int) -> tuple[float, float]:
+    """Return the two numbers that round a term to its coarse and its fine part."""
+    coarse = quantum(largest_sum)
+    fine = quantum(n_terms * coarse)
+    return 1.5 * 2.0**52 * coarse, 1.5 * 2.0**52 * fine
+
+
+class ExactTotals:
+    """Sums over the members of each slot.
+
+    Parameters
+    ----------
+    weights : array (n,), or (1,) for all rows alike
+    n_rows : int
+    largest : float
+        Bound on the absolute value of any entry of a row.
+    """
+
+    def __init__(self, weights: Floats, n_rows: int, largest: float) -> None:
+        total_weight = float(np.broadcast_to(weights, n_rows).sum())
+        self._weights = weights
+        self._snaps = snap_constants(total_weight * largest, n_rows)
+        self._weight_snaps = snap_constants(total_weight, n_rows)
+        self.clear(0, 0)
+
+    def clear(self, slots: int, n_columns: int) -> None:
+        """Begin with so many empty slots."""
+        shape = (slots, n_columns)
+        self._parts = Totals(np.zeros(shape), np.zeros(shape), np.zeros(slots), np.zeros(slots))
+
+    def grow(self, slots: int) -> None:
+        """Make room for more slots."""
+        old = self._parts
+        if slots > len(old.coarse):
+            self.clear(slots, old.coarse.shape[1])
+            for new_part, old_part in zip(self._parts, old, strict=True):
+                new_part[: len(old_part)] = old_part
+
+    def rearrange(
+        self, old_slots: NDArray[np.intp], new_slots: NDArray[np.intp], slots: int
+    ) -> None:
+        """Move slots to new places among so many; those not named are dropped."""
+        old = self._parts
+        self.clear(slots, old.coarse.shape[1])
+        for new_part, old_part in zip(self._parts, old, strict=True):
+            new_part[new_slots] = old_part[old_slots]
+
+    def move(
+        self,
+        rows: DenseRows | SparseRows,
+        before: NDArray[np.int32],
+        after: NDArray[np.int32],
+        n_changed: int,
+        pool: Pool,
+    ) -> None:
+        """Take every row whose label changed from its old slot to its new one."""
+        n_columns = self._parts.coarse.shape[1]
+        # Whole cache lines of columns, so that threads never write side by side.
+        shared = n_changed * n_columns >= WORTH_SHARING
+        parts = max(1, min(pool.n_threads, n_columns // 16)) if shared else 1
+        borders = [n_columns * part // parts // 8 * 8 for part in range(parts)] + [n_columns]
+
+        def task(part: int, worker: int) -> None:
+            move(
+                rows, self._weights, before, after, self._parts, self._snaps, self._weight_snaps,
+                borders[part], borders[part + 1],
+            )  # fmt: skip
+
+        pool.run(task, parts)
+
+    def of(self, slots: NDArray[np.intp]) -> tuple[Floats, Floats]:
+        """Return weights (k,) and totals (k, d) of these slots."""
+        parts = self._parts
+        weights = parts.weight_coarse[slots] + parts.weight_fine[slots]
+        return weights, parts.coarse[slots] + parts.fine[slots]
+
+    def potential(
+        self,
+        slots: NDArray[np.intp],
+        geometry: Geometry,
+        prior_weight: float,
+        prior_mean: Floats,
+        centres: Floats,
+    ) -> tuple[float, float]:
+        """Return ``sum_c (n_c + eta) Phi(mu_c)`` and what float64 cannot hold of it."""
+        parts = self._parts
+        if geometry.squared_distance:
+            prior = prior_weight * prior_mean
+            value, remainder = squared_potential(parts, prior_weight, prior, slots)
+            return value, remainder
+        weights = parts.weight_coarse[slots] + parts.weight_fine[slots] + prior_weight
+        return math.fsum(weights * geometry.potential(centres)), 0.0
