@@ -53,10 +53,12 @@ class CentreTable:
         geometry: Geometry,
         dtype: np.dtype,
         centres: Floats,
+        sparse: bool,
         unseen: NDArray[np.bool_] | None = None,
     ) -> None:
         self.geometry = geometry
         self.dtype = dtype
+        self.sparse = sparse  # whether the rows are
         self.n_columns = centres.shape[1]
         self.lanes = lanes_of(dtype.itemsize)
         self.unseen = unseen
@@ -121,34 +123,40 @@ class CentreTable:
                 self.exact[slots] = np.where(self.unseen, -UNSEEN, theta)
                 theta = np.where(self.unseen, 0.0, theta)
         drift = np.empty(len(slots))
-        place(slots, centres, theta, offset, self._view(), self.centres, self.theta_norm, drift)
+        place(
+            slots, centres, theta, offset, self._view(len(self.rank) // self.lanes),
+            self.centres, self.theta_norm, drift,
+        )  # fmt: skip
         return drift
 
     def view(self) -> Centres:
         """Return the arrays for the kernels, without the empty blocks at the end."""
-        blocks = max(1, -(-self.used // self.lanes))
+        return self._view(
+            max(1, -(-self.used // self.lanes)),
+            float(self.theta_norm.max()),
+            float(np.abs(self.exact_offset).max()),
+        )
+
+    def _view(self, blocks: int, theta_bound: float = 0.0, offset_bound: float = 0.0) -> Centres:
         slots = blocks * self.lanes
         return Centres(
-            self.theta[:blocks],
+            self.theta if self.sparse else self.theta[:blocks],
             self.offset[:slots],
             self.exact[:slots],
             self.exact_offset[:slots],
             self.rank[:slots],
             self.geometry.squared_distance,
-            float(self.theta_norm.max()),
-            float(np.abs(self.exact_offset).max()),
+            theta_bound,
+            offset_bound,
+            self.lanes,
         )
-
-    def _view(self) -> Centres:
-        """Return all blocks, empty ones included."""
-        return Centres(
-            self.theta, self.offset, self.exact, self.exact_offset, self.rank,
-            self.geometry.squared_distance, 0.0, 0.0,
-        )  # fmt: skip
 
     def _allocate(self, blocks: int) -> None:
         slots = blocks * self.lanes
-        self.theta = np.zeros((blocks, self.n_columns, self.lanes), self.dtype)
+        if self.sparse:
+            self.theta = np.zeros((1, self.n_columns, slots), self.dtype)
+        else:
+            self.theta = np.zeros((blocks, self.n_columns, self.lanes), self.dtype)
         self.offset = np.full(slots, np.inf, self.dtype)
         self.centres = np.zeros((slots, self.n_columns))
         squared = self.geometry.squared_distance
@@ -159,6 +167,11 @@ class CentreTable:
 
     def _grow(self) -> None:
         old = self.__dict__.copy()
-        self._allocate(2 * len(old["theta"]))
-        for name in ("theta", "offset", "centres", "exact_offset", "theta_norm", "rank", "exact"):
-            getattr(self, name)[: len(old[name])] = old[name]
+        slots = len(old["rank"])
+        self._allocate(2 * slots // self.lanes)
+        for name in ("offset", "centres", "exact", "exact_offset", "theta_norm", "rank"):
+            getattr(self, name)[:slots] = old[name]
+        if self.sparse:
+            self.theta[:, :, :slots] = old["theta"]
+        else:
+            self.theta[: len(old["theta"])] = old["theta"]

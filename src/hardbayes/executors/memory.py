@@ -33,6 +33,11 @@ TILE_WORK = 1 << 24
 BATCH_BYTES = 1 << 17
 
 
+def n_blocks(centres: Centres) -> int:
+    """Return the number of blocks that kernels look at."""
+    return len(centres.rank) // centres.lanes
+
+
 class MemoryExecutor:
     """One data set, its labels, and the passes over it.
 
@@ -88,12 +93,16 @@ class MemoryExecutor:
 
     def start(self, centres: Floats) -> None:
         """Begin at these centres (k, d), with no row assigned."""
-        self.table = CentreTable(self.geometry, self.dtype, centres, self.unseen)
+        self.table = self._table_of(centres)
         self.labels = np.full(self.n_rows, -1, np.int32)
         self._collected = np.full(self.n_rows, -1, np.int32)
         self._totals.clear(len(self.table.rank), self.n_columns)
         self._dear = np.zeros(self.n_rows, np.uint8)
         self._bounds = None
+
+    def _table_of(self, centres: Floats) -> CentreTable:
+        sparse = isinstance(self.rows, SparseRows)
+        return CentreTable(self.geometry, self.dtype, centres, sparse, self.unseen)
 
     def take_labels(self, labels: NDArray[np.intp]) -> None:
         """Set the labels from numbers of the living clusters, oldest first."""
@@ -107,7 +116,7 @@ class MemoryExecutor:
         ``last`` says that no further assignment follows, so that bounds are not worth their room.
         """
         centres = self.table.view()
-        blocks = len(centres.theta)
+        blocks = n_blocks(centres)
         if last or self.table.used == 1 or not self.geometry.squared_distance:
             self._bounds = None
             bounds = no_bounds(blocks)
@@ -158,7 +167,7 @@ class MemoryExecutor:
         bounds = self._bounds
         upper = np.empty(0, np.float32) if bounds is None else bounds.upper
         radii = upper if bounds is None else bounds.radii(self.table)
-        first, last = first_slot // self.table.lanes, len(centres.theta)
+        first, last = first_slot // self.table.lanes, n_blocks(centres)
         slots = (last - first) * self.table.lanes
         opened = np.full(len(self.table.rank), np.iinfo(np.int64).max)
         opened[self.table.used - len(births) : self.table.used] = births
@@ -179,7 +188,7 @@ class MemoryExecutor:
     ) -> int:
         """Position in ``ids``, from ``start`` on, of the next dear row that must open a cluster."""
         centres = self.table.view()
-        first, last = first_slot // self.table.lanes, len(centres.theta)
+        first, last = first_slot // self.table.lanes, n_blocks(centres)
         if first_slot == self.table.used:
             last = first
         position: int = next_opening(
@@ -285,7 +294,7 @@ class MemoryExecutor:
 
     def costs_at(self, centre: Floats) -> Floats:
         """Return each row's cost (n,) at one point (d,)."""
-        table = CentreTable(self.geometry, self.dtype, centre[np.newaxis], self.unseen)
+        table = self._table_of(centre[np.newaxis])
         return self._costs(table, 0)
 
     def _costs(self, table: CentreTable, slot: int) -> Floats:
@@ -348,12 +357,15 @@ class MemoryExecutor:
     def _batch(self, worker: int, centres: Centres) -> Batch:
         """Return a thread's room for scoring, made anew when there are more blocks."""
         batch = self._batches.get(worker)
-        if batch is None or batch.smallest.shape[1] < len(centres.theta):
+        if batch is None or batch.smallest.shape[1] < n_blocks(centres):
             batch = self._batches[worker] = new_batch(self._batch_size(), centres)
         return batch
 
     def _tile_rows(self, slots: int) -> int:
-        return min(max(TILE_WORK // (slots * self.n_columns), 64), 8192)
+        entries = self.n_columns
+        if isinstance(self.rows, SparseRows):
+            entries = max(1, len(self.rows.values) // self.n_rows)
+        return min(max(TILE_WORK // (slots * entries), 64), 8192)
 
     def _over_tiles(self, task: Callable[[int, int], None], n: int, slots: int) -> None:
         """Run ``task(start, stop)`` over ``n`` rows, each of which may meet ``slots`` centres."""

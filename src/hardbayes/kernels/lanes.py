@@ -5,7 +5,9 @@ sums everywhere. This file asks for exactly that and nothing else, and reaches t
 matrix product without its threads, its copies or its output matrix: of a block's L scores only the
 smallest, the second smallest and the place of the smallest are kept.
 
-``theta`` is (blocks, d, L): L lanes of centres side by side, one block after another.
+A block is L lanes of centres. For dense rows ``theta`` is (blocks, d, L), one block after another,
+so that a block stays in cache while many rows meet it; for sparse rows it is (1, d, slots), all
+centres side by side, so that each entry of a row meets one run of memory.
 """
 
 from llvmlite import ir
@@ -123,48 +125,66 @@ def _keep(builder, lanes, total, offset, outputs, row, block):
         builder.store(value, _at(builder, output, row, block))
 
 
-@intrinsic
-def score_one(typing, x, columns, m, theta, block, offset, smallest, second, place):
-    """Score the row ``x[0]``, entries in ``columns``, against one block: offset - <x, theta>.
+def _score_row(n_blocks):
+    """Make the scoring of one sparse row against ``n_blocks`` blocks side by side."""
 
-    IN x (1.., d), columns (>= m,) int64, theta, offset (slots,); OUT smallest, second (1..,
-    blocks), place (1.., blocks) int32.
-    """
-    signature = types.void(
-        x, columns, types.int64, theta, types.int64, offset, smallest, second, place
-    )
+    @intrinsic
+    def score_row(typing, x, columns, m, theta, block, offset, smallest, second, place):
+        """Score the row ``x[0]``, entries in ``columns``, against blocks from ``block`` on.
 
-    def generate(context, builder, signature, args):
-        x, columns, theta, offset, *outputs = (
-            _array(context, builder, signature.args[at], args[at]) for at in (0, 1, 3, 5, 6, 7, 8)
+        IN x (1.., d), columns (>= m,) int64, theta (1, d, slots), offset (slots,); OUT smallest,
+        second (1.., blocks), place (1.., blocks) int32. A score is offset - <x, theta>.
+        """
+        signature = types.void(
+            x, columns, types.int64, theta, types.int64, offset, smallest, second, place
         )
-        m, block = args[2], args[4]
-        lanes = _Lanes(context, builder, signature.args[0].dtype)
-        d = cgutils.unpack_tuple(builder, theta.shape)[1]
-        slot = builder.mul(block, _int(lanes.count))
-        centres = builder.gep(theta.data, [builder.mul(slot, d)])
-        sums = [lanes.accumulator() for _ in range(QUAD)]
 
-        def add(p, accumulator):
-            column = builder.load(builder.gep(columns.data, [p]))
-            lane = lanes.load(builder.gep(centres, [builder.mul(column, _int(lanes.count))]))
-            item = lanes.splat(builder.load(builder.gep(x.data, [p])))
-            lanes.add_product(item, lane, accumulator)
+        def generate(context, builder, signature, args):
+            x, columns, theta, offset, *outputs = (
+                _array(context, builder, signature.args[at], args[at])
+                for at in (0, 1, 3, 5, 6, 7, 8)
+            )
+            m, block = args[2], args[4]
+            lanes = _Lanes(context, builder, signature.args[0].dtype)
+            width = cgutils.unpack_tuple(builder, theta.shape)[2]
+            slot = builder.mul(block, _int(lanes.count))
+            centres = builder.gep(theta.data, [slot])
+            unroll = QUAD // n_blocks
+            sums = [[lanes.accumulator() for _ in range(n_blocks)] for _ in range(unroll)]
 
-        whole = builder.sub(m, builder.srem(m, _int(QUAD)))
-        with cgutils.for_range_slice(builder, _int(0), whole, _int(QUAD)) as (p, _):
-            for u in range(QUAD):
-                add(builder.add(p, _int(u)), sums[u])
-        with cgutils.for_range_slice(builder, whole, m, _int(1)) as (p, _):
-            add(p, sums[0])
-        total = builder.load(sums[0])
-        for partial in sums[1:]:
-            total = builder.fadd(total, builder.load(partial))
-        offset = builder.gep(offset.data, [slot])
-        _keep(builder, lanes, total, offset, outputs, _int(0), block)
-        return context.get_dummy_value()
+            def add(p, accumulators):
+                column = builder.load(builder.gep(columns.data, [p]))
+                item = lanes.splat(builder.load(builder.gep(x.data, [p])))
+                start = builder.mul(column, width)
+                for at, accumulator in enumerate(accumulators):
+                    place = builder.add(start, _int(at * lanes.count))
+                    lane = lanes.load(builder.gep(centres, [place]))
+                    lanes.add_product(item, lane, accumulator)
 
-    return signature, generate
+            whole = builder.sub(m, builder.srem(m, _int(unroll)))
+            with cgutils.for_range_slice(builder, _int(0), whole, _int(unroll)) as (p, _):
+                for u in range(unroll):
+                    add(builder.add(p, _int(u)), sums[u])
+            with cgutils.for_range_slice(builder, whole, m, _int(1)) as (p, _):
+                add(p, sums[0])
+            for at in range(n_blocks):
+                total = builder.load(sums[0][at])
+                for u in range(1, unroll):
+                    total = builder.fadd(total, builder.load(sums[u][at]))
+                offsets = builder.gep(offset.data, [builder.add(slot, _int(at * lanes.count))])
+                _keep(
+                    builder, lanes, total, offsets, outputs, _int(0), builder.add(block, _int(at))
+                )
+            return context.get_dummy_value()
+
+        return signature, generate
+
+    return score_row
+
+
+score_row_1 = _score_row(1)
+score_row_2 = _score_row(2)
+score_row_4 = _score_row(4)
 
 
 @intrinsic

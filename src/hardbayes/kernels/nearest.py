@@ -14,7 +14,7 @@ import numpy as np
 
 from hardbayes.kernels.compiling import inlined, kernel
 from hardbayes.kernels.lanes import sum_of_squares
-from hardbayes.kernels.rows import pick, read_row, row_cost, score_block, score_error
+from hardbayes.kernels.rows import pick, read_row, row_cost, score_blocks, score_error
 
 # Bounds live in float32; each update gives away more than its rounding error can take.
 WIDEN = np.float64(1 + 1e-6)
@@ -121,7 +121,7 @@ def assign(
 @kernel
 def score_open_groups(rows, centres, bounds, batch, size, m):
     """Score each row of the batch against the groups that its bounds do not rule out."""
-    n_blocks = centres.theta.shape[0]
+    n_blocks = centres.rank.shape[0] // centres.lanes
     carried = bounds.upper.shape[0] > 0
     for g in range(bounds.group_drift.shape[0]):
         first = g * bounds.span
@@ -135,14 +135,14 @@ def score_open_groups(rows, centres, bounds, batch, size, m):
                 for b in range(first, last):
                     batch.smallest[r, b] = np.inf
         if n_members > 0:
-            for b in range(first, last):
-                score_block(rows, batch, n_members, m, centres, b)
+            score_blocks(rows, batch, n_members, m, centres, first, last)
 
 
 @kernel
 def settle(rows, weights, prices, constants, centres, bounds, labels, dear, batch, size):
     """Decide for the scored rows of the batch; return how many are dear."""
-    n_blocks, _, lanes = centres.theta.shape
+    lanes = centres.lanes
+    n_blocks = centres.rank.shape[0] // lanes
     carried = bounds.upper.shape[0] > 0
     span = bounds.span
     n_dear = 0

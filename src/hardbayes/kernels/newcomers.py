@@ -5,7 +5,7 @@ import numpy as np
 from hardbayes.kernels.compiling import inlined, kernel
 from hardbayes.kernels.lanes import sum_of_squares
 from hardbayes.kernels.nearest import above, beats
-from hardbayes.kernels.rows import pick, read_row, row_cost, score_block, score_error
+from hardbayes.kernels.rows import pick, read_row, row_cost, score_blocks, score_error
 
 
 @kernel
@@ -43,8 +43,7 @@ def consider(
             continue
         for r in range(size):
             batch.members[r] = r
-        for b in range(first, last):
-            score_block(rows, batch, size, m, centres, b)
+        score_blocks(rows, batch, size, m, centres, first, last)
         for r in range(size):
             choose(
                 rows, weights, prices, constants, centres, upper, labels, dear, visits, opened,
@@ -59,7 +58,7 @@ def choose(
     first, last, batch, r,
 ):  # fmt: skip
     """Decide for one scored row by the direct formula at centres that score near the least."""
-    lanes = centres.theta.shape[2]
+    lanes = centres.lanes
     i = batch.ids[r]
     visit = visits[i]
     limit = batch.limit[r]
@@ -95,7 +94,7 @@ def next_opening(
 
     Every living centre of those blocks is taken to have been opened before the rows looked at.
     """
-    lanes = centres.theta.shape[2]
+    lanes = centres.lanes
     for p in range(start, stop):
         i = ids[p]
         if dear[i] != 1:
@@ -109,7 +108,7 @@ def next_opening(
         held = False
         for b in range(first, last):
             batch.members[0] = 0
-            score_block(rows, batch, 1, m, centres, b)
+            score_blocks(rows, batch, 1, m, centres, b, b + 1)
             if weight * (base + batch.smallest[0, b] - error) > price:
                 continue
             for k in range(b * lanes, (b + 1) * lanes):

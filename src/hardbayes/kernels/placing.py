@@ -13,11 +13,12 @@ def place(slots, centres, theta, offset, table, points, norms, drift):
     (slots, d): the centres; norms (slots,): |theta|; drift (k,): how far each centre has moved.
     """
     d = centres.shape[1]
-    lanes = table.theta.shape[2]
+    lanes = table.lanes
+    side_by_side = table.theta.shape[0] == 1  # as sparse rows want them
     for k in range(slots.shape[0]):
         slot = slots[k]
-        block = slot // lanes
-        lane = slot % lanes
+        block = 0 if side_by_side else slot // lanes
+        lane = slot if side_by_side else slot % lanes
         moved = 0.0
         square = 0.0
         for j in range(d):

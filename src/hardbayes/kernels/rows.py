@@ -14,8 +14,10 @@ from hardbayes.kernels.compiling import INLINE, inlined, kernel
 from hardbayes.kernels.lanes import (
     QUAD,
     inner_product,
-    score_one,
     score_quad,
+    score_row_1,
+    score_row_2,
+    score_row_4,
     squared_distance,
 )
 
@@ -40,7 +42,7 @@ class SparseRows(NamedTuple):
 class Centres(NamedTuple):
     """Centres laid out for the kernels: ``blocks`` of ``L`` slots; a dead slot scores inf."""
 
-    theta: np.ndarray  # (blocks, d, L), the data's dtype
+    theta: np.ndarray  # the data's dtype; laid out for dense or for sparse rows
     offset: np.ndarray  # (slots,), the data's dtype; inf marks a dead slot
     exact: np.ndarray  # (slots, d) float64: centres if squared, else theta
     exact_offset: np.ndarray  # (slots,) float64
@@ -48,6 +50,7 @@ class Centres(NamedTuple):
     squared: bool  # costs are squared distances
     theta_bound: float  # largest norm of a theta
     offset_bound: float  # largest absolute finite offset
+    lanes: int  # slots in a block
 
 
 class Batch(NamedTuple):
@@ -69,7 +72,8 @@ class Batch(NamedTuple):
 
 def new_batch(size: int, centres: Centres) -> Batch:
     """Allocate a batch for one thread."""
-    blocks, d, _ = centres.theta.shape
+    blocks = len(centres.rank) // centres.lanes
+    d = centres.theta.shape[1]
     dtype = centres.theta.dtype
     return Batch(
         np.empty((size, d), dtype),
@@ -101,11 +105,10 @@ def row_cost(rows, i, constants, centres, k):
     """Cost of row i at slot k in float64, by the direct formula."""
 
 
-def score_block(rows, batch, n_members, m, centres, block):
-    """Score the first ``n_members`` of ``batch.members`` against one block.
+def score_blocks(rows, batch, n_members, m, centres, first, last):
+    """Score the first ``n_members`` of ``batch.members`` against blocks ``first`` to ``last``.
 
-    OUT batch.smallest, batch.second, batch.place. ``m``: entries of the one row, where rows are
-    sparse.
+    OUT batch.smallest, batch.second, batch.place. ``m``: entries of the one row, if sparse.
     """
 
 
@@ -187,26 +190,43 @@ def _row_cost(rows, i, constants, centres, k):
     return cost
 
 
-@overload(score_block, jit_options=INLINE)
-def _score_block(rows, batch, n_members, m, centres, block):
+@overload(score_blocks, jit_options=INLINE)
+def _score_blocks(rows, batch, n_members, m, centres, first, last):
     if rows.instance_class is DenseRows:
 
-        def score(rows, batch, n_members, m, centres, block):
+        def score(rows, batch, n_members, m, centres, first, last):
             for u in range(QUAD - 1):  # a last group of fewer than four scores its last row again
                 batch.members[n_members + u] = batch.members[n_members - 1]
-            for first in range(0, n_members, QUAD):
-                score_quad(
-                    batch.x, batch.members, first, centres.theta, block, centres.offset,
-                    batch.smallest, batch.second, batch.place,
-                )  # fmt: skip
+            for block in range(first, last):
+                for member in range(0, n_members, QUAD):
+                    score_quad(
+                        batch.x, batch.members, member, centres.theta, block, centres.offset,
+                        batch.smallest, batch.second, batch.place,
+                    )  # fmt: skip
 
     else:
 
-        def score(rows, batch, n_members, m, centres, block):
-            score_one(
-                batch.x, batch.columns, m, centres.theta, block, centres.offset,
-                batch.smallest, batch.second, batch.place,
-            )  # fmt: skip
+        def score(rows, batch, n_members, m, centres, first, last):
+            block = first
+            while block < last:
+                if last - block >= 4:
+                    score_row_4(
+                        batch.x, batch.columns, m, centres.theta, block, centres.offset,
+                        batch.smallest, batch.second, batch.place,
+                    )  # fmt: skip
+                    block += 4
+                elif last - block >= 2:
+                    score_row_2(
+                        batch.x, batch.columns, m, centres.theta, block, centres.offset,
+                        batch.smallest, batch.second, batch.place,
+                    )  # fmt: skip
+                    block += 2
+                else:
+                    score_row_1(
+                        batch.x, batch.columns, m, centres.theta, block, centres.offset,
+                        batch.smallest, batch.second, batch.place,
+                    )  # fmt: skip
+                    block += 1
 
     return score
 
