@@ -6,12 +6,15 @@ from typing import Any, SupportsFloat, cast
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
+from sklearn.utils.validation import check_array, validate_data
 
 from hardbayes.geometry import Geometry
 from hardbayes.geometry.base import Floats
 from hardbayes.matrices import Matrix, is_sparse, row_sums
 
+# Lighter rows than this would be lost in the sums of weights.
+LIGHTEST_SHARE = 1e-18
+SMALLEST_WEIGHT = 1e-250
 CHECKS = {
     "accept_sparse": "csr",
     "order": "C",
@@ -25,15 +28,15 @@ def check_matrix(X: Any, geometry: Geometry, estimator: Any = None, reset: bool 
     With an estimator, number and names of features are recorded (``reset``) or compared.
     """
     names = column_names(X)
-    refuse_text_columns(X, names)
+    refuse_text(X, names)
     try:
         checks = {**CHECKS, "dtype": accepted_dtypes(X)}
         if estimator is None:
             matrix = check_array(X, **checks)
         else:
             matrix = validate_data(estimator, X, reset=reset, **checks)
-    except ValueError as error:
-        raise text_error(X, error) from None
+    except (TypeError, ValueError) as error:
+        raise one_sentence(X, error) from None
     if sparse.issparse(matrix):
         matrix = canonical(matrix)
     elif not matrix.flags.aligned:
@@ -45,8 +48,10 @@ def check_matrix(X: Any, geometry: Geometry, estimator: Any = None, reset: bool 
 
 def accepted_dtypes(X: Any) -> list[type[np.floating]]:
     """Return the dtypes X may keep; the first is what anything else becomes."""
-    schema = getattr(X, "schema", None)  # a polars frame: scikit-learn does not look at its dtypes
-    if schema is not None and {str(dtype) for dtype in schema.values()} == {"Float32"}:
+    # scikit-learn looks at the dtypes of neither polars frames nor nullable or foreign-endian ones.
+    kinds = {str(dtype) for dtype in getattr(X, "dtypes", ())} if column_names(X) else set()
+    foreign = isinstance(X, np.ndarray) and X.dtype.kind == "f" and X.dtype.itemsize == 4
+    if foreign or (kinds and kinds <= {"Float32", "float32"}):
         return [np.float32]
     return [np.float64, np.float32]
 
@@ -71,39 +76,62 @@ def column_names(X: Any) -> list[str] | None:
     return None if columns is None or sparse.issparse(X) else [str(name) for name in columns]
 
 
-def refuse_text_columns(X: Any, names: list[str] | None) -> None:
-    """Raise where a column of a data frame holds something other than numbers."""
-    if names is None:
-        return
-    for name, dtype in zip(names, X.dtypes, strict=False):
-        text = str(dtype).lower()
-        if text.startswith(("str", "utf8", "categ", "enum", "date", "time", "period", "list")):
-            raise ValueError(
-                f"Column {name!r} of X holds {dtype} values, not numbers. "
-                "Drop it or encode it first."
-            )
-        if text == "object":
-            for row, value in enumerate(X[name] if hasattr(X, "iloc") else ()):
-                if isinstance(value, str):
+NOT_NUMBERS = ("str", "utf8", "categ", "enum", "date", "time", "period", "dura", "list", "struct")
+
+
+def refuse_text(X: Any, names: list[str] | None) -> None:
+    """Raise where X holds text or dates, digits written as text included."""
+    if names is not None:
+        for column, (name, dtype) in enumerate(zip(names, X.dtypes, strict=False)):
+            kind = str(dtype).lower()
+            if kind.startswith(NOT_NUMBERS):
+                raise ValueError(
+                    f"Column {name!r} of X holds {dtype} values, not numbers. "
+                    "Drop it or encode it first."
+                )
+            if kind == "object" and hasattr(X, "iloc"):
+                cell = first_text(X.iloc[:, column].to_numpy()[:, np.newaxis])
+                if cell is not None:
                     raise ValueError(
-                        f"Column {name!r} of X holds text ({value!r} at row {row}), not numbers. "
+                        f"Column {name!r} of X holds text, for example at row {cell[0]}. "
                         "Drop it or encode it first."
                     )
+    elif isinstance(X, np.ndarray) and X.dtype.kind in "SUmM":
+        raise ValueError(f"X holds strings or dates ({X.dtype}), not numbers. Convert them first.")
+    elif isinstance(X, np.ndarray) and X.dtype.kind == "O":
+        cell = first_text(X)
+        if cell is not None:
+            raise ValueError(
+                f"could not convert string to float: X holds text at {place(*cell, None)}. "
+                "Drop or encode it first."
+            )
 
 
-def text_error(X: Any, error: ValueError) -> ValueError:
-    """Return the error with the place of the first text cell, where that was the cause."""
-    cells = X if isinstance(X, np.ndarray) else np.empty(0)
-    if "could not convert string" in str(error) and cells.ndim == 2:
+def first_text(cells: Any) -> tuple[int, int] | None:
+    """Return row and column of the first cell that is text."""
+    if cells.ndim != 2:
+        return None
+    return next(
+        (at for at, value in np.ndenumerate(cells) if isinstance(value, (str, bytes))), None
+    )
+
+
+def one_sentence(X: Any, error: Exception) -> Exception:
+    """Return scikit-learn's error without the data it quotes, with the place of a stray cell."""
+    quoted = ("array", "[", " [")
+    lines = [line for line in str(error).split("\n") if not line.startswith(quoted)]
+    sentence = " ".join(lines)
+    try:
+        cells = np.array(X, dtype=object) if isinstance(X, (list, tuple, np.ndarray)) else None
+    except ValueError:  # rows of unequal length: the sentence says so
+        cells = None
+    if cells is not None and cells.dtype == object and cells.ndim == 2:
         for (row, column), value in np.ndenumerate(cells):
             try:
                 float(value)
             except (TypeError, ValueError):
-                return ValueError(
-                    f"{error} X holds {value!r} at {place(row, column, None)}; "
-                    "only numbers can be clustered."
-                )
-    return error
+                return type(error)(f"{sentence}, at {place(row, column, None)} of X.")
+    return type(error)(sentence)
 
 
 def place(row: int, column: int, names: list[str] | None) -> str:
@@ -177,10 +205,12 @@ def check_weights(sample_weight: Any, matrix: Matrix) -> Floats | None:
             raise ValueError(
                 f"The 'sample_weight' parameter must hold real numbers. Got dtype {weights.dtype}."
             )
-        if weights.ndim == 1 and len(weights) == matrix.shape[0]:
-            weights = weights.astype(np.float64)
-        else:  # scikit-learn's own sentences for wrong shapes
-            weights = _check_sample_weight(sample_weight, matrix, dtype=np.float64)
+        if weights.shape != matrix.shape[:1]:
+            raise ValueError(
+                f"The 'sample_weight' parameter must have one weight for each of the "
+                f"{matrix.shape[0]} rows. Got shape {weights.shape} instead."
+            )
+        weights = weights.astype(np.float64)
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if len(bad):
         raise ValueError(
@@ -194,6 +224,12 @@ def check_weights(sample_weight: Any, matrix: Matrix) -> Floats | None:
         )
     if not np.isfinite(total):
         raise ValueError("The 'sample_weight' parameter sums to infinity. Scale the weights down.")
+    lightest = weights[weights > 0].min()
+    if total < SMALLEST_WEIGHT or lightest < LIGHTEST_SHARE * total:
+        raise ValueError(
+            f"The 'sample_weight' parameter spans too wide a range: from {lightest:g} to a sum of "
+            f"{total:g}. Scale the weights, or set those that do not matter to zero."
+        )
     return weights[:1] if (weights == weights[0]).all() else weights
 
 
@@ -208,7 +244,10 @@ def check_labels(labels: Any, n_rows: int) -> NDArray[np.intp]:
             f"The 'labels' parameter must have one label for each of the {n_rows} rows. "
             f"Got shape {labels.shape}."
         )
-    return np.unique(labels, return_inverse=True)[1]
+    try:
+        return np.unique(labels, return_inverse=True)[1]
+    except TypeError:
+        raise ValueError("The 'labels' parameter must hold labels of one kind.") from None
 
 
 def holds_zeros(matrix: Matrix) -> bool:
@@ -227,7 +266,8 @@ def check_centres(
     try:
         centres = check_matrix(init, geometry)
     except ValueError as error:
-        raise ValueError(f"{must}. As such: {error}") from None
+        trouble = str(error).replace("Input X", "It").replace("of X", "of it")
+        raise ValueError(f"{must}. {trouble}") from None
     if centres.shape[1] != n_columns:
         raise ValueError(
             f"{must}, which has {n_columns} columns. Got {centres.shape[1]} columns instead."

@@ -9,6 +9,7 @@ import numpy as np
 
 from hardbayes.engine.problem import cluster_bound, executor_for, opening_prices
 from hardbayes.executors.frame import Frame
+from hardbayes.matrices import is_sparse
 from hardbayes.structure.partition import Partition
 
 if TYPE_CHECKING:
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from hardbayes.executors.pool import Pool
     from hardbayes.geometry.base import Floats, Geometry
     from hardbayes.matrices import Matrix
+
+FARTHEST = 1e140  # its square, over any number of columns, is still a number
 
 
 @dataclass(frozen=True)
@@ -79,12 +82,25 @@ class FittedPartition:
 
     def place(self, matrix: Matrix, pool: Pool) -> Placement:
         """Give each row of a checked matrix to its cheapest centre."""
+        self._check_range(matrix)
         executor = executor_for(matrix, self.geometry, self.frame, np.ones(1), pool)
         if self.geometry.nonnegative:
             executor.see_columns(self.partition.prior_mean > 0)
         executor.start(self.centres)
         executor.assign(np.array([np.inf]), last=True)
         return Placement(executor, self)
+
+    def _check_range(self, matrix: Matrix) -> None:
+        """Raise where squared distances to new rows do not fit float64."""
+        if not self.geometry.squared_distance:
+            return
+        values = matrix.data if is_sparse(matrix) else matrix
+        largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+        if largest * self.frame.scale > FARTHEST:
+            raise ValueError(
+                f"Squared distances to the fitted centres do not fit float64: X holds values near "
+                f"{largest:g}. Remove rows with such values."
+            )
 
 
 @dataclass(frozen=True)

@@ -71,11 +71,11 @@ def visiting_order(
 ) -> NDArray[np.signedinteger]:
     """Return each row's place (n,) in the order of a sweep."""
     dtype: type[np.signedinteger] = np.int32 if n_rows < 2**31 else np.int64
-    places: NDArray[np.signedinteger] = np.arange(n_rows).astype(dtype)
+    places: NDArray[np.signedinteger] = np.arange(n_rows, dtype=dtype)
     if order == "given":
         return places
     visits = np.empty_like(places)
-    visits[rng.permutation(n_rows)] = places
+    visits[rng.permutation(places)] = places  # the draws of permutation(n_rows), in half the room
     return visits
 
 

@@ -132,7 +132,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "cluster_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "divergence": [StrOptions(set(GEOMETRIES)), Geometry],
-        "prior_weight": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "prior_weight": [StrOptions({"auto"}), Interval(Real, 0, 1e9, closed="both")],
         "search": [StrOptions({"paper"})],
         "init": [StrOptions({"mean", "farthest-first", "k-means++"}), "array-like"],
         "order": [StrOptions({"random", "given"})],
@@ -140,7 +140,11 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
+        "n_jobs": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Integral, None, -1, closed="right"),
+            None,
+        ],
         "verbose": ["verbose"],
     }
 
@@ -195,7 +199,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
             The fitted estimator. If anything is raised, the estimator is as it was before.
         """
         geometry = geometry_for(self.divergence)
-        seen = BaseEstimator()  # takes the feature names: a failed fit leaves no trace on this one
+        seen = DPMeans()  # takes the feature names: a failed fit leaves no trace on this one
         matrix = check_matrix(X, geometry, seen)
         weights = check_weights(sample_weight, matrix)
         rng = check_random_state(self.random_state)
@@ -211,7 +215,8 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         if solution.status is not Status.CONVERGED:
             warnings.warn(fitted["status_"], ConvergenceWarning, stacklevel=2)
         kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}
-        self.__dict__ = kept | fitted | vars(seen)  # at once, or not at all
+        names = {name: value for name, value in vars(seen).items() if name.endswith("_")}
+        self.__dict__ = kept | fitted | names  # at once, or not at all
         return self
 
     def _penalty(self, problem: Problem, prior_weight: float) -> float:
@@ -382,7 +387,8 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.positive_only = geometry_for(self.divergence).domain is not None
+        kind = GEOMETRIES.get(self.divergence) if isinstance(self.divergence, str) else None
+        tags.input_tags.positive_only = kind is not None and kind.nonnegative
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

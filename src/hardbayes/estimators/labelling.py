@@ -17,7 +17,7 @@ from hardbayes.validation import check_labels, check_matrix, check_weights
     {
         "cluster_penalty": [Interval(Real, 0, None, closed="left")],
         "divergence": [StrOptions(set(GEOMETRIES)), Geometry],
-        "prior_weight": [Interval(Real, 0, None, closed="left")],
+        "prior_weight": [Interval(Real, 0, 1e9, closed="both")],
     },
     prefer_skip_nested_validation=True,
 )

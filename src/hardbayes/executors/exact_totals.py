@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # Fewer entries than this are moved faster by one thread than shared among several.
 WORTH_SHARING = 1 << 16
+TILE_ENTRIES = 1 << 24
 
 
 def quantum(largest: float) -> float:
@@ -88,13 +89,18 @@ class ExactTotals:
         parts = max(1, min(pool.n_threads, n_columns // 16)) if shared else 1
         borders = [n_columns * part // parts // 8 * 8 for part in range(parts)] + [n_columns]
 
-        def task(part: int, worker: int) -> None:
-            move(
-                rows, self._weights, before, after, self._parts, self._snaps, self._weight_snaps,
-                borders[part], borders[part + 1],
-            )  # fmt: skip
+        n_rows = len(before)
+        size = max(64, TILE_ENTRIES // n_columns)  # short calls, so that Ctrl-C is prompt
+        for start in range(0, n_rows, size):
+            stop = min(start + size, n_rows)
 
-        pool.run(task, parts)
+            def task(part: int, worker: int, start: int = start, stop: int = stop) -> None:
+                move(
+                    rows, self._weights, before, after, self._parts, self._snaps,
+                    self._weight_snaps, borders[part], borders[part + 1], start, stop,
+                )  # fmt: skip
+
+            pool.run(task, parts)
 
     def of(self, slots: NDArray[np.intp]) -> tuple[Floats, Floats]:
         """Return weights (k,) and totals (k, d) of these slots."""

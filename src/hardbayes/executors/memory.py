@@ -191,11 +191,18 @@ class MemoryExecutor:
         first, last = first_slot // self.table.lanes, n_blocks(centres)
         if first_slot == self.table.used:
             last = first
-        position: int = next_opening(
-            self.rows, self.weights, prices, self.constants, centres, self._dear, ids,
-            first, last, self._unit, self._batch(0, centres), start, len(ids),
-        )  # fmt: skip
-        return position
+        size = self._tile_rows(max(1, last - first) * self.table.lanes)
+        batch = self._batch(0, centres)
+        while start < len(ids):  # in short calls, so that Ctrl-C is prompt
+            stop = min(start + size, len(ids))
+            position: int = next_opening(
+                self.rows, self.weights, prices, self.constants, centres, self._dear, ids,
+                first, last, self._unit, batch, start, stop,
+            )  # fmt: skip
+            if position < stop:
+                return position
+            start = stop
+        return len(ids)
 
     def open(self, row: int, centre: Floats) -> int:
         """Open a cluster for this row; return its slot."""
@@ -336,7 +343,7 @@ class MemoryExecutor:
         rows = self.rows
         scale = np.broadcast_to(rows.scale, self.n_rows)[start:stop, np.newaxis]
         if isinstance(rows, DenseRows):
-            return (rows.values[start:stop] - rows.shift).astype(np.float64) * scale
+            return (rows.values[start:stop] - rows.shift) * scale
         entries = slice(rows.starts[start], rows.starts[stop])
         tile = csr_array(
             (

@@ -106,5 +106,9 @@ class Pool:
             raise job.error
 
     def _serve(self, worker: int) -> None:
-        while (job := self._jobs.get()) is not None:
+        while True:
+            job = self._jobs.get()
+            if job is None:
+                return
             job.help(worker)
+            del job  # or its arrays would live on while this thread waits

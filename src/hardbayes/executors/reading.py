@@ -34,7 +34,7 @@ def framed_rows(matrix: Matrix, geometry: Geometry, frame: Frame) -> DenseRows |
         return SparseRows(
             read_only(matrix.data), read_only(matrix.indices), read_only(matrix.indptr), scale
         )
-    return DenseRows(read_only(matrix), frame.shift.astype(matrix.dtype), scale)
+    return DenseRows(read_only(matrix), frame.shift, scale)
 
 
 def row_constants(rows: DenseRows | SparseRows, geometry: Geometry) -> Floats:

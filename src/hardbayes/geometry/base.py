@@ -50,6 +50,11 @@ class Geometry(ABC):
         theta = self.gradient(centres)
         return theta, np.sum(centres * theta - self.generator(centres), axis=1)
 
+    def divergence(self, x: Floats, c: Floats) -> Floats:
+        """Return ``D(x, c)`` of rows (..., d) by the definition."""
+        theta = self.gradient(c)
+        return np.sum(self.generator(x) - self.generator(c) - theta * (x - c), axis=-1)
+
     def potential(self, centres: Floats) -> Floats:
         """Return ``sum_j phi(c_j)`` of each centre."""
         return np.sum(self.generator(centres), axis=-1)

@@ -2,7 +2,7 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import xlogy
+from scipy.special import kl_div, xlogy
 
 from hardbayes.geometry.base import Floats, Geometry
 
@@ -30,6 +30,10 @@ class KullbackLeibler(Geometry):
         """Return ``log c``, a huge negative number for zero."""
         with np.errstate(divide="ignore"):
             return np.maximum(np.log(c), -NEVER)
+
+    def divergence(self, x: Floats, c: Floats) -> Floats:
+        """Return the divergences, huge where c has a zero and x has none."""
+        return np.sum(np.minimum(kl_div(x, c), NEVER), axis=-1)
 
     def outside(self, values: Floats) -> NDArray[np.bool_]:
         """Histograms have no negative entries."""

@@ -1,5 +1,7 @@
 """Squared Euclidean distance: the Gaussian of Kulis & Jordan 2012."""
 
+import numpy as np
+
 from hardbayes.geometry.base import Floats, Geometry
 
 
@@ -15,3 +17,7 @@ class SquaredEuclidean(Geometry):
     def gradient(self, c: Floats) -> Floats:
         """Return twice the entries."""
         return 2.0 * c
+
+    def divergence(self, x: Floats, c: Floats) -> Floats:
+        """Return the squared distances."""
+        return np.sum((x - c) ** 2, axis=-1)

@@ -248,10 +248,10 @@ def _direct_sum(squared):
             point = _at(builder, points, k, _int(0))
 
             def term(load, factor, j):
-                item = builder.fsub(load(raw, value, j), load(raw, shift.data, j))
+                item = load(raw, value, j)
                 if raw.itemsize < 8:
                     item = builder.fpext(item, factor.type)
-                item = builder.fmul(item, factor)
+                item = builder.fmul(builder.fsub(item, load(lanes, shift.data, j)), factor)
                 other = load(lanes, point, j)
                 if not squared:
                     return item, other
@@ -315,9 +315,10 @@ def add_split(
 
         def add(load, store, numbers, j):
             scale, weight, sign, snap, fine_snap = numbers
-            item = builder.fsub(load(raw, value, j), load(raw, shift.data, j))
+            item = load(raw, value, j)
             if raw.itemsize < 8:
                 item = builder.fpext(item, scale.type)
+            item = builder.fsub(item, load(lanes, shift.data, j))
             item = builder.fmul(builder.fmul(item, scale), weight)
             rounded = builder.fsub(builder.fadd(item, snap), snap)
             rest = builder.fsub(item, rounded)

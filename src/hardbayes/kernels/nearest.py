@@ -104,9 +104,9 @@ def assign(
             batch.ids[size] = i
             batch.cost[size] = cost
             batch.reach[size] = reach
-            batch.squares[size] = squares
+            batch.base[size] = squares if centres.squared else pick(constants, i)
             batch.error[size] = error
-            batch.limit[size] = cost - squares + error
+            batch.limit[size] = cost - batch.base[size] + error
             size += 1
         if size == batch.x.shape[0] or (i == stop and size > 0):
             score_open_groups(rows, centres, bounds, batch, np.int64(size), np.int64(m))
@@ -166,7 +166,7 @@ def settle(rows, weights, prices, constants, centres, bounds, labels, dear, batc
                 winner = b * lanes + batch.place[r, b]
             else:
                 runner_up = min(runner_up, low)
-        own_score = batch.cost[r] - batch.squares[r]
+        own_score = batch.cost[r] - batch.base[r]
         if own >= 0:
             first = own // lanes // span * span
             own_scored = batch.smallest[r, first] < np.inf
@@ -178,7 +178,7 @@ def settle(rows, weights, prices, constants, centres, bounds, labels, dear, batc
                 else:
                     runner_up = min(runner_up, own_score)
 
-        best = batch.squares[r] + least + error  # an upper bound, as good as the cost below
+        best = batch.base[r] + least + error  # an upper bound, as good as the cost below
         certain = winner >= 0 and runner_up > least + 2 * error and weight * best <= price
         if not certain:
             limit = min(batch.limit[r], least + 2 * error)
@@ -212,7 +212,7 @@ def settle(rows, weights, prices, constants, centres, bounds, labels, dear, batc
                     low = min(
                         low, np.float64(batch.second[r, b] if is_winner else batch.smallest[r, b])
                     )
-                bounds.lower[i, g] = below(batch.squares[r] + low - error)
+                bounds.lower[i, g] = below(batch.base[r] + low - error)
             if own >= 0 and winner != own and not own_scored:
                 g = own // lanes // span
                 bounds.lower[i, g] = min(bounds.lower[i, g], below(batch.cost[r]))

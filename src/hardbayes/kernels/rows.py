@@ -21,12 +21,14 @@ from hardbayes.kernels.lanes import (
     squared_distance,
 )
 
+EPSILON = float(np.finfo(np.float64).eps)
+
 
 class DenseRows(NamedTuple):
     """Rows of a C-contiguous matrix."""
 
     values: np.ndarray  # (n, d), float32 or float64, read-only
-    shift: np.ndarray  # (d,), same dtype
+    shift: np.ndarray  # (d,) float64
     scale: np.ndarray  # (n,) float64, or (1,) for all rows alike
 
 
@@ -65,7 +67,7 @@ class Batch(NamedTuple):
     ids: np.ndarray  # (batch,) int64: row numbers
     cost: np.ndarray  # (batch,) float64: cost at the own centre, inf without one
     reach: np.ndarray  # (batch,) float32: distance to it, rounded up
-    squares: np.ndarray  # (batch,) float64: |x|^2
+    base: np.ndarray  # (batch,) float64: what turns a score into a cost
     error: np.ndarray  # (batch,) float64: bound on the error of a score
     limit: np.ndarray  # (batch,) float64: scores above it cannot win
 
@@ -120,7 +122,7 @@ def _read_row(rows, i, batch, r):
             scale = pick(rows.scale, i)
             d = rows.values.shape[1]
             for j in range(d):
-                batch.x[r, j] = np.float64(rows.values[i, j] - rows.shift[j]) * scale
+                batch.x[r, j] = (rows.values[i, j] - rows.shift[j]) * scale
             return d
 
     else:
@@ -135,6 +137,17 @@ def _read_row(rows, i, batch, r):
             return np.int64(m)
 
     return read
+
+
+@inlined
+def affine_cost(constant, offset, product, m):
+    """Return ``constant + offset - product``, zero where that is within its rounding error.
+
+    So a row costs nothing at a centre equal to it.
+    """
+    cost = constant + (offset - product)
+    noise = (m + 8) * EPSILON * (abs(constant) + abs(offset) + abs(product))
+    return cost if cost > noise else 0.0
 
 
 @kernel
@@ -172,7 +185,9 @@ def _row_cost(rows, i, constants, centres, k):
             if centres.squared:
                 return squared_distance(rows.values, i, rows.shift, scale, centres.exact, k)
             product = inner_product(rows.values, i, rows.shift, scale, centres.exact, k)
-            return max(0.0, pick(constants, i) + (centres.exact_offset[k] - product))
+            return affine_cost(
+                pick(constants, i), centres.exact_offset[k], product, rows.values.shape[1]
+            )
 
     else:
 
@@ -185,7 +200,7 @@ def _row_cost(rows, i, constants, centres, k):
             product = 0.0
             for p in range(start, stop):
                 product += rows.values[p] * scale * centres.exact[k, rows.columns[p]]
-            return max(0.0, pick(constants, i) + (centres.exact_offset[k] - product))
+            return affine_cost(pick(constants, i), centres.exact_offset[k], product, stop - start)
 
     return cost
 

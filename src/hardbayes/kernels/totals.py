@@ -56,13 +56,13 @@ def _add_row(rows, i, factor, k, totals, snaps, first, last):
 
 
 @kernel
-def move(rows, weights, before, after, totals, snaps, weight_snaps, first, last):
-    """Move every row whose label changed, for columns ``first`` to ``last`` of the totals.
+def move(rows, weights, before, after, totals, snaps, weight_snaps, first, last, start, stop):
+    """Move rows ``start`` to ``stop`` where labels differ, in columns ``first`` to ``last``.
 
     IN before, after (n,) int32 (-1: nowhere); IN/OUT totals; IN snaps, weight_snaps: rounding
     constants. Column 0's owner moves the weights.
     """
-    for i in range(before.shape[0]):
+    for i in range(start, stop):
         source = before[i]
         target = after[i]
         if source == target:

@@ -21,7 +21,7 @@ def farthest_first(
     """
     centres = [mean]
     nearest = executor.costs_at(centres[0])
-    while len(centres) < partition.max_clusters:
+    while len(centres) < min(partition.max_clusters, executor.n_rows + 1):
         excess = executor.weights * nearest - prices
         row = int(np.argmax(excess))
         if not excess[row] > 0:
@@ -54,5 +54,5 @@ def k_means_plus_plus(
         np.minimum(nearest, executor.costs_at(centres[-1]), out=nearest)
         dear = executor.weights * nearest
         chance = np.where(dear > prices, dear, 0.0)
-        if len(centres) >= partition.max_clusters or not chance.any():
+        if len(centres) >= min(partition.max_clusters, n) or not chance.any():
             return np.array(centres)

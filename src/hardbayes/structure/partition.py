@@ -44,22 +44,14 @@ class Partition:
     def prices(self, rows: Floats, weights: Floats) -> Floats:
         """Return what it costs each row (m, d) to open a cluster and be its only member.
 
-        ``penalty + w D(x, mu) + eta D(m, mu)`` at the cluster's own centre mu, by the identity
-        ``sum_i w_i D(x_i, mu) = sum_i w_i phi(x_i) - (sum_i w_i) phi(mu)`` that holds at a mean.
+        ``penalty + w D(x, mu) + eta D(m, mu)`` at the cluster's own centre mu.
         """
         centres = self.centres(weights, weights[:, np.newaxis] * rows)
-        potential = self.geometry.potential
-        spread = (
-            weights * potential(rows)
-            + self.prior_weight * potential(self.prior_mean)
-            - (weights + self.prior_weight) * potential(centres)
-        )
-        return self.penalty + np.maximum(spread, 0.0)
+        spread = weights * self.geometry.divergence(rows, centres)
+        return self.penalty + spread + self.prior_costs(centres)
 
     def prior_costs(self, centres: Floats) -> Floats:
         """Return ``eta D(m, mu_c)`` of each centre (k, d)."""
         if not self.prior_weight:
             return np.zeros(len(centres))
-        theta, offset = self.geometry.affine(centres)
-        divergence = self.geometry.potential(self.prior_mean) + offset - theta @ self.prior_mean
-        return self.prior_weight * np.maximum(divergence, 0.0)
+        return self.prior_weight * self.geometry.divergence(self.prior_mean, centres)
