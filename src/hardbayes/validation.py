@@ -12,8 +12,8 @@ from hardbayes.geometry import Geometry
 from hardbayes.geometry.base import Floats
 from hardbayes.matrices import Matrix, is_sparse, row_sums
 
-# Lighter rows than this would be lost in the sums of weights.
-LIGHTEST_SHARE = 1e-18
+# Rows lighter than n times this share would be blurred in the sums of weights.
+LIGHTEST_SHARE = 2.0**-72
 SMALLEST_WEIGHT = 1e-250
 CHECKS = {
     "accept_sparse": "csr",
@@ -225,7 +225,7 @@ def check_weights(sample_weight: Any, matrix: Matrix) -> Floats | None:
     if not np.isfinite(total):
         raise ValueError("The 'sample_weight' parameter sums to infinity. Scale the weights down.")
     lightest = weights[weights > 0].min()
-    if total < SMALLEST_WEIGHT or lightest < LIGHTEST_SHARE * total:
+    if total < SMALLEST_WEIGHT or lightest < len(weights) * LIGHTEST_SHARE * total:
         raise ValueError(
             f"The 'sample_weight' parameter spans too wide a range: from {lightest:g} to a sum of "
             f"{total:g}. Scale the weights, or set those that do not matter to zero."

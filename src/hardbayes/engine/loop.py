@@ -87,7 +87,7 @@ def alternate(
         [terms.fit + terms.prior + point.above(points[-1], per_cluster) for point in points]
     )
     counts = np.array([point.n_clusters for point in points])
-    if status is Status.OUT_OF_SWEEPS:
+    if status is Status.OUT_OF_SWEEPS or executor.has_orphans:
         # Labels that agree with the centres, as predict would give them; nobody misses a centre
         # nobody chose.
         executor.assign(np.array([np.inf]), last=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hardbayes.engine.problem import cluster_bound, executor_for, opening_prices
-from hardbayes.executors.frame import Frame
+from hardbayes.engine.problem import FARTHEST, cluster_bound, executor_for, opening_prices
+from hardbayes.executors.frame import Frame, power_of_two_scale
 from hardbayes.matrices import is_sparse
 from hardbayes.structure.partition import Partition
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from hardbayes.executors.pool import Pool
     from hardbayes.geometry.base import Floats, Geometry
     from hardbayes.matrices import Matrix
-
-FARTHEST = 1e140  # its square, over any number of columns, is still a number
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,6 @@ class FittedPartition:
             "working_mean": self.partition.prior_mean,
             "working_shift": self.frame.shift,
             "working_scale": self.frame.scale,
-            "working_largest": self.frame.largest,
             "working_centres": self.centres,
         }
 
@@ -54,10 +51,10 @@ class FittedPartition:
     ) -> FittedPartition:
         """Return what `to_arrays` was called on; raise ValueError where that cannot be."""
         try:
-            penalty, prior_weight, mean, shift, scale, largest, centres = (
+            penalty, prior_weight, mean, shift, scale, centres = (
                 arrays.pop(f"working_{name}")
                 for name in (
-                    "penalty", "prior_weight", "mean", "shift", "scale", "largest", "centres",
+                    "penalty", "prior_weight", "mean", "shift", "scale", "centres",
                 )
             )  # fmt: skip
             d = centres.shape[1]
@@ -67,7 +64,7 @@ class FittedPartition:
                 and mean.shape == shift.shape == (d,)
                 and all(array.dtype == np.float64 for array in (centres, mean, shift))
                 and all(np.isfinite(array).all() for array in (centres, mean, shift))
-                and all(np.isfinite(value) for value in (prior_weight, largest, scale))
+                and all(np.isfinite(value) for value in (prior_weight, scale))
                 and penalty >= 0
                 and scale > 0
             )
@@ -78,17 +75,32 @@ class FittedPartition:
         partition = Partition(
             geometry, penalty, prior_weight, mean, max_clusters or cluster_bound(d)
         )
-        return cls(partition, Frame(shift, scale, largest), centres)
+        return cls(partition, Frame(shift, scale), centres)
 
     def place(self, matrix: Matrix, pool: Pool) -> Placement:
         """Give each row of a checked matrix to its cheapest centre."""
+        if is_sparse(matrix) and self.frame.shift.any():
+            return self._unshifted().place(matrix, pool)
         self._check_range(matrix)
-        executor = executor_for(matrix, self.geometry, self.frame, np.ones(1), pool)
+        largest = np.ones(len(self.frame.shift))  # totals are not asked for
+        executor = executor_for(matrix, self.geometry, self.frame, np.ones(1), largest, pool)
         if self.geometry.nonnegative:
             executor.see_columns(self.partition.prior_mean > 0)
         executor.start(self.centres)
         executor.assign(np.array([np.inf]), last=True)
         return Placement(executor, self)
+
+    def _unshifted(self) -> FittedPartition:
+        """Return the same model in a frame without a shift, which sparse rows could not take."""
+        centres = self.frame.from_working(self.centres)
+        scale = power_of_two_scale(float(np.abs(centres).max()))
+        frame = Frame(np.zeros(len(self.frame.shift)), scale)
+        partition = replace(
+            self.partition,
+            penalty=self.partition.penalty / self.frame.unit * frame.unit,
+            prior_mean=frame.to_working(self.frame.from_working(self.partition.prior_mean)),
+        )
+        return FittedPartition(partition, frame, frame.to_working(centres))
 
     def _check_range(self, matrix: Matrix) -> None:
         """Raise where squared distances to new rows do not fit float64."""

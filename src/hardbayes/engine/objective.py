@@ -45,3 +45,14 @@ class Point(NamedTuple):
             - (self.potential - other.potential)
             - (self.remainder - other.remainder)
         )
+
+
+def level_rounding(history: Floats) -> Floats:
+    """Return the trace without rises that are mere rounding; a real one would stay to be seen.
+
+    Sweeps that change less than float64 can show may seem to raise the objective in its last
+    places.
+    """
+    levelled: Floats = np.maximum.accumulate(history[::-1])[::-1].copy()
+    is_noise = np.abs(levelled - history).max() <= 1e-9 * np.abs(history).max()
+    return levelled if is_noise else history

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.executors.frame import Frame, frame_for
+from hardbayes.executors.frame import Frame, frame_for, power_of_two_scale
 from hardbayes.matrices import chunks
 from hardbayes.structure.partition import Partition
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 LARGEST_TABLE = 1 << 25
 ALWAYS_ALLOWED = 1024
 SMALLEST_PENALTY = 1e-290
+FARTHEST = 1e140  # in working coordinates; its square, over any number of columns, is a number
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Problem:
     frame: Frame
     geometry: Geometry
     weight_unit: float  # working weight of a weight of one
+    largest: float  # largest absolute value of a shifted entry, in the user's units
 
     @property
     def unit(self) -> float:
@@ -68,6 +70,11 @@ class Problem:
     def centres_in_frame(self, centres: Floats) -> Floats:
         """Return points (k, d) given in the user's coordinates as the rows are seen here."""
         centres = self.frame.to_working(centres)
+        if not np.abs(centres).max() < FARTHEST:
+            raise ValueError(
+                "The 'init' parameter holds centres so far from the rows of X that squared "
+                "distances do not fit float64. Remove them."
+            )
         if self.geometry.normalise_rows:
             centres = centres / centres.sum(axis=1, keepdims=True)
         return centres
@@ -84,7 +91,7 @@ class Problem:
         if penalty > 0 and penalty * self.unit < SMALLEST_PENALTY:
             raise ValueError(
                 f"The 'cluster_penalty' parameter, {penalty:g}, is too small to be compared in "
-                f"float64 with distances between values near {self.frame.largest:g}. "
+                f"float64 with distances between values near {self.largest:g}. "
                 "Remove rows with such values, or rescale X and the penalty."
             )
 
@@ -111,48 +118,56 @@ def cluster_bound(n_columns: int) -> int:
 
 
 def executor_for(
-    matrix: Matrix, geometry: Geometry, frame: Frame, weights: Floats, pool: Pool
+    matrix: Matrix,
+    geometry: Geometry,
+    frame: Frame,
+    weights: Floats,
+    largest: Floats,
+    pool: Pool,
 ) -> MemoryExecutor:
-    """Return an executor over the rows of a matrix seen through a frame."""
+    """Return an executor over the rows of a matrix seen through a frame.
+
+    ``largest`` (d,): bounds on the absolute values of each column once shifted.
+    """
     # Here and nowhere else the compiled kernels come in: numba is imported with the first executor.
     from hardbayes.executors.memory import MemoryExecutor
     from hardbayes.executors.reading import framed_rows, row_constants
 
     rows = framed_rows(matrix, geometry, frame)
     constants = row_constants(rows, geometry)
-    bound = frame.largest * frame.scale if not geometry.normalise_rows else 1.0
-    return MemoryExecutor(rows, matrix.shape, geometry, weights, constants, bound, pool)
+    bounds = np.ones(len(largest)) if geometry.normalise_rows else largest * frame.scale
+    return MemoryExecutor(rows, matrix.shape, geometry, weights, constants, bounds, pool)
 
 
 def pose(matrix: Matrix, geometry: Geometry, weights: Floats | None, pool: Pool) -> Problem:
     """Pose the problem for a checked matrix (float32 or float64; C-contiguous or canonical CSR)."""
-    frame = frame_for(matrix, geometry)
+    frame, largest = frame_for(matrix, geometry)
     weights = np.ones(1) if weights is None else weights
-    weight_unit = float(2.0 ** -np.frexp(weights.max())[1])
+    weight_unit = power_of_two_scale(float(weights.max()))
     if geometry.squared_distance:
-        check_squares(matrix, weights, frame)
-    executor = executor_for(matrix, geometry, frame, weights * weight_unit, pool)
-    problem = Problem(executor, frame, geometry, weight_unit)
+        check_squares(matrix, weights, float(largest.max()))
+    executor = executor_for(matrix, geometry, frame, weights * weight_unit, largest, pool)
+    problem = Problem(executor, frame, geometry, weight_unit, float(largest.max()))
     if geometry.nonnegative:
         executor.see_columns(problem.mean > 0)
     return problem
 
 
-def check_squares(matrix: Matrix, weights: Floats, frame: Frame) -> None:
+def check_squares(matrix: Matrix, weights: Floats, largest: float) -> None:
     """Raise where sums of squared distances, in the user's units, do not fit float64."""
-    if frame.largest == 0:
+    if largest == 0:
         return
     n, d = matrix.shape
-    log2_squares = np.log2(4.0 * d) + 2.0 * np.log2(frame.largest)
+    log2_squares = np.log2(4.0 * d) + 2.0 * np.log2(largest)
     log2_weight = np.log2(np.broadcast_to(weights, n).sum())
     limits = np.finfo(np.float64)
     if not limits.minexp < log2_squares + min(log2_weight, 0.0) or not log2_squares < limits.maxexp:
         raise ValueError(
             f"Squared distances between rows of X do not fit float64: X holds values near "
-            f"{frame.largest:g}. Multiply X by a suitable power of ten, or remove such rows."
+            f"{largest:g}. Multiply X by a suitable power of ten, or remove such rows."
         )
     if not log2_squares + log2_weight < limits.maxexp - 1:
         raise ValueError(
-            f"The 'sample_weight' parameter is too large: with values of X near {frame.largest:g} "
-            "the objective would not fit float64. Scale the weights and cluster_penalty down."
+            f"The 'sample_weight' parameter is too large: with values of X near {largest:g} the "
+            "objective would not fit float64. Scale the weights and cluster_penalty down."
         )

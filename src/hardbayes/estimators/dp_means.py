@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hardbayes.engine.loop import Solution
 from hardbayes.engine.model import FittedPartition, Placement
+from hardbayes.engine.objective import level_rounding
 from hardbayes.engine.problem import Problem, pose
 from hardbayes.engine.restarts import Starts, minimise
 from hardbayes.engine.status import Status
@@ -285,8 +286,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
             "prior_weight_": model.partition.prior_weight,
             "inertia_": solution.terms.fit / unit,
             "objective_": float(history[-1]),
-            # Sweeps that change less than float64 can show may look like a rise in its last place.
-            "objective_history_": np.maximum.accumulate(history[::-1])[::-1].copy(),
+            "objective_history_": level_rounding(history),
             "n_iter_": len(history),
             "converged_": solution.status is not Status.OUT_OF_SWEEPS,
             "status_": solution.status.sentence(len(history), n_clusters),

@@ -64,12 +64,11 @@ def objective(
         problem = pose(matrix, geometry, weights, pool)
         partition = problem.partition(cluster_penalty, prior_weight, None)
         executor = problem.executor
-        executor.start(np.zeros((int(numbers.max()) + 1, matrix.shape[1])))
-        executor.take_labels(numbers)
-        executor.collect()
-        weight, total = executor.totals()
+        weight, total = executor.totals_of(numbers.astype(np.int32), int(numbers.max()) + 1)
         # A weightless cluster has no mean; its rows cost nothing wherever it stands.
+        total[weight == 0] = executor.row(0)
         centres = partition.centres(np.where(weight > 0, weight, 1.0), total)
-        executor.recentre(centres)
+        executor.start(centres)
+        executor.take_labels(numbers)
         terms = measure(executor, partition, centres[weight > 0])
     return (terms.fit + terms.prior) / problem.unit + cluster_penalty * terms.n_clusters

@@ -61,6 +61,7 @@ class CentreTable:
         self.sparse = sparse  # whether the rows are
         self.n_columns = centres.shape[1]
         self.lanes = lanes_of(dtype.itemsize)
+        self._limits = np.finfo(dtype)
         self.unseen = unseen
         self._alive: NDArray[np.intp] | None = None
         self.lay_out(centres, np.arange(len(centres)))
@@ -149,6 +150,8 @@ class CentreTable:
             theta_bound,
             offset_bound,
             self.lanes,
+            float(self._limits.eps),
+            float(self._limits.tiny),
         )
 
     def _allocate(self, blocks: int) -> None:

@@ -20,15 +20,16 @@ if TYPE_CHECKING:
 # Fewer entries than this are moved faster by one thread than shared among several.
 WORTH_SHARING = 1 << 16
 TILE_ENTRIES = 1 << 24
+SMALLEST = 1e-200  # columns of zeros need a quantum too
 
 
-def quantum(largest: float) -> float:
-    """Return the power of two of which sums up to ``largest`` are whole, exact multiples."""
-    return float(2.0 ** (np.ceil(np.log2(largest)) - 51)) if largest > 0 else 1.0
+def quantum(largest: Floats) -> Floats:
+    """Return powers of two of which sums up to ``largest`` are whole, exact multiples."""
+    return np.ldexp(1.0, np.frexp(largest)[1] - 51)
 
 
-def snap_constants(largest_sum: float, n_terms: int) -> tuple[float, float]:
-    """Return the two numbers that round a term to its coarse and its fine part."""
+def snap_constants(largest_sum: Floats, n_terms: int) -> tuple[Floats, Floats]:
+    """Return the numbers that round a term to its coarse and its fine part, for each column."""
     coarse = quantum(largest_sum)
     fine = quantum(n_terms * coarse)
     return 1.5 * 2.0**52 * coarse, 1.5 * 2.0**52 * fine
@@ -41,15 +42,15 @@ class ExactTotals:
     ----------
     weights : array (n,), or (1,) for all rows alike
     n_rows : int
-    largest : float
-        Bound on the absolute value of any entry of a row.
+    largest : array (d,)
+        Bounds on the absolute values of each column.
     """
 
-    def __init__(self, weights: Floats, n_rows: int, largest: float) -> None:
+    def __init__(self, weights: Floats, n_rows: int, largest: Floats) -> None:
         total_weight = float(np.broadcast_to(weights, n_rows).sum())
         self._weights = weights
-        self._snaps = snap_constants(total_weight * largest, n_rows)
-        self._weight_snaps = snap_constants(total_weight, n_rows)
+        self._snaps = snap_constants(total_weight * np.maximum(largest, SMALLEST), n_rows)
+        self._weight_snaps = snap_constants(np.array([total_weight]), n_rows)
         self.clear(0, 0)
 
     def clear(self, slots: int, n_columns: int) -> None:

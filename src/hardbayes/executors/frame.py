@@ -27,7 +27,6 @@ class Frame(NamedTuple):
 
     shift: Floats  # (d,)
     scale: float  # a power of two
-    largest: float  # largest absolute value of a shifted entry, in the user's units
 
     @property
     def unit(self) -> float:
@@ -43,9 +42,14 @@ class Frame(NamedTuple):
         return centres / self.scale + self.shift
 
 
-def column_range(matrix: Floats) -> tuple[Floats, Floats]:
+def column_range(matrix: Matrix) -> tuple[Floats, Floats]:
     """Return each column's smallest and largest value."""
     n, d = matrix.shape
+    if is_sparse(matrix):
+        low, high = np.zeros(d), np.zeros(d)
+        np.minimum.at(low, matrix.indices, matrix.data)
+        np.maximum.at(high, matrix.indices, matrix.data)
+        return low, high
     low = np.full(d, np.inf)
     high = np.full(d, -np.inf)
     fold = max(1, FOLD // d)  # several rows side by side, or NumPy's inner loop would be d long
@@ -74,17 +78,16 @@ def round_shift(low: Floats, high: Floats) -> Floats:
         return np.where(np.abs(middle) > FAR * width, shift, 0.0)
 
 
-def frame_for(matrix: Matrix, geometry: Geometry) -> Frame:
-    """Return the frame of a data set."""
-    shift: Floats = np.zeros(matrix.shape[1])
+def frame_for(matrix: Matrix, geometry: Geometry) -> tuple[Frame, Floats]:
+    """Return the frame of a data set, and each column's largest absolute shifted value."""
+    low, high = column_range(matrix)
     if not geometry.squared_distance:
-        values = matrix.data if is_sparse(matrix) else matrix
-        return Frame(shift, 1.0, float(max(values.max(initial=0), -values.min(initial=0))))
-    if is_sparse(matrix):
-        largest = float(np.abs(matrix.data).max(initial=0))
-    else:
-        low, high = column_range(matrix)
-        shift = round_shift(low, high)
-        largest = float(np.max(np.maximum(np.abs(low - shift), np.abs(high - shift))))
-    scale = float(np.ldexp(1.0, -np.frexp(largest)[1])) if largest > 0 else 1.0
-    return Frame(shift, scale, largest)
+        return Frame(np.zeros(len(low)), 1.0), np.maximum(np.abs(low), np.abs(high))
+    shift = np.zeros(len(low)) if is_sparse(matrix) else round_shift(low, high)
+    largest = np.maximum(np.abs(low - shift), np.abs(high - shift))
+    return Frame(shift, power_of_two_scale(float(largest.max()))), largest
+
+
+def power_of_two_scale(largest: float) -> float:
+    """Return the power of two that brings ``largest`` below one and above a half."""
+    return float(np.ldexp(1.0, -np.frexp(largest)[1])) if largest > 0 else 1.0

@@ -48,8 +48,8 @@ class MemoryExecutor:
     geometry : Geometry
     weights : array (n,), or (1,) for all rows alike
     constants : array (n,) of ``sum_j phi(x_j)``, or (1,) where costs are squared distances
-    largest : float
-        Bound on the absolute value of any entry in working coordinates.
+    largest : array (d,)
+        Bounds on the absolute values of each column in working coordinates.
     pool : Pool
     """
 
@@ -60,7 +60,7 @@ class MemoryExecutor:
         geometry: Geometry,
         weights: Floats,
         constants: Floats,
-        largest: float,
+        largest: Floats,
         pool: Pool,
     ) -> None:
         self.rows = rows
@@ -70,7 +70,7 @@ class MemoryExecutor:
         self.constants = constants
         self.pool = pool
         self.dtype = rows.values.dtype
-        self._unit = float(np.finfo(self.dtype).eps)
+        self._largest = largest
         self._totals = ExactTotals(weights, self.n_rows, largest)
         self.unseen: NDArray[np.bool_] | None = None
         self.labels = np.empty(0, np.int32)
@@ -81,11 +81,16 @@ class MemoryExecutor:
 
     def total(self) -> tuple[float, Floats]:
         """Return the weight and the total (d,) of all rows."""
-        self.start(np.zeros((1, self.n_columns)))
-        self.labels[:] = 0
-        self.collect()
-        weights, totals = self.totals()
+        weights, totals = self.totals_of(np.zeros(self.n_rows, np.int32), 1)
         return float(weights[0]), totals[0]
+
+    def totals_of(self, labels: NDArray[np.int32], n_clusters: int) -> tuple[Floats, Floats]:
+        """Return weights (k,) and totals (k, d) of any labelling."""
+        totals = ExactTotals(self.weights, self.n_rows, self._largest)
+        totals.clear(n_clusters, self.n_columns)
+        nowhere = np.full(self.n_rows, -1, np.int32)
+        totals.move(self.rows, nowhere, labels, self.n_rows, self.pool)
+        return totals.of(np.arange(n_clusters))
 
     def see_columns(self, seen: NDArray[np.bool_]) -> None:
         """Tell which columns hold any mass; the others cost alike at every centre."""
@@ -130,7 +135,7 @@ class MemoryExecutor:
             found.append(
                 assign(
                     self.rows, self.weights, prices, self.constants, centres, bounds,
-                    self.labels, self._dear, self._unit, batch, start, stop,
+                    self.labels, self._dear, batch, start, stop,
                 )
             )  # fmt: skip
 
@@ -177,7 +182,7 @@ class MemoryExecutor:
         def task(batch: Batch, start: int, stop: int) -> None:
             consider(
                 self.rows, self.weights, prices, self.constants, centres, upper, radii, self.labels,
-                self._dear, ids, visits, opened, block_opened, first, last, self._unit, batch,
+                self._dear, ids, visits, opened, block_opened, first, last, batch,
                 start, stop,
             )  # fmt: skip
 
@@ -197,7 +202,7 @@ class MemoryExecutor:
             stop = min(start + size, len(ids))
             position: int = next_opening(
                 self.rows, self.weights, prices, self.constants, centres, self._dear, ids,
-                first, last, self._unit, batch, start, stop,
+                first, last, batch, start, stop,
             )  # fmt: skip
             if position < stop:
                 return position
@@ -286,6 +291,11 @@ class MemoryExecutor:
     def weight(self, i: int) -> float:
         """Return the weight of one row."""
         return float(np.broadcast_to(self.weights, self.n_rows)[i])
+
+    @property
+    def has_orphans(self) -> bool:
+        """Whether some row's cluster is gone: one that held rows of no weight alone."""
+        return bool((self.table.rank[self.labels] < 0).any())
 
     def cluster_numbers(self) -> NDArray[np.int32]:
         """Return labels (n,) as numbers of the living clusters, oldest first."""

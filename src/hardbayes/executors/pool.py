@@ -93,14 +93,16 @@ class Pool:
             helper.start()
             self._helpers.append(helper)
         job = _Job(task, n_tiles)
-        for _ in range(n_helpers):
-            self._jobs.put(job)
+        called = 0
         try:
+            for _ in range(n_helpers):
+                self._jobs.put(job)
+                called += 1
             job.work(0)
         finally:
             # Also after Ctrl-C: nobody may still write into arrays that the caller believes idle.
             job.tiles.clear()
-            for _ in range(n_helpers):
+            for _ in range(called):
                 job.finished.acquire()
         if job.error is not None:
             raise job.error

@@ -299,13 +299,13 @@ def add_split(
     """
     number = types.float64
     signature = types.void(
-        values, types.int64, shift, number, number, number, coarse, fine, types.int64, number,
-        number, types.int64, types.int64,
+        values, types.int64, shift, number, number, number, coarse, fine, types.int64, snap,
+        fine_snap, types.int64, types.int64,
     )  # fmt: skip
 
     def generate(context, builder, signature, args):
-        values, shift, coarse, fine = (
-            _array(context, builder, signature.args[at], args[at]) for at in (0, 2, 6, 7)
+        values, shift, coarse, fine, snaps, fine_snaps = (
+            _array(context, builder, signature.args[at], args[at]) for at in (0, 2, 6, 7, 9, 10)
         )
         row, k, first, last = args[1], args[8], args[11], args[12]
         lanes = _Lanes(context, builder, types.float64)
@@ -314,7 +314,9 @@ def add_split(
         targets = [_at(builder, array, k, _int(0)) for array in (coarse, fine)]
 
         def add(load, store, numbers, j):
-            scale, weight, sign, snap, fine_snap = numbers
+            scale, weight, sign = numbers
+            snap = load(lanes, snaps.data, j)
+            fine_snap = load(lanes, fine_snaps.data, j)
             item = load(raw, value, j)
             if raw.itemsize < 8:
                 item = builder.fpext(item, scale.type)
@@ -339,7 +341,7 @@ def add_split(
         def store_item(pointer, j, total):
             builder.store(total, builder.gep(pointer, [j]))
 
-        numbers = [args[at] for at in (3, 4, 5, 9, 10)]
+        numbers = [args[at] for at in (3, 4, 5)]
         vectors = [lanes.splat(number) for number in numbers]
         length = builder.sub(last, first)
         whole = builder.sub(last, builder.srem(length, _int(lanes.count)))

@@ -52,9 +52,7 @@ def beats(cost, k, best, winner, rank):
 
 
 @kernel
-def assign(
-    rows, weights, prices, constants, centres, bounds, labels, dear, unit, batch, start, stop
-):
+def assign(rows, weights, prices, constants, centres, bounds, labels, dear, batch, start, stop):
     """Give rows ``start`` to ``stop`` to their cheapest centres.
 
     IN weights, prices, constants (n,) or (1,); IN/OUT bounds, labels (n,) int32; OUT dear (n,)
@@ -100,7 +98,7 @@ def assign(
 
             m = np.int64(read_row(rows, i, batch, size))
             squares = np.float64(sum_of_squares(batch.x, size, m))
-            error = score_error(unit, m, squares, centres)
+            error = score_error(m, squares, centres)
             batch.ids[size] = i
             batch.cost[size] = cost
             batch.reach[size] = reach
@@ -118,17 +116,22 @@ def assign(
     return n_dear
 
 
+@inlined
+def is_scored(bounds, batch, r, g):
+    """Whether the bound of row r of the batch leaves group g open, so that it must be scored."""
+    return bounds.upper.shape[0] == 0 or bounds.lower[batch.ids[r], g] <= batch.reach[r]
+
+
 @kernel
 def score_open_groups(rows, centres, bounds, batch, size, m):
     """Score each row of the batch against the groups that its bounds do not rule out."""
     n_blocks = centres.rank.shape[0] // centres.lanes
-    carried = bounds.upper.shape[0] > 0
     for g in range(bounds.group_drift.shape[0]):
         first = g * bounds.span
         last = min(first + bounds.span, n_blocks)
         n_members = 0
         for r in range(size):
-            if not carried or bounds.lower[batch.ids[r], g] <= batch.reach[r]:
+            if is_scored(bounds, batch, r, g):
                 batch.members[n_members] = r
                 n_members += 1
             else:
@@ -168,8 +171,7 @@ def settle(rows, weights, prices, constants, centres, bounds, labels, dear, batc
                 runner_up = min(runner_up, low)
         own_score = batch.cost[r] - batch.base[r]
         if own >= 0:
-            first = own // lanes // span * span
-            own_scored = batch.smallest[r, first] < np.inf
+            own_scored = is_scored(bounds, batch, r, own // lanes // span)
             if not own_scored:
                 if own_score < least:
                     runner_up = least
@@ -204,7 +206,7 @@ def settle(rows, weights, prices, constants, centres, bounds, labels, dear, batc
             bounds.upper[i] = above(np.sqrt(max(0.0, best)))
             for g in range(bounds.group_drift.shape[0]):
                 first = g * span
-                if batch.smallest[r, first] == np.inf:
+                if not is_scored(bounds, batch, r, g):
                     continue
                 low = np.inf  # over the group without the winner
                 for b in range(first, min(first + span, n_blocks)):

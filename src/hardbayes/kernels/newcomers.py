@@ -11,7 +11,7 @@ from hardbayes.kernels.rows import pick, read_row, row_cost, score_blocks, score
 @kernel
 def consider(
     rows, weights, prices, constants, centres, upper, radii, labels, dear, ids, visits,
-    opened, block_opened, first, last, unit, batch, start, stop,
+    opened, block_opened, first, last, batch, start, stop,
 ):  # fmt: skip
     """Let rows choose among centres that were opened before their visit.
 
@@ -36,7 +36,7 @@ def consider(
             base = squares if centres.squared else pick(constants, i)
             batch.ids[size] = i
             batch.cost[size] = row_cost(rows, i, constants, centres, labels[i])
-            batch.error[size] = score_error(unit, m, squares, centres)
+            batch.error[size] = score_error(m, squares, centres)
             batch.limit[size] = batch.cost[size] - base + batch.error[size]
             size += 1
         if size == 0 or (p < stop and size < batch_size):
@@ -88,7 +88,7 @@ def choose(
 
 @kernel
 def next_opening(
-    rows, weights, prices, constants, centres, dear, ids, first, last, unit, batch, start, stop
+    rows, weights, prices, constants, centres, dear, ids, first, last, batch, start, stop
 ):
     """Position in ``ids[start:stop]`` of the first dear row that no centre of the blocks can hold.
 
@@ -104,7 +104,7 @@ def next_opening(
         m = read_row(rows, i, batch, 0)
         squares = np.float64(sum_of_squares(batch.x, 0, m))
         base = squares if centres.squared else pick(constants, i)
-        error = score_error(unit, m, squares, centres)
+        error = score_error(m, squares, centres)
         held = False
         for b in range(first, last):
             batch.members[0] = 0

@@ -53,6 +53,8 @@ class Centres(NamedTuple):
     theta_bound: float  # largest norm of a theta
     offset_bound: float  # largest absolute finite offset
     lanes: int  # slots in a block
+    unit: float  # relative precision of scores
+    tiny: float  # smallest normal number of their dtype
 
 
 class Batch(NamedTuple):
@@ -247,7 +249,7 @@ def _score_blocks(rows, batch, n_members, m, centres, first, last):
 
 
 @inlined
-def score_error(unit, m, squares, centres):
+def score_error(m, squares, centres):
     """Bound the rounding error of any score of a row with ``m`` entries, to first order.
 
     A sum of m products errs by at most m units in the last place of ``sum |x_j theta_j|``, which
@@ -255,4 +257,4 @@ def score_error(unit, m, squares, centres):
     few more.
     """
     size = np.sqrt(squares) * centres.theta_bound + centres.offset_bound + squares
-    return (m + 8) * unit * size
+    return (m + 8) * (centres.unit * size + centres.tiny)

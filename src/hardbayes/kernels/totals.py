@@ -48,9 +48,9 @@ def _add_row(rows, i, factor, k, totals, snaps, first, last):
                 j = rows.columns[p]
                 if first <= j < last:
                     value = weight * (rows.values[p] * scale)
-                    rounded = (value + snaps[0]) - snaps[0]
+                    rounded = (value + snaps[0][j]) - snaps[0][j]
                     totals.coarse[k, j] += sign * rounded
-                    totals.fine[k, j] += sign * (((value - rounded) + snaps[1]) - snaps[1])
+                    totals.fine[k, j] += sign * (((value - rounded) + snaps[1][j]) - snaps[1][j])
 
     return add
 
@@ -73,8 +73,9 @@ def move(rows, weights, before, after, totals, snaps, weight_snaps, first, last,
         if target >= 0:
             add_row(rows, i, weight, target, totals, snaps, first, last)
         if first == 0:
-            rounded = (weight + weight_snaps[0]) - weight_snaps[0]
-            rest = ((weight - rounded) + weight_snaps[1]) - weight_snaps[1]
+            snap, fine_snap = weight_snaps[0][0], weight_snaps[1][0]
+            rounded = (weight + snap) - snap
+            rest = ((weight - rounded) + fine_snap) - fine_snap
             if source >= 0:
                 totals.weight_coarse[source] -= rounded
                 totals.weight_fine[source] -= rest
