@@ -61,12 +61,14 @@ class FittedPartition:
             sound = (
                 not arrays
                 and centres.ndim == 2
+                and len(centres) > 0
                 and mean.shape == shift.shape == (d,)
                 and all(array.dtype == np.float64 for array in (centres, mean, shift))
-                and all(np.isfinite(array).all() for array in (centres, mean, shift))
-                and all(np.isfinite(value) for value in (prior_weight, scale))
+                and all((np.abs(array) < FARTHEST).all() for array in (centres, mean))
+                and np.isfinite(shift).all()
                 and penalty >= 0
-                and scale > 0
+                and 0 <= prior_weight < np.inf
+                and 2.0**-1000 < scale < 2.0**1000
             )
         except (KeyError, AttributeError, IndexError, TypeError) as error:
             raise ValueError(f"The saved model is incomplete: {error}") from None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # A bound on k * d where the user sets no cap: four arrays of this many doubles are a gigabyte.
 LARGEST_TABLE = 1 << 25
-ALWAYS_ALLOWED = 1024
+ALWAYS_ALLOWED = 64
 SMALLEST_PENALTY = 1e-290
 FARTHEST = 1e140  # in working coordinates; its square, over any number of columns, is a number
 

@@ -66,7 +66,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
     order : {"random", "given"}, default="random"
         Order in which a sweep visits the rows. It matters only where clusters are opened.
     max_clusters : int or None, default=None
-        Cap on the number of clusters. None stops at the larger of 1024 and 2^25 / n_features, with
+        Cap on the number of clusters. None stops at the larger of 64 and 2^25 / n_features, with
         a warning.
     n_init : int, default=1
         Number of starts, of which the one with the lowest objective is kept. Starts differ in the
@@ -135,7 +135,11 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         "divergence": [StrOptions(set(GEOMETRIES)), Geometry],
         "prior_weight": [StrOptions({"auto"}), Interval(Real, 0, 1e9, closed="both")],
         "search": [StrOptions({"paper"})],
-        "init": [StrOptions({"mean", "farthest-first", "k-means++"}), "array-like"],
+        "init": [
+            StrOptions({"mean", "farthest-first", "k-means++"}),
+            "array-like",
+            "sparse matrix",
+        ],
         "order": [StrOptions({"random", "given"})],
         "max_clusters": [Interval(Integral, 1, None, closed="left"), None],
         "n_init": [Interval(Integral, 1, None, closed="left")],
@@ -203,7 +207,9 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         seen = DPMeans()  # takes the feature names: a failed fit leaves no trace on this one
         matrix = check_matrix(X, geometry, seen)
         weights = check_weights(sample_weight, matrix)
-        rng = check_random_state(self.random_state)
+        # Not NumPy's global stream for None: a fit leaves no trace there.
+        state = self.random_state
+        rng = np.random.RandomState() if state is None else check_random_state(state)
         with Pool(resolve_threads(self.n_jobs)) as pool:
             problem = pose(matrix, geometry, weights, pool)
             prior_weight = self._prior_weight(geometry, matrix)
@@ -214,7 +220,9 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
             solution = minimise(problem, partition, starts, self.max_iter, rng, self._report)
         fitted = self._fitted(solution, problem, partition, penalty, matrix.dtype)
         if solution.status is not Status.CONVERGED:
-            warnings.warn(fitted["status_"], ConvergenceWarning, stacklevel=2)
+            warnings.warn(
+                fitted["status_"], ConvergenceWarning, stacklevel=3
+            )  # past scikit-learn's wrapper of fit
         kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}
         names = {name: value for name, value in vars(seen).items() if name.endswith("_")}
         self.__dict__ = kept | fitted | names  # at once, or not at all

@@ -32,6 +32,9 @@ def farthest_first_penalty(problem: Problem, n_clusters: int, prior_weight: floa
     nearest = executor.costs_at(problem.mean)
 
     def farthest_row() -> tuple[int, float]:
+        if len(surcharge) == 1 and counted.all():  # spares two arrays as long as the data
+            row = int(np.argmax(nearest))
+            return row, max(0.0, float(nearest[row] - surcharge[0]))
         excess = np.where(counted, nearest - surcharge, -1.0)
         row = int(np.argmax(excess))
         return row, max(0.0, float(excess[row]))
