@@ -268,6 +268,7 @@ class MemoryExecutor:
         self.commit()
         if self._bounds is not None:
             upper = self._bounds.upper
+            self._bounds = None  # the old bounds go before the new ones come
             self._bounds = CarriedBounds(self.n_rows, self.table)
             self._bounds.upper[:] = upper
         return slots
