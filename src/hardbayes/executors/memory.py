@@ -143,6 +143,16 @@ class MemoryExecutor:
         bounds.drift[:] = 0
         return sum(found)
 
+    def visiting_order(self, visits: NDArray[np.signedinteger]) -> NDArray[np.signedinteger]:
+        """Return rows in the order of their visits: all of them, or if few are dear only those."""
+        n_dear = int(np.count_nonzero(self._dear))
+        if 8 * n_dear < self.n_rows:
+            ids = np.flatnonzero(self._dear).astype(visits.dtype)
+            return ids[np.argsort(visits[ids])]
+        order = np.empty_like(visits)
+        order[visits] = np.arange(self.n_rows, dtype=visits.dtype)
+        return order
+
     def dear_rows(self, turns: NDArray[np.signedinteger]) -> NDArray[np.signedinteger]:
         """Which of the rows ``turns`` are dearer than their price, in the same order."""
         return turns[self._dear[turns] == 1]

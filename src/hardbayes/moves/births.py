@@ -38,8 +38,7 @@ def open_clusters(
     n_open = executor.n_clusters
     first_birth = executor.n_slots
     opened: list[int] = []  # the visit at which each birth happened
-    order = np.empty_like(visits)
-    order[visits] = np.arange(len(visits), dtype=visits.dtype)
+    order = executor.visiting_order(visits)
 
     for window in _windows(executor, order):
         if n_open >= partition.max_clusters:
