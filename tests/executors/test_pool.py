@@ -1,0 +1,62 @@
+import threading
+from collections import Counter
+
+import pytest
+
+from hardbayes.executors.pool import Pool, resolve_threads
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+@pytest.mark.parametrize("n_tiles", [0, 1, 2, 100])
+def test_every_tile_runs_once(n_threads, n_tiles):
+    seen = Counter()
+    with Pool(n_threads) as pool:
+        pool.run(lambda tile, worker: seen.update([tile]), n_tiles)
+    assert seen == Counter(range(n_tiles))
+
+
+def test_workers_are_told_apart():
+    """Two threads never hold the same worker number, or they would share scratch arrays."""
+    owners = {}
+    gate = threading.Barrier(3, timeout=10)
+
+    def task(tile, worker):
+        gate.wait()
+        owners.setdefault(worker, set()).add(threading.get_ident())
+
+    with Pool(3) as pool:
+        pool.run(task, 3)
+    assert sorted(owners) == [0, 1, 2]
+    assert all(len(threads) == 1 for threads in owners.values())
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_an_error_stops_the_pass_and_comes_out(error):
+    done = []
+
+    def task(tile, worker):
+        done.append(tile)
+        if tile == 3:
+            raise error("stop")
+
+    with Pool(2) as pool:
+        with pytest.raises(error):
+            pool.run(task, 10_000)
+        assert len(done) < 10_000
+        pool.run(lambda tile, worker: None, 10)  # the pool still works
+
+
+def test_no_thread_outlives_the_pool():
+    before = threading.active_count()
+    with Pool(4) as pool:
+        pool.run(lambda tile, worker: None, 50)
+    assert threading.active_count() == before
+
+
+def test_threads_asked_for(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    cores = resolve_threads(None)
+    assert resolve_threads(-1) == cores
+    assert resolve_threads(3) == 3
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert resolve_threads(None) == 1
