@@ -2,7 +2,6 @@
 
 import sys
 import warnings
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -20,11 +19,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from hardbayes.engine.loop import Solution
 from hardbayes.engine.model import FittedPartition, Placement
-from hardbayes.engine.objective import level_rounding
 from hardbayes.engine.problem import Problem, pose
 from hardbayes.engine.restarts import Starts, minimise
+from hardbayes.engine.result import fitted_attributes
 from hardbayes.engine.status import Status
 from hardbayes.estimators.fitted_state import check_fitted
 from hardbayes.executors.pool import Pool, resolve_threads
@@ -32,7 +30,6 @@ from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.geometry.base import Floats
 from hardbayes.matrices import Matrix
 from hardbayes.selection.farthest_first import farthest_first_penalty
-from hardbayes.structure.partition import Partition
 from hardbayes.validation import check_centres, check_matrix, check_weights, holds_zeros
 
 AUTO_CLUSTERS = 8
@@ -218,7 +215,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
             init = self.init if isinstance(self.init, str) else self._given_centres(problem)
             starts = Starts(init, self.order, self.n_init)
             solution = minimise(problem, partition, starts, self.max_iter, rng, self._report)
-        fitted = self._fitted(solution, problem, partition, penalty, matrix.dtype)
+        fitted = fitted_attributes(solution, problem, partition, penalty, matrix.dtype)
         if solution.status is not Status.CONVERGED:
             warnings.warn(
                 fitted["status_"], ConvergenceWarning, stacklevel=3
@@ -253,52 +250,6 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
                 f"[DPMeans] {head}sweep {sweep}: {n_clusters} clusters, {n_changed} rows moved",
                 file=sys.stderr,
             )
-
-    def _fitted(
-        self,
-        solution: Solution,
-        problem: Problem,
-        partition: Partition,
-        penalty: float,
-        dtype: np.dtype,
-    ) -> dict[str, Any]:
-        """Return the fitted attributes, in the user's units."""
-        unit = problem.unit
-        n_clusters = len(solution.centres)
-        history = solution.trace / unit + penalty * solution.cluster_counts
-        finite = (
-            solution.trace.max() < problem.geometry.infinite_cost and np.isfinite(history).all()
-        )
-        if not finite:
-            raise ValueError(
-                "The objective is not a finite number. Where the divergence is infinite at zeros, "
-                "set prior_weight to a number > 0; otherwise rescale X and cluster_penalty."
-            )
-        model = FittedPartition(
-            # New rows weigh one each, whatever the unit of weights in the fit.
-            replace(
-                partition,
-                penalty=penalty * problem.frame.unit,
-                prior_weight=partition.prior_weight / problem.weight_unit,
-            ),
-            problem.frame,
-            solution.centres,
-        )
-        return {
-            "_model": model,
-            "labels_": solution.labels,
-            "n_clusters_": n_clusters,
-            "cluster_centers_": problem.frame.from_working(solution.centres).astype(dtype),
-            "cluster_weights_": problem.weights_of(solution.labels, n_clusters),
-            "cluster_penalty_": penalty,
-            "prior_weight_": model.partition.prior_weight,
-            "inertia_": solution.terms.fit / unit,
-            "objective_": float(history[-1]),
-            "objective_history_": level_rounding(history),
-            "n_iter_": len(history),
-            "converged_": solution.status is not Status.OUT_OF_SWEEPS,
-            "status_": solution.status.sentence(len(history), n_clusters),
-        }
 
     # -- using ----------------------------------------------------------------------------------
 

@@ -131,15 +131,15 @@ class MemoryExecutor:
             bounds = self._bounds.view(blocks)
         found: list[int] = []
 
-        def task(batch: Batch, start: int, stop: int) -> None:
+        def task(worker: int, start: int, stop: int) -> None:
             found.append(
                 assign(
                     self.rows, self.weights, prices, self.constants, centres, bounds,
-                    self.labels, self._dear, batch, start, stop,
+                    self.labels, self._dear, self._batch(worker, centres), start, stop,
                 )
             )  # fmt: skip
 
-        self._over_batches(task, self.n_rows, centres, len(centres.rank))
+        self._over_tiles(task, self.n_rows, len(centres.rank))
         bounds.drift[:] = 0
         return sum(found)
 
@@ -189,14 +189,14 @@ class MemoryExecutor:
         visible_from = np.where(self.table.rank >= 0, opened, -1)
         block_opened = visible_from.reshape(-1, self.table.lanes).max(axis=1)
 
-        def task(batch: Batch, start: int, stop: int) -> None:
+        def task(worker: int, start: int, stop: int) -> None:
             consider(
                 self.rows, self.weights, prices, self.constants, centres, upper, radii, self.labels,
-                self._dear, ids, visits, opened, block_opened, first, last, batch,
-                start, stop,
+                self._dear, ids, visits, opened, block_opened, first, last,
+                self._batch(worker, centres), start, stop,
             )  # fmt: skip
 
-        self._over_batches(task, len(ids) if len(ids) else self.n_rows, centres, slots)
+        self._over_tiles(task, len(ids) if len(ids) else self.n_rows, slots)
 
     def next_opening(
         self, prices: Floats, ids: NDArray[np.signedinteger], first_slot: int, start: int
@@ -318,22 +318,18 @@ class MemoryExecutor:
 
     def costs(self) -> Floats:
         """Return each row's cost (n,) at its own centre."""
-        return self._costs(self.table, -1)
-
-    def costs_at(self, centre: Floats) -> Floats:
-        """Return each row's cost (n,) at one point (d,)."""
-        table = self._table_of(centre[np.newaxis])
-        return self._costs(table, 0)
-
-    def _costs(self, table: CentreTable, slot: int) -> Floats:
-        centres = table.view()
+        centres = self.table.view()
         out = np.empty(self.n_rows)
 
-        def task(start: int, stop: int) -> None:
-            costs(self.rows, self.constants, centres, self.labels, slot, out, start, stop)
+        def task(worker: int, start: int, stop: int) -> None:
+            costs(self.rows, self.constants, centres, self.labels, out, start, stop)
 
         self._over_tiles(task, self.n_rows, 1)
         return out
+
+    def costs_at(self, centre: Floats) -> Floats:
+        """Return each row's cost (n,) at one point (d,)."""
+        return self._all_costs(self._table_of(centre[np.newaxis]))[:, 0]
 
     def forget_bounds(self) -> None:
         """Give the bounds' memory back; the next assignment starts without them."""
@@ -341,11 +337,14 @@ class MemoryExecutor:
 
     def all_costs(self) -> Floats:
         """Return every row's cost at every living centre (n, k), oldest first."""
-        centres = self.table.view()
-        slots = self.table.alive
+        return self._all_costs(self.table)
+
+    def _all_costs(self, table: CentreTable) -> Floats:
+        centres = table.view()
+        slots = table.alive
         out = np.empty((self.n_rows, len(slots)))
 
-        def task(start: int, stop: int) -> None:
+        def task(worker: int, start: int, stop: int) -> None:
             all_costs(self.rows, self.constants, centres, slots, out, start, stop)
 
         self._over_tiles(task, self.n_rows, len(slots))
@@ -395,20 +394,11 @@ class MemoryExecutor:
             entries = max(1, len(self.rows.values) // self.n_rows)
         return min(max(TILE_WORK // (slots * entries), 64), 8192)
 
-    def _over_tiles(self, task: Callable[[int, int], None], n: int, slots: int) -> None:
-        """Run ``task(start, stop)`` over ``n`` rows, each of which may meet ``slots`` centres."""
-        size = self._tile_rows(slots)
-        self.pool.run(
-            lambda tile, worker: task(tile * size, min((tile + 1) * size, n)), -(-n // size)
-        )
-
-    def _over_batches(
-        self, task: Callable[[Batch, int, int], None], n: int, centres: Centres, slots: int
-    ) -> None:
-        """Run ``task(batch, start, stop)`` likewise, with one batch for each thread."""
+    def _over_tiles(self, task: Callable[[int, int, int], None], n: int, slots: int) -> None:
+        """Run ``task(worker, start, stop)`` over n rows, each of which may meet so many slots."""
         size = self._tile_rows(slots)
 
         def tile_task(tile: int, worker: int) -> None:
-            task(self._batch(worker, centres), tile * size, min((tile + 1) * size, n))
+            task(worker, tile * size, min((tile + 1) * size, n))
 
         self.pool.run(tile_task, -(-n // size))

@@ -5,10 +5,10 @@ from hardbayes.kernels.rows import row_cost
 
 
 @kernel
-def costs(rows, constants, centres, labels, slot, out, start, stop):
-    """OUT out (n,): the cost of each row at its own centre, or at ``slot`` unless negative."""
+def costs(rows, constants, centres, labels, out, start, stop):
+    """OUT out (n,): the cost of each row at its own centre."""
     for i in range(start, stop):
-        out[i] = row_cost(rows, i, constants, centres, slot if slot >= 0 else labels[i])
+        out[i] = row_cost(rows, i, constants, centres, labels[i])
 
 
 @kernel
