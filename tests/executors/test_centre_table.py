@@ -46,4 +46,4 @@ def test_bounds_keep_their_memory_promise(n_rows, monkeypatch):
     taken = []
     monkeypatch.setattr(np, "full", lambda shape, *_: taken.append(np.prod(shape)) or np.empty(0))
     CarriedBounds(n_rows, table)
-    assert 4 * sum(taken) <= max(56e6 - 13 * n_rows, 8 * n_rows)
+    assert 4 * sum(taken) <= max(48e6 - 13 * n_rows, 8 * n_rows)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # What bounds, labels and the rest of a row's state may take in all; beyond it rows have one lower
 # bound.
-STATE_BYTES = 56e6
+STATE_BYTES = 48e6
 BYTES_WITHOUT_LOWER = 17
 # Nanoseconds to keep one bound, beside some 5 + 0.3 d to score a row against one block.
 BOUND_COST = 25
