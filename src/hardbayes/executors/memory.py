@@ -33,11 +33,6 @@ TILE_WORK = 1 << 24
 BATCH_BYTES = 1 << 17
 
 
-def n_blocks(centres: Centres) -> int:
-    """Return the number of blocks that kernels look at."""
-    return len(centres.rank) // centres.lanes
-
-
 class MemoryExecutor:
     """One data set, its labels, and the passes over it.
 
@@ -121,7 +116,7 @@ class MemoryExecutor:
         ``last`` says that no further assignment follows, so that bounds are not worth their room.
         """
         centres = self.table.view()
-        blocks = n_blocks(centres)
+        blocks = centres.n_blocks
         if last or self.table.used == 1 or not self.geometry.squared_distance:
             self._bounds = None
             bounds = no_bounds(blocks)
@@ -182,7 +177,7 @@ class MemoryExecutor:
         bounds = self._bounds
         upper = np.empty(0, np.float32) if bounds is None else bounds.upper
         radii = upper if bounds is None else bounds.radii(self.table)
-        first, last = first_slot // self.table.lanes, n_blocks(centres)
+        first, last = first_slot // self.table.lanes, centres.n_blocks
         slots = (last - first) * self.table.lanes
         opened = np.full(len(self.table.rank), np.iinfo(np.int64).max)
         opened[self.table.used - len(births) : self.table.used] = births
@@ -203,7 +198,7 @@ class MemoryExecutor:
     ) -> int:
         """Position in ``ids``, from ``start`` on, of the next dear row that must open a cluster."""
         centres = self.table.view()
-        first, last = first_slot // self.table.lanes, n_blocks(centres)
+        first, last = first_slot // self.table.lanes, centres.n_blocks
         if first_slot == self.table.used:
             last = first
         size = self._tile_rows(max(1, last - first) * self.table.lanes)
@@ -384,7 +379,7 @@ class MemoryExecutor:
     def _batch(self, worker: int, centres: Centres) -> Batch:
         """Return a thread's room for scoring, made anew when there are more blocks."""
         batch = self._batches.get(worker)
-        if batch is None or batch.smallest.shape[1] < n_blocks(centres):
+        if batch is None or batch.smallest.shape[1] < centres.n_blocks:
             batch = self._batches[worker] = new_batch(self._batch_size(), centres)
         return batch
 

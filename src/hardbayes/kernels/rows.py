@@ -56,6 +56,11 @@ class Centres(NamedTuple):
     unit: float  # relative precision of scores
     tiny: float  # smallest normal number of their dtype
 
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks that kernels look at."""
+        return len(self.rank) // self.lanes
+
 
 class Batch(NamedTuple):
     """Room for the rows that are scored together; one row at a time where rows are sparse."""
@@ -76,7 +81,7 @@ class Batch(NamedTuple):
 
 def new_batch(size: int, centres: Centres) -> Batch:
     """Allocate a batch for one thread."""
-    blocks = len(centres.rank) // centres.lanes
+    blocks = centres.n_blocks
     d = centres.theta.shape[1]
     dtype = centres.theta.dtype
     return Batch(
