@@ -1,1 +1,1 @@
-"""Speed and memory of hardbayes beside its peers: ``python -m benchmarks``."""
+"""Results, speed and memory of hardbayes beside its peers: ``python -m benchmarks``."""

@@ -9,12 +9,27 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks import cold, divergences, machine, memory, small, sparse, threads, whole_fits
+from benchmarks import (
+    cold,
+    divergences,
+    machine,
+    memory,
+    quality,
+    recovery,
+    search_cost,
+    small,
+    sparse,
+    threads,
+    whole_fits,
+)
 from benchmarks.options import THREADS, Options
 from benchmarks.report import Section, to_markdown
 from benchmarks.timing import progress
 
 SECTIONS: dict[str, Callable[[Options], Section]] = {
+    "quality": quality.run,
+    "recovery": recovery.run,
+    "search-cost": search_cost.run,
     "whole-fits": whole_fits.run,
     "sparse": sparse.run,
     "small": small.run,
@@ -60,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
-        description="Compare the speed and memory of hardbayes with its peers and its targets.",
+        description="Compare results, speed and memory of hardbayes with its peers and targets.",
     )
     parser.add_argument(
         "names",

@@ -9,6 +9,7 @@ from hardbayes import penalty_for
 
 # The farthest-first rule reads the rows once for each cluster: these are enough for a penalty.
 ROWS_FOR_PENALTY = 20_000
+MAX_SWEEPS = 300
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,8 @@ class Case:
     """A data set and the number of clusters asked of the farthest-first rule.
 
     `wished` was tried out until fits to the generated rows found about as many clusters as the
-    shape is meant to have. The number found is printed.
+    shape is meant to have. The number found is printed. A `noisy` case starts at so many rows drawn
+    at random instead: births on noise make one giant cluster and many of one row.
     """
 
     n_rows: int
@@ -30,11 +32,13 @@ class Case:
     seed: int = 0
     generator: Callable[..., Rows] = mixture
     most_repeats: int = 5
+    max_sweeps: int = MAX_SWEEPS
+    noisy: bool = False
 
     @property
     def shape(self) -> str:
         """The shape as people write it."""
-        return f"{self.n_rows:,} x {self.n_features}"
+        return f"{self.n_rows:,} x {self.n_features}{', mostly noise' if self.noisy else ''}"
 
     def rows(self) -> Rows:
         """Return the data, float32."""
@@ -124,4 +128,35 @@ CASES = [
         as_called=Target(reach=5, moonshot=10),
         most_repeats=3,
     ),
+]
+
+
+def _noise(n_rows: int, n_features: int, k: int) -> Case:
+    """Return a case without structure for bounds to use.
+
+    In every direction the noise has twice the deviation of the component means: rows lie farther
+    from their own mean than the means lie from each other.
+    """
+    return Case(
+        n_rows=n_rows,
+        n_features=n_features,
+        components=k,
+        spread=2.0,
+        decay=0.0,
+        wished=k,
+        like_for_like=Target(reach=1),
+        as_called=Target(),
+        most_repeats=2,
+        max_sweeps=100,
+        noisy=True,
+    )
+
+
+#: The shapes of `CASES` on data that is mostly noise.
+NOISE = [
+    _noise(60_000, 128, 120),
+    _noise(40_000, 128, 580),
+    _noise(150_000, 16, 75),
+    _noise(150_000, 2, 40),
+    _noise(8_000, 784, 40),
 ]

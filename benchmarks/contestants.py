@@ -1,4 +1,4 @@
-"""The same fit asked of hardbayes, of scikit-learn and of faiss."""
+"""The same fit asked of hardbayes, of scikit-learn, of faiss and of a published variant."""
 
 import warnings
 from dataclasses import dataclass
@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
+from benchmarks.cases import MAX_SWEEPS
 from benchmarks.data import Rows
 from benchmarks.options import THREADS
 from hardbayes import DPMeans
@@ -20,8 +22,6 @@ except ImportError:
     faiss = None
 
 FAISS_IS_INSTALLED = faiss is not None
-
-MAX_SWEEPS = 300
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,10 @@ class Fit:
 
 
 def dp_means(X: Any, penalty: float, **parameters: Any) -> Fit:
-    """Fit the published algorithm; a `max_iter` that cuts it short is meant, hence no warning."""
+    """Fit the published algorithm, or another search where one is named.
+
+    A `max_iter` that cuts it short is meant, hence no warning.
+    """
     model = DPMeans(penalty, **{"search": "paper", "n_jobs": THREADS, **parameters})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -80,3 +83,28 @@ def faiss_fit(model: Any, X: Rows, sweeps: int) -> Fit:
     """Return the result of faiss, whose training alone keeps no labels."""
     _, nearest = model.index.search(X, 1)
     return Fit(nearest.ravel(), sweeps, model.centroids)
+
+
+def delayed_births(
+    X: NDArray[np.floating], penalty: float, max_sweeps: int = 10 * MAX_SWEEPS
+) -> Fit:
+    """Fit DP-means with delayed births, after Dinari & Freifeld 2022.
+
+    All rows choose; then at most one cluster is opened, at the row farthest from its centre, if
+    that is dearer than the penalty; until nothing changes. Plain NumPy: its time says nothing of
+    the authors' package, which cannot be installed beside a current scikit-learn.
+    """
+    everyone = np.arange(len(X))
+    centres = X.mean(axis=0, keepdims=True)
+    labels = np.full(len(X), -1)
+    for sweep in range(1, max_sweeps + 1):  # noqa: B007 - returned
+        costs = cdist(X, centres, "sqeuclidean")
+        before, labels = labels, costs.argmin(axis=1)
+        farthest = costs[everyone, labels].argmax()
+        if costs[farthest, labels[farthest]] > penalty:
+            labels[farthest] = len(centres)
+        if np.array_equal(labels, before):
+            break
+        labels = np.unique(labels, return_inverse=True)[1]
+        centres = np.array([X[labels == k].mean(axis=0) for k in range(labels.max() + 1)])
+    return Fit(labels, sweep, centres)

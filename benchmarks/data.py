@@ -1,5 +1,7 @@
 """Generated data: always the same for the same arguments, nothing read from outside."""
 
+import math
+
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
@@ -83,3 +85,26 @@ def histograms(n_rows: int, n_bins: int, components: int, *, seed: int) -> Rows:
     np.exp(rows, out=rows)
     rows /= rows.sum(axis=1, keepdims=True)
     return rows
+
+
+def plane(
+    n_rows: int, components: int, *, gap: float, grid: bool, seed: int
+) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Return round Gaussians of deviation 1 in the plane, and from which of them each row is.
+
+    Centres lie on a square grid or wherever there is room, at least `gap` apart; all have as many
+    rows, to one.
+    """
+    rng = np.random.default_rng(seed)
+    if grid:
+        side = math.isqrt(components)
+        centres = gap * np.stack(np.divmod(np.arange(components), side), axis=1)
+    else:
+        side_length = 1.4 * gap * components**0.5
+        centres = np.empty((0, 2))
+        while len(centres) < components:
+            dart = side_length * rng.random((1, 2))
+            if np.all(np.hypot(*(centres - dart).T) >= gap):
+                centres = np.append(centres, dart, axis=0)
+    member = rng.permutation(np.arange(n_rows) % components)
+    return centres[member] + rng.standard_normal((n_rows, 2)), member

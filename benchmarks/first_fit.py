@@ -6,17 +6,17 @@ BEGIN = time.perf_counter()
 
 
 def main() -> None:
-    """Fit the rows of the file named first with the library named second."""
+    """Fit the rows of the file named first with the search or the library named second."""
     import sys
 
     import numpy as np
 
     path, library, parameter = sys.argv[1:]
     X = np.load(path)
-    if library == "hardbayes":
+    if library in ("paper", "split-merge"):
         from hardbayes import DPMeans
 
-        DPMeans(float(parameter), search="paper", random_state=0).fit(X)
+        DPMeans(float(parameter), search=library, random_state=0).fit(X)
     else:
         from sklearn.cluster import KMeans
 

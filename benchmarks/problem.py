@@ -23,6 +23,7 @@ class Problem:
     X: Rows
     penalty: float
     start: Rows
+    max_sweeps: int
     #: No row is ever this far from a centre: births are priced out.
     no_births: float
     known: dict[bytes, float] = field(default_factory=dict, repr=False)
@@ -32,16 +33,27 @@ class Problem:
         """Generate the rows and find the start."""
         X = case.rows()
         penalty = case.penalty(X)
-        first = dp_means(X, penalty, random_state=0, max_iter=1)
+        if case.noisy:
+            rng = np.random.default_rng(case.seed)
+            start = X[rng.choice(len(X), size=case.wished, replace=False)]
+        else:
+            start = dp_means(X, penalty, random_state=0, max_iter=1).centres.astype(X.dtype)
         farthest = max(
             float(np.square(tile - X.mean(axis=0)).sum(axis=1).max())
             for tile in np.array_split(X, 1 + len(X) // 10_000)
         )
-        return cls(X, penalty, first.centres.astype(X.dtype), 4.0 * farthest)
+        return cls(X, penalty, start, case.max_sweeps, 4.0 * farthest)
 
     def plain(self, n_jobs: int = THREADS) -> Fit:
         """Fit from the start, without births."""
-        return dp_means(self.X, self.no_births, init=self.start, random_state=0, n_jobs=n_jobs)
+        return dp_means(
+            self.X,
+            self.no_births,
+            init=self.start,
+            max_iter=self.max_sweeps,
+            random_state=0,
+            n_jobs=n_jobs,
+        )
 
     def objective(self, fit: Fit) -> float:
         """Return the objective at the case's penalty; equal labels are looked at once."""

@@ -12,9 +12,9 @@ from benchmarks.timing import interleave, paired_ratio, progress, seconds
 from hardbayes import objective, penalty_for
 
 NOTES = """\
-Standardised columns, float64, `DPMeans(penalty)` against `KMeans(k)` at our k with its defaults,
-as called; the penalty is `penalty_for(X, wished)`. A cell gives time, sweeps, clusters,
-objective."""
+Standardised columns, float64, `DPMeans(penalty, search="paper")` against `KMeans(k)` at our k with
+its defaults, as called; the penalty is `penalty_for(X, wished)`. A cell gives time, sweeps,
+clusters, objective."""
 
 COLUMNS = ["data", "wished", "hardbayes", "scikit-learn", "ratio", *TARGET_COLUMNS]
 SETS = {"iris": (load_iris, 3), "wine": (load_wine, 3), "digits": (load_digits, 40)}

@@ -11,7 +11,8 @@ from tests.conftest import quiet_fit
 
 
 def paper(penalty, **options):
-    return DPMeans(penalty, order="given", **options)
+    """Algorithm 1, for what its own path decides."""
+    return DPMeans(penalty, order="given", search="paper", **options)
 
 
 class Steep(Geometry):
@@ -49,9 +50,9 @@ def test_any_geometry_equals_its_squared_twin(seed):
     np.testing.assert_allclose(steep.objective_, 10 * twin.objective_)
 
 
-def test_a_geometry_undefined_at_zero():
+def test_a_geometry_undefined_at_zero(given):
     X = np.random.default_rng(0).gamma(2.0, size=(80, 2)) * np.repeat([1.0, 50.0], 40)[:, None]
-    model = paper(3.0, divergence=ItakuraSaito()).fit(X)
+    model = given(3.0, divergence=ItakuraSaito()).fit(X)
     costs = -model.score_samples(X)
     assert model.n_clusters_ >= 2
     assert costs.max() <= 3.0
@@ -61,10 +62,10 @@ def test_a_geometry_undefined_at_zero():
 
 
 @pytest.mark.parametrize("offset", [0.0, 100.0, 1e6])
-def test_dense_and_sparse_rows_are_placed_alike(offset):
+def test_dense_and_sparse_rows_are_placed_alike(offset, given):
     rng = np.random.default_rng(0)
     X = offset + rng.integers(0, 2, (40, 1)) + rng.normal(0, 0.01, (40, 2))
-    dense, thin = paper(0.25).fit(X), paper(0.25).fit(sparse.csr_array(X))
+    dense, thin = given(0.25).fit(X), given(0.25).fit(sparse.csr_array(X))
     np.testing.assert_array_equal(dense.labels_, thin.labels_)
     for model in (dense, thin):
         for rows in (X, sparse.csr_array(X)):
@@ -72,18 +73,18 @@ def test_dense_and_sparse_rows_are_placed_alike(offset):
             np.testing.assert_allclose(-model.score(rows), model.inertia_, rtol=1e-4)
 
 
-def test_rows_of_no_weight_outlive_their_cluster():
+def test_rows_of_no_weight_outlive_their_cluster(given):
     x, c = 0.9563777886388609, 0.956377788638861
     X = np.array([[x], [x], [x], [c], [-0.9]])
-    model = quiet_fit(paper(0.0), X, sample_weight=[1, 1, 1, 0, 1])
+    model = quiet_fit(given(0.0), X, sample_weight=[1, 1, 1, 0, 1])
     assert model.n_clusters_ == 2
     np.testing.assert_array_equal(model.labels_, model.predict(X))
 
 
-def test_columns_of_very_different_sizes_keep_their_precision():
+def test_columns_of_very_different_sizes_keep_their_precision(given):
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 2, 3000) * 1e20, rng.uniform(4e-5, 6e-5, 3000)])
-    model = paper(1e39).fit(X)
+    model = given(1e39).fit(X)
     for k in range(model.n_clusters_):
         mean = X[model.labels_ == k].mean(axis=0)
         np.testing.assert_allclose(model.cluster_centers_[k], mean, rtol=1e-12)
@@ -120,24 +121,24 @@ def test_a_start_that_collapses_into_one_newborn_goes_on():
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("init", ["mean", "farthest-first", "k-means++"])
-def test_kl_at_zero_penalty(container, init):
+def test_kl_at_zero_penalty(container, init, given):
     X = np.repeat(np.random.default_rng(0).random((20, 3)), 7, axis=0)
     model = quiet_fit(
-        paper(0.0, divergence="kl", prior_weight=0.0, init=init, random_state=0), container(X)
+        given(0.0, divergence="kl", prior_weight=0.0, init=init, random_state=0), container(X)
     )
     assert model.n_clusters_ == 20
 
 
-def test_heavy_priors_keep_the_price_exact():
+def test_heavy_priors_keep_the_price_exact(given):
     X = np.random.default_rng(0).normal(size=(60, 2))
-    light = quiet_fit(paper(1e-3, prior_weight=1e9), X)
+    light = quiet_fit(given(1e-3, prior_weight=1e9), X)
     spread = objective(X, np.zeros(60), 1e-3, prior_weight=1e9)
     assert light.objective_ <= spread * (1 + 1e-12)
 
 
-def test_float32_rows_at_a_model_fitted_far_away_in_float64():
+def test_float32_rows_at_a_model_fitted_far_away_in_float64(given):
     X = (2.0**26 + 3) + np.array([[-1.0], [-1.0], [1.0], [1.0]])
-    model = paper(0.5).fit(X)
+    model = given(0.5).fit(X)
     rows = np.array([[2.0**26], [2.0**26 + 8]], dtype=np.float32)
     np.testing.assert_array_equal(model.predict(rows), model.predict(rows.astype(np.float64)))
 

@@ -5,7 +5,18 @@ Small-variance Bayesian nonparametrics.
 
 from hardbayes._version import __version__
 from hardbayes.estimators import DPMeans, objective
+from hardbayes.paths import PenaltyPath, penalty_path
 from hardbayes.persistence import load, save
-from hardbayes.selection import penalty_for
+from hardbayes.selection import local_global_penalties_for, penalty_for
 
-__all__ = ["DPMeans", "__version__", "load", "objective", "penalty_for", "save"]
+__all__ = [
+    "DPMeans",
+    "PenaltyPath",
+    "__version__",
+    "load",
+    "local_global_penalties_for",
+    "objective",
+    "penalty_for",
+    "penalty_path",
+    "save",
+]

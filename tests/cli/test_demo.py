@@ -43,12 +43,12 @@ def test_prints_the_fit_and_draws_it(tmp_path, capsys):
 def test_trace_never_rises_and_sizes_add_up(capsys):
     assert main(["demo"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    start = next(i for i, line in enumerate(lines) if line.startswith("Sweep"))
+    start = next(i for i, line in enumerate(lines) if line.endswith("Objective"))
     trace = []
     while lines[start + 1 + len(trace)][:5].strip().isdigit():
-        sweep, value = lines[start + 1 + len(trace)].split()
+        step, value = lines[start + 1 + len(trace)].split()
         trace.append(float(value))
-        assert int(sweep) == len(trace)
+        assert int(step) == len(trace)
     assert trace
     assert trace == sorted(trace, reverse=True)
     start = next(i for i, line in enumerate(lines) if line.startswith("Cluster"))

@@ -8,9 +8,10 @@ import pytest
 import scipy.sparse as sp
 
 from hardbayes import DPMeans, load, save
-from tests.conftest import assert_same_bits, quiet_fit
+from tests.conftest import SEARCHES, assert_same_bits, quiet_fit
 
 PARAMS = [
+    *({"cluster_penalty": 4.0, "search": search} for search in SEARCHES),
     {"cluster_penalty": 4.0},
     {"cluster_penalty": 4.0, "order": "given", "max_clusters": 3, "n_init": 2},
     {"cluster_penalty": 4.0, "init": "farthest-first"},
@@ -153,7 +154,8 @@ def test_inconsistent_state_in_a_whole_file(change, tmp_path, monkeypatch):
 
 
 FITTED = """labels_ n_clusters_ cluster_centers_ cluster_weights_ cluster_penalty_ prior_weight_
-inertia_ objective_ objective_history_ n_iter_ converged_ status_ n_features_in_"""
+inertia_ objective_ objective_history_ n_iter_ n_splits_ n_merges_ converged_ status_
+n_features_in_"""
 
 
 @pytest.mark.parametrize("missing", FITTED.split())

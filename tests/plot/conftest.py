@@ -35,4 +35,4 @@ def three_gaussians():
 
 @pytest.fixture(scope="session")
 def model(three_gaussians):
-    return DPMeans(66.0, random_state=0).fit(three_gaussians)
+    return DPMeans(66.0, search="paper", random_state=0).fit(three_gaussians)

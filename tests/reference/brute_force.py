@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from tests.reference.dp_means import labelling_objective
+from tests.reference.collapsed import Costs
+from tests.reference.dp_means import labelling_objective, prepared_rows, weights_or_ones
 
 
 def set_partitions(n):
@@ -32,3 +33,23 @@ def brute_force(X, penalty, *, max_clusters=None, **options):
         if value < best:
             best, best_labels = value, labels
     return best, best_labels
+
+
+def optimum(X, penalty, *, divergence="squared_euclidean", prior_weight=0.0, weights=None):
+    """The objective of the best partition, each set of rows costed once: 3^n steps.
+
+    Sets of rows are the bits of a number. The cluster of the first row is split off, and the best
+    partition of the rest is known already. All rows have weight.
+    """
+    X = prepared_rows(X, divergence)
+    cost = Costs(X, weights_or_ones(weights, len(X)), penalty, prior_weight, divergence)
+    costs = [cost([i for i in range(len(X)) if part >> i & 1]) for part in range(1 << len(X))]
+    best = [0.0]
+    for rest in range(1, 1 << len(X)):
+        part, values = rest, []
+        while part:
+            if part & rest & -rest:
+                values.append(costs[part] + best[rest ^ part])
+            part = (part - 1) & rest
+        best.append(min(values))
+    return best[-1]

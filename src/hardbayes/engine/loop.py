@@ -1,6 +1,7 @@
 """The one loop.
 
-Decide for each row, open what must be opened, refit, until the partition repeats.
+A fit is a row of stages, each of which may change the partition. As long as one does, the loop
+begins again with the first; when none does, the fit has converged.
 """
 
 from __future__ import annotations
@@ -13,6 +14,10 @@ import numpy as np
 from hardbayes.engine.objective import Point, Terms, measure
 from hardbayes.engine.status import Status
 from hardbayes.moves.births import open_clusters
+from hardbayes.moves.exchanges import exchange_clusters
+from hardbayes.moves.merges import merge_clusters
+from hardbayes.moves.single_rows import relocate_rows
+from hardbayes.moves.splits import divide_clusters, split_clusters
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +26,25 @@ if TYPE_CHECKING:
 
     from hardbayes.executors.memory import MemoryExecutor
     from hardbayes.geometry.base import Floats
+    from hardbayes.moves.splits import Divisions
     from hardbayes.structure.partition import Partition
+
+#: The stages of each search, as methods of `Descent`.
+STAGES = {
+    "paper": ("sweep",),
+    "split-merge": ("sweep", "merge", "split", "finish", "settle", "exchange"),
+    "collapsed": ("collapse", "sweep"),
+}
+
+# Rows move one by one at most so often before all of them choose again.
+SETTLING_PASSES = 8
+# Costs of rows at centres up to which every round of moves ends with such passes.
+SMALL = 1 << 17
+# Rounds of exchanges: each lowers the objective, but by less and less.
+MOST_EXCHANGES = 30
+# After a round of moves rows need not all be settled before the next: so large a part may still
+# change cluster.
+UNSETTLED = 0.01
 
 
 @dataclass(frozen=True)
@@ -31,71 +54,202 @@ class Solution:
     labels: NDArray[np.int32]  # (n,), clusters in order of creation
     centres: Floats  # (k, d)
     terms: Terms
-    trace: Floats  # (sweeps,): fit and prior terms after each sweep
-    cluster_counts: NDArray[np.int64]  # (sweeps,)
+    trace: Floats  # (steps,): fit and prior terms after each sweep or round of moves
+    cluster_counts: NDArray[np.int64]  # (steps,)
     status: Status
+    n_splits: int
+    n_merges: int
 
     def total(self, penalty: float) -> float:
         """Return the objective at this penalty, in working units."""
         return self.terms.fit + self.terms.prior + penalty * self.terms.n_clusters
 
 
-def alternate(
-    executor: MemoryExecutor,
-    partition: Partition,
-    start: Floats,
-    prices: Floats,
-    visits: NDArray[np.signedinteger],
-    max_sweeps: int,
-    report: Callable[[int, int, int], None],
-) -> Solution:
-    """Minimise from the centres ``start`` (k, d) by Kulis & Jordan's Algorithm 1.
+def alternate(descent: Descent, start: Floats | None, search: str, max_steps: int) -> Solution:
+    """Minimise by the stages of a search.
 
-    ``prices`` (n,) or (1,); ``visits`` (n,): each row's place in the visiting order;
-    ``report(sweep, clusters, changed)`` is called after every sweep.
+    From the centres ``start`` (k, d), or from where the last fit on these rows ended.
     """
-    executor.start(start)
-    per_cluster = partition.prior_weight * float(partition.geometry.potential(partition.prior_mean))
-    points: list[Point] = []
-    status = Status.OUT_OF_SWEEPS
-    while len(points) < max_sweeps:
-        n_dear = executor.assign(prices)
-        n_born = open_clusters(executor, partition, prices, visits) if n_dear else 0
-        n_changed = executor.collect()
-        weights, totals = executor.totals()
-        kept = weights > 0
-        as_many = bool(points) and np.count_nonzero(kept) == points[-1].n_clusters
-        repeats = n_changed == 0 or (n_born > 0 and as_many and executor.same_partition())
-        executor.commit()
-        if not kept.all():
-            executor.close(~kept)
-        centres = partition.centres(weights[kept], totals[kept])
-        point = Point(
-            len(centres), *executor.potential(partition.prior_weight, partition.prior_mean, centres)
-        )
-        executor.recentre(centres)
-        points.append(point)
-        report(len(points), len(centres), n_changed)
-        if repeats:
-            capped = n_dear > n_born and len(centres) >= partition.max_clusters
-            status = Status.CAPPED if capped else Status.CONVERGED
-            break
+    if start is not None:
+        descent.executor.start(start)
+    stages = [getattr(descent, name) for name in STAGES[search]]
+    while True:
+        for stage in stages:
+            if len(descent.points) >= max_steps:
+                return descent.end(Status.OUT_OF_STEPS)
+            if stage():
+                break
+        else:
+            return descent.end(Status.CAPPED if descent.wants_more else Status.CONVERGED)
 
-    executor.forget_bounds()
-    terms = measure(executor, partition, centres)
-    trace = np.array(
-        [terms.fit + terms.prior + point.above(points[-1], per_cluster) for point in points]
-    )
-    counts = np.array([point.n_clusters for point in points])
-    if status is Status.OUT_OF_SWEEPS or executor.has_orphans:
-        # Labels that agree with the centres, as predict would give them; nobody misses a centre
-        # nobody chose.
-        executor.assign(np.array([np.inf]), last=True)
-        chosen = np.bincount(executor.cluster_numbers(), minlength=len(centres)) > 0
-        executor.close(~chosen)
-        centres = centres[chosen]
+
+class Descent:
+    """One fit on its way down.
+
+    Parameters
+    ----------
+    executor : MemoryExecutor
+    partition : Partition
+    prices : array (n,) or (1,)
+        What it costs each row to open a cluster.
+    visits : array (n,)
+        Each row's place in the visiting order.
+    rng : RandomState
+    report : callable
+        ``report(step, clusters, changed)`` is called after every step.
+    """
+
+    def __init__(
+        self,
+        executor: MemoryExecutor,
+        partition: Partition,
+        prices: Floats,
+        visits: NDArray[np.signedinteger],
+        rng: np.random.RandomState,
+        report: Callable[[int, int, int], None],
+    ) -> None:
+        self.executor = executor
+        self.partition = partition
+        self.prices = prices
+        self.visits = visits
+        self.rng = rng
+        self.report = report
+        self.points: list[Point] = []
+        self.wants_more = False  # rows would open clusters, were it not for the cap
+        self.n_splits = 0
+        self.n_merges = 0
+        self.rounds_of_exchanges = MOST_EXCHANGES
+        self.divisions: Divisions | None = None
+        self.patience = 0  # so many rows may change in a sweep, and it counts as none
+        self.finished = True  # none did in the last
+
+    # -- stages: each returns whether it changed the partition ------------------------------------
+
+    def sweep(self) -> bool:
+        """Every row goes to its cheapest centre, or opens a cluster: Kulis & Jordan's Algorithm 1.
+
+        Old centres stay where they are until all rows have chosen.
+        """
+        executor, partition = self.executor, self.partition
+        n_dear = executor.assign(self.prices)
+        n_born = open_clusters(executor, partition, self.prices, self.visits) if n_dear else 0
+        n_changed = executor.collect()
+        changes = n_changed > 0 and not (n_born and self.points and executor.same_partition())
+        executor.commit()
+        self._close_empty()
+        self._refit(n_changed)
+        self.wants_more = n_dear > n_born and len(self.centres) >= partition.max_clusters
+        self.finished = not changes
+        return changes and n_changed > self.patience
+
+    def collapse(self) -> bool:
+        """Every row in turn moves to where the objective is lowest: collapsed DP-means."""
+        executor = self.executor
+        if not self.points:
+            executor.assign(np.array([np.inf]))
+            executor.recount()
+            self._close_empty()
+        order = np.argsort(self.visits, kind="stable")
+        n_moves = relocate_rows(executor, self.partition, order)
+        self._take_over()
+        return n_moves > 0
+
+    def settle(self) -> bool:
+        """Rows at the border of their cluster move one by one where that lowers the objective."""
+        return self._settle_rows() > 0 and self._after_moves()
+
+    def finish(self) -> bool:
+        """Sweeps go on to their end, if moves were tried before."""
+        self.patience = 0
+        return not self.finished
+
+    def merge(self) -> bool:
+        """Pairs of clusters unite where that lowers the objective."""
+        n_merges = merge_clusters(self.executor, self.partition)
+        self.n_merges += n_merges
+        return n_merges > 0 and self._after_moves()
+
+    def split(self) -> bool:
+        """Clusters divide in two where that lowers the objective."""
+        self.divisions = divide_clusters(self.executor, self.partition, self.rng, self.divisions)
+        n_splits = split_clusters(self.executor, self.partition, self.divisions)
+        self.n_splits += n_splits
+        return n_splits > 0 and self._after_moves()
+
+    def exchange(self) -> bool:
+        """Try splits and merges together, where neither alone lowers the objective."""
+        if not self.rounds_of_exchanges:
+            return False
+        self.rounds_of_exchanges -= 1
+        assert self.divisions is not None  # a stage before this one
+        n_splits, n_merges = exchange_clusters(self.executor, self.partition, self.divisions)
+        self.n_splits += n_splits
+        self.n_merges += n_merges
+        return n_splits + n_merges > 0 and self._after_moves()
+
+    # -- between stages ---------------------------------------------------------------------------
+
+    def _after_moves(self) -> bool:
+        """Take over what moves did; on small data rows settle at once, which spares sweeps."""
+        executor = self.executor
+        n_costs = executor.n_rows * executor.n_clusters
+        if self.partition.geometry.squared_distance and n_costs < SMALL:
+            executor.recount()
+            self._close_empty()
+            everyone = np.arange(executor.n_rows)
+            relocate_rows(executor, self.partition, everyone, SETTLING_PASSES)
+        self._take_over()
+        self.patience = int(UNSETTLED * executor.n_rows)
+        return True
+
+    def _take_over(self) -> None:
+        """Refit after labels were changed by moves, of which the bounds know nothing."""
+        self.executor.forget_bounds()
+        n_changed = self.executor.recount()
+        self._close_empty()
+        self._refit(n_changed)
+
+    def _settle_rows(self) -> int:
+        executor, eta = self.executor, self.partition.prior_weight
+        executor.forget_bounds()
+        executor.assign(self.prices)  # for bounds as tight as they can be
+        ids = executor.restless(executor.totals()[0] + eta, eta)
+        return relocate_rows(executor, self.partition, ids, SETTLING_PASSES) if len(ids) else 0
+
+    def _close_empty(self) -> None:
+        weights, _ = self.executor.totals()
+        if not weights.all():
+            self.executor.close(weights == 0)
+
+    def _refit(self, n_changed: int) -> None:
+        """Move the centres to the means, note the objective."""
+        executor, partition = self.executor, self.partition
+        self.centres = partition.centres(*executor.totals())
+        value = executor.potential(partition.prior_weight, partition.prior_mean, self.centres)
+        executor.recentre(self.centres)
+        self.points.append(Point(len(self.centres), *value))
+        self.report(len(self.points), len(self.centres), n_changed)
+
+    def end(self, status: Status) -> Solution:
+        """Return where the fit stands."""
+        executor, partition, centres = self.executor, self.partition, self.centres
+        executor.forget_bounds()
         terms = measure(executor, partition, centres)
-        trace[-1], counts[-1] = terms.fit + terms.prior, len(centres)
-    return Solution(
-        executor.cluster_numbers(), centres, terms, np.maximum(trace, 0.0), counts, status
-    )
+        base = partition.prior_weight * float(partition.geometry.potential(partition.prior_mean))
+        trace = np.array(
+            [terms.fit + terms.prior + point.above(self.points[-1], base) for point in self.points]
+        )
+        counts = np.array([point.n_clusters for point in self.points])
+        if status is Status.OUT_OF_STEPS or executor.has_orphans:
+            # Labels that agree with the centres, as predict would give them; nobody misses a centre
+            # nobody chose.
+            executor.assign(np.array([np.inf]), last=True)
+            chosen = np.bincount(executor.cluster_numbers(), minlength=len(centres)) > 0
+            executor.close(~chosen)
+            centres = centres[chosen]
+            terms = measure(executor, partition, centres)
+            trace[-1], counts[-1] = terms.fit + terms.prior, len(centres)
+        return Solution(
+            executor.cluster_numbers(), centres, terms, np.maximum(trace, 0.0), counts, status,
+            self.n_splits, self.n_merges,
+        )  # fmt: skip

@@ -108,7 +108,7 @@ def opening_prices(
     weights = np.broadcast_to(executor.weights if weights is None else weights, executor.n_rows)
     prices = np.empty(executor.n_rows)
     for part in chunks(executor.n_rows, executor.n_columns):
-        prices[part] = partition.prices(executor.dense_rows(part.start, part.stop), weights[part])
+        prices[part] = partition.prices(executor.dense_rows(part), weights[part])
     return prices
 
 

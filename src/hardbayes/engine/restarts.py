@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.engine.loop import Solution, alternate
+from hardbayes.engine.loop import Descent, Solution, alternate
 from hardbayes.engine.problem import opening_prices
 from hardbayes.moves.seeding import farthest_first, k_means_plus_plus
 
@@ -23,43 +23,47 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Starts:
-    """How often and from where to start."""
+    """How often and from where to start, and how to go on."""
 
     init: str | Floats  # a name, or centres (k, d) in working coordinates
     order: str  # "random" or "given": in which order rows are visited
     number: int
+    search: str  # which stages follow
+    max_steps: int
 
     @property
     def random(self) -> bool:
         """Whether one start differs from the next."""
-        return self.order == "random" or (isinstance(self.init, str) and self.init == "k-means++")
+        seeded = isinstance(self.init, str) and self.init == "k-means++"
+        return self.order == "random" or self.search == "split-merge" or seeded
 
 
 def minimise(
     problem: Problem,
     partition: Partition,
     starts: Starts,
-    max_sweeps: int,
     rng: np.random.RandomState,
     report: Callable[[int, int, int, int], None],
 ) -> Solution:
     """Return the solution with the lowest objective.
 
-    ``report(start, sweep, clusters, changed)`` is called after every sweep.
+    ``report(start, step, clusters, changed)`` is called after every step.
     """
-    prices = opening_prices(problem.executor, partition)
+    executor = problem.executor
+    prices = opening_prices(executor, partition)
     best: Solution | None = None
     for start in range(starts.number if starts.random else 1):
-        visits = visiting_order(problem.executor.n_rows, starts.order, rng)
-        solution = alternate(
-            problem.executor,
+        visits = visiting_order(executor.n_rows, starts.order, rng)
+        centres = first_centres(problem, partition, prices, starts.init, rng)
+        descent = Descent(
+            executor,
             partition,
-            first_centres(problem, partition, prices, starts.init, rng),
             prices,
             visits,
-            max_sweeps,
-            lambda sweep, k, changed, start=start: report(start, sweep, k, changed),  # type: ignore[misc]
+            rng,
+            lambda step, k, changed, start=start: report(start, step, k, changed),  # type: ignore[misc]
         )
+        solution = alternate(descent, centres, starts.search, starts.max_steps)
         if best is None or solution.total(partition.penalty) < best.total(partition.penalty):
             best = solution
     assert best is not None  # there is at least one start

@@ -59,6 +59,8 @@ def fitted_attributes(
         "objective_": float(history[-1]),
         "objective_history_": level_rounding(history),
         "n_iter_": len(history),
-        "converged_": solution.status is not Status.OUT_OF_SWEEPS,
+        "n_splits_": solution.n_splits,
+        "n_merges_": solution.n_merges,
+        "converged_": solution.status is not Status.OUT_OF_STEPS,
         "status_": solution.status.sentence(len(history), n_clusters),
     }

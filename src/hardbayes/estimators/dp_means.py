@@ -30,9 +30,8 @@ from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.geometry.base import Floats
 from hardbayes.matrices import Matrix
 from hardbayes.selection.farthest_first import farthest_first_penalty
+from hardbayes.selection.plateaus import Choice, choose_penalty
 from hardbayes.validation import check_centres, check_matrix, check_weights, holds_zeros
-
-AUTO_CLUSTERS = 8
 
 
 class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -55,8 +54,16 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         Pseudo-rows at the overall mean that each cluster carries; 0 is the published model. "auto"
         is 0, but 10 for "kl" on data with zeros, where clusters of a few rows would otherwise be
         infinitely far from every other row.
-    search : {"paper"}, default="paper"
-        How to minimise: "paper" is Algorithm 1 of Kulis & Jordan 2012, row for row.
+    search : {"split-merge", "paper"}, default="split-merge"
+        How hard to minimise. "paper" is Algorithm 1 of Kulis & Jordan 2012, row for row; it stops
+        in the first local optimum. "split-merge" starts with it and goes on with splits and merges
+        of clusters, moves of single rows, and exchanges of a split for a merge, each made only
+        where the objective falls, until none helps. It never ends higher.
+    method : {"joint", "collapsed"}, default="joint"
+        "joint" moves rows while centres stand still, and centres while rows do. "collapsed" is the
+        algorithm of Broderick, Kulis & Jordan 2013, section 4.1, as published: rows move one by
+        one, each judged by the exact change of the objective with the means following at once;
+        `search` does not apply to it.
     init : {"mean", "farthest-first", "k-means++"} or array of shape (k, n_features), default="mean"
         Where to start: one cluster at the overall mean; that and the farthest rows until none is
         dearer than the penalty; rows drawn by their cost until none is dearer; or given centres.
@@ -67,17 +74,18 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         a warning.
     n_init : int, default=1
         Number of starts, of which the one with the lowest objective is kept. Starts differ in the
-        visiting order and in the seeds of "k-means++"; where neither is random, one start is made.
+        visiting order, in the seeds of "k-means++" and in the splits tried; where none of these is
+        random, one start is made.
     max_iter : int, default=300
-        Largest number of sweeps of a start.
+        Largest number of steps of a start: sweeps over the rows, and rounds of moves.
     random_state : int, RandomState instance or None, default=None
-        Seed of the visiting order and of "k-means++". The same seed gives the same bits, whatever
-        ``n_jobs``.
+        Seed of the visiting order, of "k-means++" and of the splits that are tried. The same seed
+        gives the same bits, whatever ``n_jobs``.
     n_jobs : int or None, default=None
         Number of threads. None uses every core this process may use, within OMP_NUM_THREADS; -1 all
         cores.
     verbose : int, default=0
-        1 reports every sweep on standard error.
+        1 reports every step on standard error.
 
     Attributes
     ----------
@@ -98,11 +106,13 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
     objective_ : float
         What was minimised: fit term, prior term and penalties.
     objective_history_ : ndarray of shape (n_iter_,)
-        The objective after each sweep; it never rises.
+        The objective after each step: a sweep or a round of accepted moves. It never rises.
     n_iter_ : int
-        Sweeps of the start that was kept.
+        Steps of the start that was kept.
+    n_splits_, n_merges_ : int
+        Accepted moves that split a cluster, or merged two; an exchange counts as both.
     converged_ : bool
-        Whether the partition repeated itself before ``max_iter``.
+        Whether the search came to its end before ``max_iter``.
     status_ : str
         How the fit ended, and what to do about it.
     n_features_in_ : int
@@ -131,7 +141,8 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         "cluster_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "divergence": [StrOptions(set(GEOMETRIES)), Geometry],
         "prior_weight": [StrOptions({"auto"}), Interval(Real, 0, 1e9, closed="both")],
-        "search": [StrOptions({"paper"})],
+        "search": [StrOptions({"split-merge", "paper"})],
+        "method": [StrOptions({"joint", "collapsed"})],
         "init": [
             StrOptions({"mean", "farthest-first", "k-means++"}),
             "array-like",
@@ -156,7 +167,8 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         *,
         divergence: str | Geometry = "squared_euclidean",
         prior_weight: float | str = "auto",
-        search: str = "paper",
+        search: str = "split-merge",
+        method: str = "joint",
         init: Any = "mean",
         order: str = "random",
         max_clusters: int | None = None,
@@ -170,6 +182,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         self.divergence = divergence
         self.prior_weight = prior_weight
         self.search = search
+        self.method = method
         self.init = init
         self.order = order
         self.max_clusters = max_clusters
@@ -210,12 +223,19 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         with Pool(resolve_threads(self.n_jobs)) as pool:
             problem = pose(matrix, geometry, weights, pool)
             prior_weight = self._prior_weight(geometry, matrix)
-            penalty = self._penalty(problem, prior_weight)
+            choice = None
+            if self.cluster_penalty == "auto":
+                choice = choose_penalty(
+                    matrix, geometry, weights, prior_weight, self.max_clusters, rng, pool
+                )
+            penalty = self._penalty(problem, prior_weight, choice)
             partition = problem.partition(penalty, prior_weight, self.max_clusters)
-            init = self.init if isinstance(self.init, str) else self._given_centres(problem)
-            starts = Starts(init, self.order, self.n_init)
-            solution = minimise(problem, partition, starts, self.max_iter, rng, self._report)
+            init = self._init(problem, choice)
+            starts = Starts(init, self.order, self.n_init, self._search, self.max_iter)
+            solution = minimise(problem, partition, starts, rng, self._report)
         fitted = fitted_attributes(solution, problem, partition, penalty, matrix.dtype)
+        if choice is not None:
+            fitted |= {"plateau_width_": choice.width, "plateau_reference_": choice.reference}
         if solution.status is not Status.CONVERGED:
             warnings.warn(
                 fitted["status_"], ConvergenceWarning, stacklevel=3
@@ -225,13 +245,26 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         self.__dict__ = kept | fitted | names  # at once, or not at all
         return self
 
-    def _penalty(self, problem: Problem, prior_weight: float) -> float:
-        if self.cluster_penalty == "auto":
-            n_clusters = min(AUTO_CLUSTERS, problem.executor.n_rows)
-            return farthest_first_penalty(problem, n_clusters, prior_weight)
-        penalty = float(self.cluster_penalty)
-        problem.check_penalty(penalty)
-        return penalty
+    def _penalty(self, problem: Problem, prior_weight: float, choice: Choice | None) -> float:
+        if choice is None:
+            penalty = float(self.cluster_penalty)
+            problem.check_penalty(penalty)
+            return penalty
+        if self._search == "split-merge":
+            return choice.penalty
+        # The published algorithms need their own penalty for as many clusters.
+        return farthest_first_penalty(problem, choice.n_clusters, prior_weight)
+
+    @property
+    def _search(self) -> str:
+        return "collapsed" if self.method == "collapsed" else self.search
+
+    def _init(self, problem: Problem, choice: Choice | None) -> str | Floats:
+        if not isinstance(self.init, str):
+            return self._given_centres(problem)
+        if choice is not None and self.init == "mean" and self._search == "split-merge":
+            return problem.centres_in_frame(choice.centres)  # found on the way to the penalty
+        return self.init
 
     def _prior_weight(self, geometry: Geometry, matrix: Matrix) -> float:
         if self.prior_weight == "auto":
@@ -243,11 +276,11 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         centres = check_centres(self.init, problem.geometry, n_columns, self.max_clusters)
         return problem.centres_in_frame(centres)
 
-    def _report(self, start: int, sweep: int, n_clusters: int, n_changed: int) -> None:
+    def _report(self, start: int, step: int, n_clusters: int, n_changed: int) -> None:
         if self.verbose:
             head = f"start {start + 1}, " if self.n_init > 1 else ""
             print(  # noqa: T201 - what verbose asks for
-                f"[DPMeans] {head}sweep {sweep}: {n_clusters} clusters, {n_changed} rows moved",
+                f"[DPMeans] {head}step {step}: {n_clusters} clusters, {n_changed} rows moved",
                 file=sys.stderr,
             )
 

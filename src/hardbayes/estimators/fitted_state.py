@@ -4,10 +4,12 @@ from typing import Any
 
 import numpy as np
 
+PLATEAU = {"plateau_width_", "plateau_reference_"}
+
 
 def check_fitted(fitted: dict[str, Any], k: int, d: int) -> None:
     """Raise ValueError unless these are all fitted attributes of k clusters in d columns."""
-    kinds = {
+    kinds: dict[str, type] = {
         "labels_": np.ndarray,
         "n_clusters_": int,
         "cluster_centers_": np.ndarray,
@@ -18,10 +20,14 @@ def check_fitted(fitted: dict[str, Any], k: int, d: int) -> None:
         "objective_": float,
         "objective_history_": np.ndarray,
         "n_iter_": int,
+        "n_splits_": int,
+        "n_merges_": int,
         "converged_": bool,
         "status_": str,
         "n_features_in_": int,
     }
+    if set(fitted) >= PLATEAU:  # there where the penalty was "auto"
+        kinds |= dict.fromkeys(PLATEAU, float)
     if set(fitted) != set(kinds):
         odd = sorted(set(fitted) ^ set(kinds))
         raise ValueError(f"The saved model is incomplete or holds what it should not: {odd}.")

@@ -45,6 +45,27 @@ def neighbours_together(centres: Floats, block: int) -> NDArray[np.intp]:
     return np.concatenate(runs)
 
 
+def bare_centres(
+    geometry: Geometry, dtype: np.dtype, centres: Floats, unseen: NDArray[np.bool_] | None
+) -> Centres:
+    """Return centres (k, d), slot by slot in the order given, for kernels that need no scores."""
+    exact, offset = exact_form(geometry, centres, unseen)
+    return Centres(
+        np.empty((0, 0, 0), dtype), np.empty(0, dtype), exact, offset, np.arange(len(centres)),
+        geometry.squared_distance, 0.0, 0.0, 1, 0.0, 0.0,
+    )  # fmt: skip
+
+
+def exact_form(
+    geometry: Geometry, centres: Floats, unseen: NDArray[np.bool_] | None
+) -> tuple[Floats, Floats]:
+    """Return what the direct formula reads (k, d), and offsets (k,); never the array given."""
+    theta, offset = geometry.affine(centres)
+    if geometry.squared_distance:
+        return centres.copy(), offset
+    return (theta if unseen is None else np.where(unseen, -UNSEEN, theta)), offset
+
+
 class CentreTable:
     """Slots of centres; `centres` (slots, d) float64 holds them in working coordinates."""
 

@@ -12,8 +12,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from hardbayes.executors.carried_bounds import CarriedBounds, no_bounds
-from hardbayes.executors.centre_table import CentreTable
+from hardbayes.executors.centre_table import CentreTable, bare_centres
 from hardbayes.executors.exact_totals import ExactTotals
+from hardbayes.executors.rearranging import Rearranging
 from hardbayes.kernels.costs import all_costs, costs
 from hardbayes.kernels.nearest import assign
 from hardbayes.kernels.newcomers import consider, next_opening
@@ -33,7 +34,7 @@ TILE_WORK = 1 << 24
 BATCH_BYTES = 1 << 17
 
 
-class MemoryExecutor:
+class MemoryExecutor(Rearranging):
     """One data set, its labels, and the passes over it.
 
     Parameters
@@ -59,7 +60,7 @@ class MemoryExecutor:
         pool: Pool,
     ) -> None:
         self.rows = rows
-        self.n_rows, self.n_columns = shape
+        self.shape = self.n_rows, self.n_columns = shape
         self.geometry = geometry
         self.weights = weights
         self.constants = constants
@@ -236,12 +237,21 @@ class MemoryExecutor:
     def same_partition(self) -> bool:
         """Whether the labels make the same set partition as when last committed."""
         slots = len(self.table.rank)
+        used = [np.bincount(labels + 1)[1:] > 0 for labels in (self._collected, self.labels)]
+        if np.count_nonzero(used[0]) != np.count_nonzero(used[1]):
+            return False
         pairs = np.unique(self._collected.astype(np.int64) * slots + self.labels)
         return len(pairs) == len(np.unique(pairs // slots)) == len(np.unique(pairs % slots))
 
     def commit(self) -> None:
         """Take the present labels as those that the totals stand for."""
         self._collected[:] = self.labels
+
+    def recount(self) -> int:
+        """Bring the totals up to the labels for good; return how many rows changed cluster."""
+        n_changed = self.collect()
+        self.commit()
+        return n_changed
 
     def totals(self) -> tuple[Floats, Floats]:
         """Return weights (k,) and totals (k, d) of the living clusters, oldest first."""
@@ -292,7 +302,7 @@ class MemoryExecutor:
 
     def row(self, i: int) -> Floats:
         """Return one row (d,) in working coordinates, float64."""
-        return self.dense_rows(i, i + 1)[0]
+        return self.dense_rows(slice(i, i + 1))[0]
 
     def weight(self, i: int) -> float:
         """Return the weight of one row."""
@@ -324,25 +334,32 @@ class MemoryExecutor:
 
     def costs_at(self, centre: Floats) -> Floats:
         """Return each row's cost (n,) at one point (d,)."""
-        return self._all_costs(self._table_of(centre[np.newaxis]))[:, 0]
+        table = bare_centres(self.geometry, self.dtype, centre[np.newaxis], self.unseen)
+        return self._all_costs(table, np.zeros(1, np.intp), slice(0, self.n_rows))[:, 0]
 
     def forget_bounds(self) -> None:
         """Give the bounds' memory back; the next assignment starts without them."""
         self._bounds = None
 
+    def costs_of(self, part: slice) -> Floats:
+        """Return the costs (m, k) of some rows at every living centre, oldest first."""
+        return self._all_costs(self.table.view(), self.table.alive, part)
+
     def all_costs(self) -> Floats:
         """Return every row's cost at every living centre (n, k), oldest first."""
-        return self._all_costs(self.table)
+        return self.costs_of(slice(0, self.n_rows))
 
-    def _all_costs(self, table: CentreTable) -> Floats:
-        centres = table.view()
-        slots = table.alive
-        out = np.empty((self.n_rows, len(slots)))
+    def _all_costs(self, centres: Centres, slots: NDArray[np.intp], part: slice) -> Floats:
+        n = part.stop - part.start
+        out = np.empty((n, len(slots)))
 
         def task(worker: int, start: int, stop: int) -> None:
-            all_costs(self.rows, self.constants, centres, slots, out, start, stop)
+            all_costs(
+                self.rows, self.constants, centres, slots, out, part.start,
+                part.start + start, part.start + stop,
+            )  # fmt: skip
 
-        self._over_tiles(task, self.n_rows, len(slots))
+        self._over_tiles(task, n, len(slots))
         return out
 
     def potential(
@@ -353,22 +370,14 @@ class MemoryExecutor:
             self.table.alive, self.geometry, prior_weight, prior_mean, centres
         )
 
-    def dense_rows(self, start: int, stop: int) -> Floats:
+    def dense_rows(self, which: slice | NDArray[np.intp]) -> Floats:
         """Return rows in working coordinates (m, d) float64."""
         rows = self.rows
-        scale = np.broadcast_to(rows.scale, self.n_rows)[start:stop, np.newaxis]
+        scale = np.broadcast_to(rows.scale, self.n_rows)[which, np.newaxis]
         if isinstance(rows, DenseRows):
-            return (rows.values[start:stop] - rows.shift) * scale
-        entries = slice(rows.starts[start], rows.starts[stop])
-        tile = csr_array(
-            (
-                rows.values[entries],
-                rows.columns[entries],
-                rows.starts[start : stop + 1] - entries.start,
-            ),
-            shape=(stop - start, self.n_columns),
-        )
-        return tile.toarray().astype(np.float64) * scale
+            return (rows.values[which] - rows.shift) * scale
+        whole = csr_array((rows.values, rows.columns, rows.starts), self.shape)
+        return whole[which].toarray().astype(np.float64) * scale
 
     def _batch_size(self) -> int:
         """Rows scored together: as many as stay in cache, one where rows are sparse."""

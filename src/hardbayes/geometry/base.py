@@ -58,3 +58,9 @@ class Geometry(ABC):
     def potential(self, centres: Floats) -> Floats:
         """Return ``sum_j phi(c_j)`` of each centre."""
         return np.sum(self.generator(centres), axis=-1)
+
+    def between(self, centres: Floats, others: Floats) -> Floats:
+        """Return ``D(c, c')`` for all pairs of centres (k, l), quickly rather than exactly."""
+        theta, offset = self.affine(others)
+        products = np.einsum("id,jd->ij", centres, theta)  # not BLAS: the same bits anywhere
+        return self.potential(centres)[:, np.newaxis] + offset - products

@@ -1,6 +1,7 @@
 """Squared Euclidean distance: the Gaussian of Kulis & Jordan 2012."""
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from hardbayes.geometry.base import Floats, Geometry
 
@@ -21,3 +22,8 @@ class SquaredEuclidean(Geometry):
     def divergence(self, x: Floats, c: Floats) -> Floats:
         """Return the squared distances."""
         return np.sum((x - c) ** 2, axis=-1)
+
+    def between(self, centres: Floats, others: Floats) -> Floats:
+        """Return the squared distances of all pairs (k, l)."""
+        distances: Floats = cdist(centres, others, "sqeuclidean")
+        return distances

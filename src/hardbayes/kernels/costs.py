@@ -12,8 +12,8 @@ def costs(rows, constants, centres, labels, out, start, stop):
 
 
 @kernel
-def all_costs(rows, constants, centres, slots, out, start, stop):
-    """OUT out (n, k): the cost of each row at each of ``slots`` (k,)."""
+def all_costs(rows, constants, centres, slots, out, first, start, stop):
+    """OUT out (m, k): the cost of rows from ``first`` on at each of ``slots`` (k,)."""
     for i in range(start, stop):
         for j in range(slots.shape[0]):
-            out[i, j] = row_cost(rows, i, constants, centres, slots[j])
+            out[i - first, j] = row_cost(rows, i, constants, centres, slots[j])

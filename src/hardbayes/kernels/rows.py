@@ -121,6 +121,14 @@ def score_blocks(rows, batch, n_members, m, centres, first, last):
     """
 
 
+def product(rows, i, vectors, k):
+    """Inner product of row i with ``vectors[k]``, in float64."""
+
+
+def blend(rows, i, keep, take, centres, k):
+    """OUT centres.exact[k] = keep * itself + take * row i, and its square in exact_offset[k]."""
+
+
 @overload(read_row, jit_options=INLINE)
 def _read_row(rows, i, batch, r):
     if rows.instance_class is DenseRows:
@@ -144,6 +152,56 @@ def _read_row(rows, i, batch, r):
             return np.int64(m)
 
     return read
+
+
+@overload(product, jit_options=INLINE)
+def _product(rows, i, vectors, k):
+    if rows.instance_class is DenseRows:
+
+        def multiply(rows, i, vectors, k):
+            scale = pick(rows.scale, i)
+            return inner_product(rows.values, i, rows.shift, scale, vectors, k)
+
+    else:
+
+        def multiply(rows, i, vectors, k):
+            scale = pick(rows.scale, i)
+            total = 0.0
+            for p in range(rows.starts[i], rows.starts[i + 1]):
+                total += rows.values[p] * scale * vectors[k, rows.columns[p]]
+            return total
+
+    return multiply
+
+
+@overload(blend, jit_options=INLINE)
+def _blend(rows, i, keep, take, centres, k):
+    if rows.instance_class is DenseRows:
+
+        def mix(rows, i, keep, take, centres, k):
+            scale = pick(rows.scale, i)
+            square = 0.0
+            for j in range(rows.values.shape[1]):
+                x = (rows.values[i, j] - rows.shift[j]) * scale
+                c = keep * centres.exact[k, j] + take * x
+                centres.exact[k, j] = c
+                square += c * c
+            centres.exact_offset[k] = square
+
+    else:
+
+        def mix(rows, i, keep, take, centres, k):
+            scale = pick(rows.scale, i)
+            for j in range(centres.exact.shape[1]):
+                centres.exact[k, j] *= keep
+            for p in range(rows.starts[i], rows.starts[i + 1]):
+                centres.exact[k, rows.columns[p]] += take * (rows.values[p] * scale)
+            square = 0.0
+            for j in range(centres.exact.shape[1]):
+                square += centres.exact[k, j] * centres.exact[k, j]
+            centres.exact_offset[k] = square
+
+    return mix
 
 
 @inlined
@@ -191,10 +249,10 @@ def _row_cost(rows, i, constants, centres, k):
             scale = pick(rows.scale, i)
             if centres.squared:
                 return squared_distance(rows.values, i, rows.shift, scale, centres.exact, k)
-            product = inner_product(rows.values, i, rows.shift, scale, centres.exact, k)
             return affine_cost(
-                pick(constants, i), centres.exact_offset[k], product, rows.values.shape[1]
-            )
+                pick(constants, i), centres.exact_offset[k], product(rows, i, centres.exact, k),
+                rows.values.shape[1],
+            )  # fmt: skip
 
     else:
 
@@ -204,10 +262,10 @@ def _row_cost(rows, i, constants, centres, k):
             stop = rows.starts[i + 1]
             if centres.squared:
                 return sparse_squared_distance(rows, start, stop, scale, centres, k)
-            product = 0.0
-            for p in range(start, stop):
-                product += rows.values[p] * scale * centres.exact[k, rows.columns[p]]
-            return affine_cost(pick(constants, i), centres.exact_offset[k], product, stop - start)
+            return affine_cost(
+                pick(constants, i), centres.exact_offset[k], product(rows, i, centres.exact, k),
+                stop - start,
+            )  # fmt: skip
 
     return cost
 

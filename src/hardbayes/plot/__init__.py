@@ -7,5 +7,6 @@ Importing this package does not import matplotlib; drawing does. Install it with
 from hardbayes.plot.clusters import ClustersDisplay
 from hardbayes.plot.figure import fit_figure
 from hardbayes.plot.objective import ObjectiveDisplay
+from hardbayes.plot.penalty_path import PenaltyPathDisplay
 
-__all__ = ["ClustersDisplay", "ObjectiveDisplay", "fit_figure"]
+__all__ = ["ClustersDisplay", "ObjectiveDisplay", "PenaltyPathDisplay", "fit_figure"]

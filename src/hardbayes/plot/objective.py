@@ -1,4 +1,4 @@
-"""A picture of the objective, sweep by sweep."""
+"""A picture of the objective, step by step."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from hardbayes.plot._matplotlib import COLORS, axes_or_new, check_matplotlib
 
 
 class ObjectiveDisplay:
-    """The objective after each sweep of a fit.
+    """The objective after each step of a fit: a sweep over the rows, or a round of moves.
 
     Make one with :meth:`from_estimator`; the constructor takes what is drawn.
 
     Parameters
     ----------
-    objective_history : array-like of shape (n_sweeps,)
-        The objective after each sweep.
+    objective_history : array-like of shape (n_steps,)
+        The objective after each step.
     converged : bool, default=True
         Whether the fit came to rest; the title says so if it did not.
 
@@ -54,7 +54,7 @@ class ObjectiveDisplay:
     def from_estimator(
         cls, estimator: Any, *, ax: Any = None, **line_kwargs: Any
     ) -> ObjectiveDisplay:
-        """Draw the objective of a fitted model against the sweep.
+        """Draw the objective of a fitted model against the step.
 
         Parameters
         ----------
@@ -95,27 +95,27 @@ class ObjectiveDisplay:
         ax = axes_or_new(ax, f"{type(self).__name__}.plot")
         from matplotlib.ticker import MaxNLocator
 
-        n_sweeps = self.objective_history.shape[0]
-        style = {"color": COLORS[0], "marker": "o" if n_sweeps <= 50 else None, "markersize": 5}
-        sweeps = np.arange(1, n_sweeps + 1)
-        (self.line_,) = ax.plot(sweeps, self.objective_history, **{**style, **line_kwargs})
-        if n_sweeps:
+        n_steps = self.objective_history.shape[0]
+        style = {"color": COLORS[0], "marker": "o" if n_steps <= 50 else None, "markersize": 5}
+        steps = np.arange(1, n_steps + 1)
+        (self.line_,) = ax.plot(steps, self.objective_history, **{**style, **line_kwargs})
+        if n_steps:
             ax.annotate(
                 f"{self.objective_history[-1]:.6g}",
-                (n_sweeps, self.objective_history[-1]),
+                (n_steps, self.objective_history[-1]),
                 xytext=(0, 7),
                 textcoords="offset points",
                 ha="right",
             )
-        # A fit of one sweep has no width of its own, and half a sweep means nothing.
-        ax.set_xlim(0.5, max(n_sweeps, 1) + 0.5)
+        # A fit of one step has no width of its own, and half a step means nothing.
+        ax.set_xlim(0.5, max(n_steps, 1) + 0.5)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         ax.grid(axis="y", alpha=0.3)
-        ax.set(xlabel="sweep", ylabel="objective", title=self._title())
+        ax.set(xlabel="step", ylabel="objective", title=self._title())
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
     def _title(self) -> str:
-        n_sweeps = self.objective_history.shape[0]
-        sweeps = "1 sweep" if n_sweeps == 1 else f"{n_sweeps:,} sweeps"
-        return f"objective, {sweeps}" + ("" if self.converged else ", not converged")
+        n_steps = self.objective_history.shape[0]
+        steps = "1 step" if n_steps == 1 else f"{n_steps:,} steps"
+        return f"objective, {steps}" + ("" if self.converged else ", not converged")

@@ -55,3 +55,35 @@ class Partition:
         if not self.prior_weight:
             return np.zeros(len(centres))
         return self.prior_weight * self.geometry.divergence(self.prior_mean, centres)
+
+    # -- what whole clusters explain ------------------------------------------------------------
+
+    def explained(self, weights: Floats, centres: Floats, origin: Floats) -> Floats:
+        """Return how much less clusters cost (k,) at their centres than their rows at ``origin``.
+
+        ``(n_c + eta) D(mu_c, origin) - eta D(m, origin)``: whatever the partition of a set of
+        rows, the sum of its objective without penalties and of this does not change. Vectorised
+        over leading axes of ``weights`` (...,), ``centres`` and ``origin`` (..., d).
+        """
+        between = (weights + self.prior_weight) * self.geometry.divergence(centres, origin)
+        if not self.prior_weight:
+            return between
+        return between - self.prior_weight * self.geometry.divergence(self.prior_mean, origin)
+
+    def union_costs(
+        self, weights: Floats, centres: Floats, other_weights: Floats, other_centres: Floats
+    ) -> Floats:
+        """Return how much the objective rises, penalties aside, when pairs of clusters unite.
+
+        Weights (p,), centres (p, d) of either side. A split of the union saves as much.
+        """
+        sizes, other_sizes = weights + self.prior_weight, other_weights + self.prior_weight
+        united = sizes[:, np.newaxis] * centres + other_sizes[:, np.newaxis] * other_centres
+        united -= self.prior_weight * self.prior_mean
+        united /= (sizes + other_weights)[:, np.newaxis]
+        rises: Floats = (
+            self.explained(weights, centres, united)
+            + self.explained(other_weights, other_centres, united)
+            - self.explained(weights + other_weights, united, united)
+        )
+        return rises

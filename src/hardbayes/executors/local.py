@@ -1,0 +1,197 @@
+"""Some of the rows, and the few clusters that each of them may choose among.
+
+Moves try things out here: nothing of the fit changes until a move is judged and taken over.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from hardbayes.executors.centre_table import bare_centres
+from hardbayes.kernels.local import add_up, choose, project, relocate, spread
+from hardbayes.kernels.totals import Totals
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from hardbayes.executors.memory import MemoryExecutor
+    from hardbayes.geometry.base import Floats
+    from hardbayes.kernels.rows import Centres
+
+# Costs of rows at slots between two looks at whether somebody pressed Ctrl-C.
+COSTS_A_CALL = 1 << 17
+OUT_OF_REACH = 1e300
+
+
+class MovingClusters(NamedTuple):
+    """Clusters that follow every row that moves; slots without members are not yet open."""
+
+    sizes: Floats  # (slots,): weights with the prior's
+    members: NDArray[np.int64]  # (slots,): rows of any weight
+    prior_weight: float
+    table: Centres
+
+    @property
+    def centres(self) -> Floats:
+        """Where they are now (slots, d)."""
+        return self.table.exact
+
+
+class LocalRows:
+    """Rows ``ids`` (m,) in groups (m,); group g owns slots ``first[g]`` to ``first[g + 1]``.
+
+    ``copies`` says that the rows come so many times over, with slots of their own each time: the
+    copies run side by side.
+    """
+
+    def __init__(
+        self,
+        executor: MemoryExecutor,
+        ids: NDArray[np.intp],
+        groups: NDArray[np.intp],
+        first: NDArray[np.intp],
+        copies: int = 1,
+    ) -> None:
+        self._executor = executor
+        self.ids = ids
+        self.groups = groups
+        self.first = first
+        self._copies = copies
+        widest = int(first[-1]) // (len(first) - 1)  # groups are alike
+        self._tiles = _cut(len(ids), copies, max(1, widest))
+        self.n_slots = int(first[-1])
+        self.places = np.zeros(len(ids), np.int64)
+        nothing = np.zeros(executor.n_columns)
+        self._snaps = (nothing, nothing)
+
+    def choose(self, centres: Floats, closed: NDArray[np.bool_] | None = None) -> Floats:
+        """Give every row to the cheapest centre (slots, d) of its group; return its cost.
+
+        Nobody goes to slots that are ``closed`` (slots,).
+        """
+        executor = self._executor
+        table = self._table(centres)
+        if closed is not None:
+            table.exact_offset[closed] = OUT_OF_REACH
+        out = np.empty(len(self.ids))
+        self._run(
+            lambda start, stop: choose(
+                executor.rows, executor.constants, table, self.ids, self.groups, self.first,
+                self.places, out, start, stop,
+            ),
+            in_order=False,
+        )  # fmt: skip
+        return out
+
+    def totals(self) -> tuple[Floats, Floats]:
+        """Return weights (slots,) and totals (slots, d) of the rows where they are."""
+        executor = self._executor
+        totals = self._no_totals(self.n_slots)
+        self._run(
+            lambda start, stop: add_up(
+                executor.rows, executor.weights, self.ids, self.places, totals, self._snaps,
+                start, stop,
+            )
+        )  # fmt: skip
+        return totals.weight_coarse, totals.coarse
+
+    def stretch(self, directions: Floats, centres: Floats) -> Floats:
+        """Return the directions (g, d) after one step towards each group's widest one."""
+        executor = self._executor
+        totals = self._no_totals(len(directions))
+        middles = np.einsum("ij,ij->i", directions, centres)
+        self._run(
+            lambda start, stop: spread(
+                executor.rows, executor.weights, self.ids, self.groups, directions, middles,
+                totals, self._snaps, start, stop,
+            )
+        )  # fmt: skip
+        stretched = totals.coarse - totals.weight_coarse[:, np.newaxis] * centres
+        length = np.sqrt(np.einsum("ij,ij->i", stretched, stretched))
+        return stretched / np.where(length > 0, length, 1.0)[:, np.newaxis]
+
+    def along(self, directions: Floats, centres: Floats) -> Floats:
+        """Return each row's coordinate (m,) along its group's direction, from the centre."""
+        out = np.empty(len(self.ids))
+        middles = np.einsum("ij,ij->i", directions, centres)
+        self._run(
+            lambda start, stop: project(
+                self._executor.rows, self.ids, self.groups, directions, middles, out, start, stop
+            ),
+            in_order=False,
+        )
+        return out
+
+    def relocate(
+        self, clusters: MovingClusters, penalty: float, room: int, max_passes: int = 1
+    ) -> int:
+        """Let rows move one by one while the objective falls; return the number of moves.
+
+        ``room``: how many clusters may be opened, in slots without rows.
+        """
+        executor = self._executor
+        tally = np.array([[room, 0]] * self._copies)
+        # Passes within one call, as long as that is short.
+        at_once = max_passes if len(self._tiles[0]) == 1 else 1
+
+        def task(start: int, stop: int) -> None:
+            relocate(
+                executor.rows, executor.weights, executor.constants, clusters.table,
+                clusters.sizes, clusters.members, self.ids, self.groups, self.first, self.places,
+                penalty, clusters.prior_weight, tally[start * self._copies // len(self.ids)],
+                at_once, start, stop,
+            )  # fmt: skip
+
+        n_moves = 0
+        for _ in range(0, max_passes, at_once):
+            self._run(task)
+            if n_moves == (n_moves := int(tally[:, 1].sum())):
+                break
+        return n_moves
+
+    def moving(self, weights: Floats, centres: Floats, prior_weight: float) -> MovingClusters:
+        """Return the clusters of these rows, with weights (slots,) and centres (slots, d)."""
+        executor = self._executor
+        members = executor.count_members(self.places, self.ids, self.n_slots)
+        return executor.moving(weights, members, centres, prior_weight)
+
+    def _table(self, centres: Floats) -> Centres:
+        executor = self._executor
+        return bare_centres(executor.geometry, executor.dtype, centres, executor.unseen)
+
+    def _no_totals(self, slots: int) -> Totals:
+        none = np.zeros(0)
+        shape = (slots, self._executor.n_columns)
+        return Totals(np.zeros(shape), np.zeros(shape), np.zeros(slots), none)
+
+    def _run(self, task: Callable[[int, int], None], in_order: bool = True) -> None:
+        """Run ``task(start, stop)`` over the rows: copies side by side, each in order if it must.
+
+        Who runs what never depends on the number of threads.
+        """
+        parts = self._tiles if in_order else [[tile] for copy in self._tiles for tile in copy]
+
+        def run(part: int, worker: int) -> None:
+            for start, stop in parts[part]:
+                task(start, stop)
+
+        self._executor.pool.run(run, len(parts))
+
+
+def _cut(m: int, copies: int, widest: int) -> list[list[tuple[int, int]]]:
+    """Cut so many rows into tiles (start, stop) of bounded work, for each copy."""
+    length = m // copies
+    size = max(64, COSTS_A_CALL // widest)
+    if length <= size:
+        return [[(copy * length, (copy + 1) * length)] for copy in range(copies)]
+    return [
+        [
+            (start, min(start + size, (copy + 1) * length))
+            for start in range(copy * length, (copy + 1) * length, size)
+        ]
+        for copy in range(copies)
+    ]

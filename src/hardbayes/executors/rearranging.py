@@ -1,0 +1,148 @@
+"""Many labels changed at once, for moves that judge whole clusters.
+
+Clusters go by their numbers here: those alive, oldest first. The totals follow with the next
+`collect`; the bounds of rows that were moved know nothing of it and must be forgotten.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hardbayes.executors.centre_table import bare_centres
+from hardbayes.executors.local import LocalRows, MovingClusters
+from hardbayes.matrices import chunks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from hardbayes.executors.carried_bounds import CarriedBounds
+    from hardbayes.executors.centre_table import CentreTable
+    from hardbayes.geometry.base import Floats, Geometry
+
+SLACK = 0.8
+
+
+class Rearranging:
+    """What moves may do to the labels of an executor."""
+
+    table: CentreTable
+    labels: NDArray[np.int32]
+    weights: Floats
+    n_rows: int
+    geometry: Geometry
+    dtype: np.dtype
+    unseen: NDArray[np.bool_] | None
+    _bounds: CarriedBounds | None
+    costs_of: Callable[[slice], Floats]
+
+    @property
+    def cluster_names(self) -> NDArray[np.int64]:
+        """A name for each living cluster, oldest first, that no other ever has."""
+        return self.table.rank[self.table.alive]
+
+    def open_at(self, centres: Floats) -> None:
+        """Open clusters at these points (k, d); they get the next numbers."""
+        for centre in centres:
+            self.table.open(centre)
+
+    def reassign(self, ids: NDArray[np.intp], numbers: NDArray[np.intp]) -> None:
+        """Give these rows to these clusters."""
+        self.labels[ids] = self.table.alive[numbers]
+
+    def relabel(self, numbers: NDArray[np.intp]) -> None:
+        """Give all rows of cluster c to cluster ``numbers[c]``."""
+        slots = np.arange(len(self.table.rank), dtype=np.int32)
+        slots[self.table.alive] = self.table.alive[numbers]
+        self.labels = slots[self.labels]
+
+    def sample_by_cluster(
+        self, size: int, rng: np.random.RandomState
+    ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return about ``size`` rows sorted by cluster, and the number of each one's cluster.
+
+        All rows, where there are no more than that.
+        """
+        if self.n_rows <= size:
+            ids = np.arange(self.n_rows)
+        else:
+            ids = np.unique(rng.randint(self.n_rows, size=size))
+        numbers = self.numbers_of(ids)
+        order = np.argsort(numbers, kind="stable")
+        return ids[order], numbers[order]
+
+    def numbers_of(self, ids: NDArray[np.intp] | slice) -> NDArray[np.intp]:
+        """Return the numbers of these rows' clusters."""
+        numbers = np.full(len(self.table.rank), -1)
+        numbers[self.table.alive] = np.arange(len(self.table.alive))
+        return numbers[self.labels[ids]]
+
+    def rows_in(self, clusters: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the rows of these clusters, in order."""
+        wanted = np.zeros(len(self.table.rank), bool)
+        wanted[self.table.alive[clusters]] = True
+        return np.flatnonzero(wanted[self.labels])
+
+    def local(
+        self,
+        ids: NDArray[np.intp],
+        groups: NDArray[np.intp],
+        first: NDArray[np.intp],
+        copies: int = 1,
+    ) -> LocalRows:
+        """Return these rows to try things out on."""
+        return LocalRows(self, ids, groups, first, copies)  # type: ignore[arg-type]
+
+    def moving(
+        self, weights: Floats, members: NDArray[np.int64], centres: Floats, prior_weight: float
+    ) -> MovingClusters:
+        """Return clusters (slots,) at these centres (slots, d) for rows to move between."""
+        table = bare_centres(self.geometry, self.dtype, centres, self.unseen)
+        return MovingClusters(weights + prior_weight, members, prior_weight, table)
+
+    def count_members(
+        self, numbers: NDArray[np.intp], ids: NDArray[np.intp] | slice, n_clusters: int
+    ) -> NDArray[np.int64]:
+        """Return how many of the rows ``ids`` have weight, for each cluster number (m,) given."""
+        if len(self.weights) > 1:
+            numbers = numbers[self.weights[ids] > 0]
+        return np.bincount(numbers, minlength=n_clusters)
+
+    def restless(self, sizes: Floats, prior_weight: float) -> NDArray[np.intp]:
+        """Return the rows that might gain by moving; ``sizes`` (k,): weights with the prior's.
+
+        To join a cluster costs at least ``N / (N + w)`` times a lower bound on the cost there, to
+        leave one frees at most ``N / (N - w)`` times an upper bound; who is alone might free the
+        penalty. Without bounds the costs are taken, for divergences other than squared distances
+        with some slack: there the two factors are right for small changes only.
+        """
+        bounds = self._bounds
+        size = np.ones(len(self.table.rank))
+        size[self.table.alive] = sizes
+        pays = np.ones(len(size))  # nobody joins a slot that is dead
+        pays[self.table.alive] = sizes / (sizes + float(self.weights.max()))
+        width = 1 if bounds is None else -(-self.table.used // bounds.width)  # groups in use
+        found = []
+        for part in chunks(self.n_rows, max(width, len(sizes) if bounds is None else 0)):
+            own = size[self.labels[part]]
+            weights = np.broadcast_to(self.weights, self.n_rows)[part]
+            left = own - weights
+            alone = left - prior_weight <= 1e-9 * weights
+            frees = own / np.where(alone, own, left)
+            if bounds is not None:
+                groups = np.minimum.reduceat(pays, np.arange(0, len(pays), bounds.width))
+                frees *= np.square(bounds.upper[part], dtype=np.float64)
+                least = groups[:width] * np.maximum(bounds.lower[part, :width], 0.0) ** 2
+            else:
+                costs = self.costs_of(part)
+                at = np.arange(len(own)), self.numbers_of(part)
+                frees *= costs[at]
+                costs[at] = np.inf
+                least = pays[self.table.alive] * costs
+                if not self.geometry.squared_distance:
+                    least *= SLACK
+            found.append(part.start + np.flatnonzero((least.min(axis=1) <= frees) | alone))
+        return np.concatenate(found)

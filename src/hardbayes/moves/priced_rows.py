@@ -1,0 +1,128 @@
+"""The exact price of a row in every cluster, for any divergence.
+
+A cluster of rows and prior with weight N and total T keeps ``P = N phi(T / N)`` of what they bring:
+its cost is the sum of their ``w phi(x)`` less P. So a row pays ``w phi(x) + P - P'`` to join, P'
+being P with the row, and frees the same where it leaves.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hardbayes.executors.memory import MemoryExecutor
+    from hardbayes.geometry.base import Floats
+    from hardbayes.structure.partition import Partition
+
+TOGETHER = 64  # rows made dense together
+NOISE = 1e-12  # of what is compared: no move gains less
+
+
+def walk_priced(
+    executor: MemoryExecutor,
+    partition: Partition,
+    ids: NDArray[np.intp],
+    numbers: NDArray[np.intp],
+    weights: Floats,
+    centres: Floats,
+    members: NDArray[np.int64],
+    max_passes: int,
+) -> tuple[int, Floats]:
+    """Let rows move one by one, each to where the objective is lowest.
+
+    IN/OUT numbers (m,): clusters of the rows. Returns the moves and the centres of clusters opened.
+    """
+    clusters = PricedClusters(partition, weights, centres, members)
+    n_clusters, n_moves = len(weights), 0
+    row_weights = np.broadcast_to(executor.weights, executor.n_rows)
+    for _ in range(max_passes):
+        before = n_moves
+        for start in range(0, len(ids), TOGETHER):
+            part = ids[start : start + TOGETHER]
+            for position, (row, weight) in enumerate(
+                zip(executor.dense_rows(part), row_weights[part], strict=True), start
+            ):
+                if weight > 0:
+                    goes = clusters.choose(row, weight, numbers[position])
+                    n_moves += goes != numbers[position]
+                    numbers[position] = goes
+        if n_moves == before:
+            break
+    return n_moves, clusters.centres()[n_clusters : numbers.max() + 1]
+
+
+class PricedClusters:
+    """Clusters that follow every row that moves; the last one is not yet open."""
+
+    def __init__(
+        self,
+        partition: Partition,
+        weights: Floats,
+        centres: Floats,
+        members: NDArray[np.int64],
+    ) -> None:
+        self.partition = partition
+        self.prior = partition.prior_weight * partition.prior_mean
+        self.sizes = np.append(weights + partition.prior_weight, partition.prior_weight)
+        totals = (weights + partition.prior_weight)[:, np.newaxis] * centres
+        self.totals = np.append(totals, self.prior[np.newaxis], axis=0)
+        self.members = np.append(members, 0)
+        self.kept = self._kept(self.sizes, self.totals)
+
+    def choose(self, row: Floats, weight: float, own: int) -> int:
+        """Move a row out of cluster ``own`` if another is cheaper; return where it is then."""
+        partition = self.partition
+        brings = weight * partition.geometry.potential(row)
+        last = self.members[own] == 1
+        without = self.kept[-1]  # the prior alone
+        if not last:
+            without = self._kept(self.sizes[own] - weight, self.totals[own] - weight * row)
+        freed = brings + without - self.kept[own] + partition.penalty * last
+        prices = brings + self.kept - self._kept(self.sizes + weight, self.totals + weight * row)
+        full = np.count_nonzero(self.members) >= partition.max_clusters
+        prices[-1] = np.inf if last or full else prices[-1] + partition.penalty
+        prices[:-1][self.members[:-1] == 0] = np.inf
+        prices[own] = np.inf
+        best = int(np.argmin(prices))
+        noise = NOISE * (abs(freed) + abs(self.kept[own]) + abs(self.kept[best]))
+        if not prices[best] < freed - noise:
+            return own
+        if best == len(self.sizes) - 1:
+            self._add_one()
+        self._change(own, -1, weight, row)
+        self._change(best, 1, weight, row)
+        return best
+
+    def centres(self) -> Floats:
+        """Return where they are now (k, d); those without rows at the prior's mean."""
+        empty = (self.members == 0)[:, np.newaxis]
+        means = self.totals / np.where(empty, 1.0, self.sizes[:, np.newaxis])
+        return np.where(empty, self.partition.prior_mean, means)
+
+    def _add_one(self) -> None:
+        """Open the cluster not yet open; another takes its place."""
+        self.sizes = np.append(self.sizes, self.partition.prior_weight)
+        self.totals = np.append(self.totals, self.prior[np.newaxis], axis=0)
+        self.members = np.append(self.members, 0)
+        self.kept = np.append(self.kept, self.kept[-1])
+
+    def _change(self, cluster: int, sign: int, weight: float, row: Floats) -> None:
+        self.members[cluster] += sign
+        self.sizes[cluster] += sign * weight
+        self.totals[cluster] += sign * weight * row
+        if not self.members[cluster]:  # exactly: no remainder may look like a row
+            self.sizes[cluster], self.totals[cluster] = self.partition.prior_weight, self.prior
+        self.kept[cluster] = self._kept(self.sizes[cluster], self.totals[cluster])
+
+    def _kept(self, sizes: Floats, totals: Floats) -> Floats:
+        geometry = self.partition.geometry
+        if geometry.nonnegative:
+            totals = np.maximum(totals, 0.0)  # taking a row away may leave minus a rounding error
+        empty = (sizes <= 0)[..., np.newaxis]
+        means = totals / np.where(empty, 1.0, sizes[..., np.newaxis])
+        # A cluster of nothing keeps nothing, and its mean may be anywhere.
+        return sizes * geometry.potential(np.where(empty, self.partition.prior_mean, means))

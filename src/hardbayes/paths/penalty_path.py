@@ -1,0 +1,249 @@
+"""Solutions along falling penalties, and what they say about the number of clusters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, validate_params
+
+from hardbayes.engine.problem import pose
+from hardbayes.engine.result import fitted_attributes
+from hardbayes.estimators.dp_means import DPMeans
+from hardbayes.executors.pool import Pool, resolve_threads
+from hardbayes.geometry import geometry_for
+from hardbayes.selection.hull import Plateau, plateaus
+from hardbayes.selection.plateaus import first_penalty
+from hardbayes.selection.tracing import begin_path, most_clusters, sample_rows, trace, trace_at
+from hardbayes.validation import check_matrix, check_weights
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hardbayes.geometry.base import Floats
+
+
+@dataclass(frozen=True)
+class PenaltyPath:
+    """Solutions at penalties from large to small, that is from few clusters to many.
+
+    The larger the penalty, the fewer clusters: at each penalty stands the best of all solutions
+    found on the way.
+
+    Attributes
+    ----------
+    penalties : ndarray of shape (n_penalties,)
+        Falling.
+    n_clusters : ndarray of shape (n_penalties,)
+        Number of clusters at each penalty; it never falls.
+    objectives : ndarray of shape (n_penalties,)
+        Objective at each penalty.
+    models : list of DPMeans
+        The fitted model at each penalty; where the rows were sampled, fitted to the sample.
+    plateaus : list of Plateau
+        Numbers of clusters with the penalties ``low`` to ``high`` between which they are best,
+        and the ``width`` of that interval in the logarithm of the penalty.
+    sample_indices : ndarray or None
+        Numbers of the rows that the path was traced on; None for all rows.
+    """
+
+    penalties: Floats
+    n_clusters: NDArray[np.int64]
+    objectives: Floats
+    models: list[DPMeans]
+    plateaus: list[Plateau]
+    sample_indices: NDArray[np.intp] | None
+
+    def suggest(self) -> float:
+        """Return the penalty in the middle of the widest plateau of two clusters or more.
+
+        The widest plateau of data without structure is not narrow either: ``DPMeans()`` compares.
+
+        Returns
+        -------
+        penalty : float
+            A value for ``cluster_penalty``; where there is no plateau, the largest of the path.
+        """
+        if not self.plateaus:
+            return float(self.penalties[0])
+        return max(self.plateaus, key=lambda plateau: plateau.width).middle
+
+    def for_n_clusters(self, n_clusters: int) -> float:
+        """Return a penalty for this number of clusters, or for the nearest that has one.
+
+        Parameters
+        ----------
+        n_clusters : int
+            Number of clusters wished for. Not every number is best at some penalty.
+
+        Returns
+        -------
+        penalty : float
+            The middle of the penalties at which the nearest number of clusters is best.
+        """
+        if n_clusters < 1:
+            raise ValueError(f"The 'n_clusters' must be an int >= 1. Got {n_clusters!r} instead.")
+        best = min(self.plateaus, key=lambda p: (abs(p.k - n_clusters), p.k), default=None)
+        few = self.n_clusters[0]
+        if best is None or abs(few - n_clusters) < abs(best.k - n_clusters):
+            return float(self.penalties[0])
+        many = self.n_clusters[-1]
+        if abs(many - n_clusters) < abs(best.k - n_clusters):
+            return float(self.penalties[-1])
+        return best.middle
+
+    def to_frame(self) -> Any:
+        """Return penalty, clusters, objective and fit term as a pandas DataFrame.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            One row for each penalty.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "penalty": self.penalties,
+                "n_clusters": self.n_clusters,
+                "objective": self.objectives,
+                "inertia": [model.inertia_ for model in self.models],
+            }
+        )
+
+    def plot(self, **options: Any) -> Any:
+        """Draw the number of clusters and the objective against the penalty.
+
+        Parameters
+        ----------
+        **options
+            For `hardbayes.plot.PenaltyPathDisplay.from_path`.
+
+        Returns
+        -------
+        display : hardbayes.plot.PenaltyPathDisplay
+            The picture.
+        """
+        from hardbayes.plot import PenaltyPathDisplay
+
+        return PenaltyPathDisplay.from_path(self, **options)
+
+
+@validate_params(
+    {
+        "estimator": [DPMeans, None],
+        "penalties": ["array-like", None],
+        "n_penalties": [Interval(Integral, 1, None, closed="left")],
+    },
+    prefer_skip_nested_validation=True,
+)
+def penalty_path(
+    X: Any,
+    *,
+    estimator: DPMeans | None = None,
+    penalties: Any = None,
+    n_penalties: int = 50,
+    sample_weight: Any = None,
+) -> PenaltyPath:
+    """Solve at many penalties, from one cluster to many, each fit going on from the last.
+
+    ``min_z sum_i w_i D(x_i, mu_z(i)) + penalty * K`` for a range of penalties. k clusters are best
+    exactly for penalties between ``fit(k) - fit(k + 1)`` and ``fit(k - 1) - fit(k)``, where these
+    are in order; a number of clusters that the data really have is best over a wide range (Kulis &
+    Jordan 2012, fig. 2c).
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        Rows. More than 16,384 (fewer where there are many columns) are sampled; the sample is given
+        the weight of all rows, so that its penalties are those of the whole.
+    estimator : DPMeans or None, default=None
+        What to fit: its parameters but for the penalty. None is ``DPMeans()``.
+    penalties : array-like or None, default=None
+        Penalties to solve at. None spreads ``n_penalties`` evenly in the logarithm, from one
+        cluster to 160, or one for every eight rows.
+    n_penalties : int, default=50
+        Number of penalties where none are given.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    path : PenaltyPath
+        Penalties, numbers of clusters, objectives and models.
+
+    Examples
+    --------
+    >>> from hardbayes import penalty_path
+    >>> from hardbayes.datasets import make_three_gaussians
+    >>> X, y = make_three_gaussians(random_state=0)
+    >>> path = penalty_path(X)
+    >>> max(path.plateaus, key=lambda plateau: plateau.width).k
+    3
+    """
+    template = DPMeans() if estimator is None else estimator
+    clone(template).set_params(cluster_penalty=1.0)._validate_params()
+    geometry = geometry_for(template.divergence)
+    matrix = check_matrix(X, geometry)
+    weights = check_weights(sample_weight, matrix)
+    state = template.random_state
+    rng = np.random.RandomState() if state is None else check_random_state(state)
+    asked = None if penalties is None else check_penalties(penalties)
+    with Pool(resolve_threads(template.n_jobs)) as pool:
+        matrix, weights, rows = sample_rows(matrix, weights, rng)
+        problem = pose(matrix, geometry, weights, pool)
+        prior_weight = template._prior_weight(geometry, matrix)
+        path = begin_path(
+            problem,
+            prior_weight,
+            template.max_clusters,
+            rng,
+            template._search,
+            template.order,
+            template.max_iter,
+        )
+        if asked is None:
+            trace(path, most_clusters(problem, template.max_clusters))
+            largest = 2.0 * first_penalty(path)
+            # Where more clusters than the path has would be better, it has nothing to say.
+            smallest = min(
+                (p.low for p in plateaus(path.points, path.floor) if p.low > 0), default=largest / 4
+            )
+            asked = np.geomspace(largest, smallest, n_penalties) / problem.unit
+        else:
+            trace_at(path, asked * problem.unit)
+    models = []
+    for penalty in asked:
+        solution = path.best_at(penalty * problem.unit)
+        partition = problem.partition(penalty, prior_weight, template.max_clusters)
+        model = clone(template).set_params(cluster_penalty=float(penalty))
+        model.__dict__.update(
+            fitted_attributes(solution, problem, partition, float(penalty), matrix.dtype)
+        )
+        models.append(model)
+    return PenaltyPath(
+        asked,
+        np.array([model.n_clusters_ for model in models]),
+        np.array([model.objective_ for model in models]),
+        models,
+        [
+            Plateau(p.k, p.low / problem.unit, p.high / problem.unit)
+            for p in plateaus(path.points, path.floor)
+        ],
+        rows,
+    )
+
+
+def check_penalties(penalties: Any) -> Floats:
+    """Return penalties as falling numbers > 0."""
+    checked = np.unique(np.asarray(penalties, np.float64))[::-1]
+    if not len(checked) or not (np.isfinite(checked) & (checked > 0)).all():
+        raise ValueError(
+            "The 'penalties' parameter of penalty_path must be numbers > 0, at least one. "
+            f"Got {penalties!r} instead."
+        )
+    return checked

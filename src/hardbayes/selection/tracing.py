@@ -1,0 +1,94 @@
+"""The path of solutions that tells which numbers of clusters are worth their penalty."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hardbayes.engine.path import Path
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hardbayes.engine.problem import Problem
+    from hardbayes.geometry.base import Floats
+    from hardbayes.matrices import Matrix
+
+# From one fit to the next the number of clusters grows by one, or by one in so many.
+CLUSTERS_A_STEP = 8
+STEP = 0.95  # by which the penalty falls where that did not happen
+RANGE = np.exp(-16.0)  # of penalties, from the one that first gives two clusters
+MOST_CLUSTERS = 160
+ROWS_A_CLUSTER = 8  # on average, at the end of the path
+# Rows on which a path is traced: at most so many, fewer where there are many columns.
+MOST_ROWS = 1 << 14
+FEWEST_ROWS = 1 << 11
+MOST_ENTRIES = 1 << 19
+
+
+def sample_rows(
+    matrix: Matrix, weights: Floats | None, rng: np.random.RandomState
+) -> tuple[Matrix, Floats | None, NDArray[np.intp] | None]:
+    """Return rows to trace a path on: all of them, or a sample that weighs as much.
+
+    So a penalty found on the sample is one for all rows: what a cluster saves grows with the
+    weight of its rows. The third is the numbers of the sampled rows, None for all.
+    """
+    n, d = matrix.shape
+    entries = max(1, matrix.nnz // n) if hasattr(matrix, "nnz") else d
+    size = min(MOST_ROWS, max(FEWEST_ROWS, MOST_ENTRIES // entries))
+    if n <= size:
+        return matrix, weights, None
+    ids = np.sort(rng.choice(n, size, replace=False))
+    if weights is None:
+        return matrix[ids], np.full(size, n / size), ids
+    sampled = weights[ids]
+    if not sampled.any():  # all weight is elsewhere
+        ids = np.sort(rng.choice(n, size, replace=False, p=weights / weights.sum()))
+        sampled = weights[ids]
+    return matrix[ids], sampled * (weights.sum() / sampled.sum()), ids
+
+
+def begin_path(
+    problem: Problem,
+    prior_weight: float,
+    max_clusters: int | None,
+    rng: np.random.RandomState,
+    search: str = "split-merge",
+    order: str = "random",
+    max_steps: int = 300,
+) -> Path:
+    """Return a path at its one cluster."""
+    partition = problem.partition(0.0, prior_weight, max_clusters)
+    return Path(problem, partition, search, order, max_steps, rng)
+
+
+def most_clusters(problem: Problem, max_clusters: int | None) -> int:
+    """Return at how many clusters a path may end."""
+    sensible = min(MOST_CLUSTERS, max(2, problem.executor.n_rows // ROWS_A_CLUSTER))
+    return sensible if max_clusters is None else min(sensible, max_clusters)
+
+
+def trace(path: Path, n_clusters: int) -> None:
+    """Go down the path until it has so many clusters, or nothing is left to gain.
+
+    While there are few clusters they come one by one, so that none of their numbers is missed.
+    """
+    penalty = path.next_change
+    end = penalty * RANGE
+    grew = True
+    while path.n_clusters < n_clusters and min(penalty, path.next_change) > end:
+        k = path.n_clusters
+        # Just below, so that what changes there has changed; lower where it was not worth it.
+        penalty = min(penalty * (1.0 if grew else STEP), path.next_change * (1 - 1e-6))
+        path.go_down_to(penalty, min(n_clusters, k + max(1, k // CLUSTERS_A_STEP)))
+        grew = path.n_clusters > k
+    if path.n_clusters < n_clusters:
+        path.floor = end
+
+
+def trace_at(path: Path, penalties: Floats) -> None:
+    """Go down the path through these penalties, falling, in working units."""
+    for penalty in penalties:
+        path.go_down_to(float(penalty), path.partition.max_clusters)
