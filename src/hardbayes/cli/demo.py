@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import io
+import math
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,6 @@ from hardbayes.cli.files import cannot_write, check_writable, write_atomically
 DEFAULT_OUTPUT = "hardbayes-demo.png"
 _FORMATS = (".png", ".pdf", ".svg")
 _SEED = 0
-_PENALTY = 300.0  # three clusters are best at any penalty from about 100 to 800
 
 
 def add_parser(commands: Any) -> None:
@@ -48,10 +48,14 @@ def run(options: argparse.Namespace) -> None:
     from hardbayes.datasets import make_three_gaussians
 
     X, y = make_three_gaussians(random_state=_SEED)
-    model = DPMeans(_PENALTY, random_state=_SEED).fit(X)
+    model = DPMeans(random_state=_SEED).fit(X)
 
     print(f"Data: {X.shape[0]} rows, {X.shape[1]} columns, drawn from three Gaussians")
-    print(f"Penalty for each cluster: {_PENALTY:g}")
+    print(f"Penalty for each cluster: {model.cluster_penalty_:.4g}, the middle of a wide plateau")
+    print(
+        f"Plateau: a factor of {math.exp(model.plateau_width_):.3g} wide; "
+        f"without structure it would be {math.exp(model.plateau_reference_):.3g}"
+    )
     print()
     print(describe(model))
     print()

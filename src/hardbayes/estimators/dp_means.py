@@ -46,8 +46,9 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
     ----------
     cluster_penalty : float or "auto", default="auto"
         What each cluster costs, in units of the divergence: a squared distance by default. Small
-        penalties give many clusters. "auto" is the farthest-first rule of `penalty_for` for eight
-        clusters, or as many as there are rows.
+        penalties give many clusters. "auto" looks for the number of clusters that is best over the
+        widest range of penalties, and takes the middle of that range; where data without structure
+        have as wide a range, one cluster. See `plateau_width_`.
     divergence : {"squared_euclidean", "kl"} or Geometry, default="squared_euclidean"
         Cost of a row at a centre. "kl" divides each row by its sum and compares the shares.
     prior_weight : float or "auto", default="auto"
@@ -115,6 +116,12 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         Whether the search came to its end before ``max_iter``.
     status_ : str
         How the fit ended, and what to do about it.
+    plateau_width_ : float
+        How wide the range of penalties is for which this number of clusters is best, as a logarithm
+        of the ratio of its ends. Only where the penalty was "auto"; with one cluster, the widest
+        range that did not stand out.
+    plateau_reference_ : float
+        How wide that range is in data without structure but of the same shape.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -122,6 +129,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
 
     See Also
     --------
+    penalty_path : Solutions along falling penalties, and their plateaus.
     penalty_for : The penalty for a number of clusters, by the papers' rule.
     objective : The objective of any labelling.
 

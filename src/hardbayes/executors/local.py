@@ -156,7 +156,8 @@ class LocalRows:
     def moving(self, weights: Floats, centres: Floats, prior_weight: float) -> MovingClusters:
         """Return the clusters of these rows, with weights (slots,) and centres (slots, d)."""
         executor = self._executor
-        members = executor.count_members(self.places, self.ids, self.n_slots)
+        weighted = slice(None) if len(executor.weights) == 1 else executor.weights[self.ids] > 0
+        members = np.bincount(self.places[weighted], minlength=self.n_slots)
         return executor.moving(weights, members, centres, prior_weight)
 
     def _table(self, centres: Floats) -> Centres:

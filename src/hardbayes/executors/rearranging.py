@@ -15,7 +15,7 @@ from hardbayes.executors.local import LocalRows, MovingClusters
 from hardbayes.matrices import chunks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -80,11 +80,22 @@ class Rearranging:
         numbers[self.table.alive] = np.arange(len(self.table.alive))
         return numbers[self.labels[ids]]
 
-    def rows_in(self, clusters: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the rows of these clusters, in order."""
+    def rows_in(self, clusters: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
+        """Yield the rows of these clusters, in order, so many at a time as take little room."""
         wanted = np.zeros(len(self.table.rank), bool)
         wanted[self.table.alive[clusters]] = True
-        return np.flatnonzero(wanted[self.labels])
+        for part in chunks(self.n_rows, 1):
+            yield part.start + np.flatnonzero(wanted[self.labels[part]])
+
+    def member_counts(self) -> NDArray[np.int64]:
+        """Return how many rows of any weight each living cluster has."""
+        counts = np.zeros(len(self.table.rank), np.int64)
+        for part in chunks(self.n_rows, 1):
+            labels = self.labels[part]
+            if len(self.weights) > 1:
+                labels = labels[self.weights[part] > 0]
+            counts += np.bincount(labels, minlength=len(counts))
+        return counts[self.table.alive]
 
     def local(
         self,
@@ -102,14 +113,6 @@ class Rearranging:
         """Return clusters (slots,) at these centres (slots, d) for rows to move between."""
         table = bare_centres(self.geometry, self.dtype, centres, self.unseen)
         return MovingClusters(weights + prior_weight, members, prior_weight, table)
-
-    def count_members(
-        self, numbers: NDArray[np.intp], ids: NDArray[np.intp] | slice, n_clusters: int
-    ) -> NDArray[np.int64]:
-        """Return how many of the rows ``ids`` have weight, for each cluster number (m,) given."""
-        if len(self.weights) > 1:
-            numbers = numbers[self.weights[ids] > 0]
-        return np.bincount(numbers, minlength=n_clusters)
 
     def restless(self, sizes: Floats, prior_weight: float) -> NDArray[np.intp]:
         """Return the rows that might gain by moving; ``sizes`` (k,): weights with the prior's.

@@ -54,6 +54,7 @@ def exchange_clusters(
     origin = totals.sum(axis=0) / weights.sum()
     explained = partition.explained(weights, centres, origin)
     budget = max(COSTS, PART_OF_A_SWEEP * executor.n_rows * len(centres))
+    members = executor.member_counts()
     neighbours = _neighbours(partition, centres)
     touched = np.zeros(len(centres), bool)
     n_splits = n_merges = 0
@@ -63,10 +64,10 @@ def exchange_clusters(
             continue
         around = np.unique(np.append(neighbours[changed], changed))
         around = around[~touched[around]]
-        ids = executor.rows_in(around)
-        budget -= len(ids) * len(around)
+        budget -= int(members[around].sum()) * len(around)
         if budget < 0:
             break
+        ids = np.concatenate(list(executor.rows_in(around)))
         if _attempt(executor, partition, divisions, trial, explained, origin, around, ids):
             touched[around] = True
             n_splits += len(trial.divided)

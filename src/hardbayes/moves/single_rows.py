@@ -34,8 +34,7 @@ def relocate_rows(
     weights, totals = executor.totals()
     centres = partition.centres(weights, totals)
     numbers = executor.numbers_of(ids)
-    everyone = executor.numbers_of(slice(None))
-    members = executor.count_members(everyone, slice(None), len(weights))
+    members = executor.member_counts()
     walk = _walk_compiled if partition.geometry.squared_distance else walk_priced
     n_moves, opened = walk(executor, partition, ids, numbers, weights, centres, members, max_passes)
     if n_moves:

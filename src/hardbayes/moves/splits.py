@@ -74,17 +74,16 @@ def split_clusters(executor: MemoryExecutor, partition: Partition, divisions: Di
 def _divide(executor: MemoryExecutor, divisions: Divisions, chosen: NDArray[np.intp]) -> None:
     """Give each row of these clusters to the nearer of the two parts; count the totals."""
     n_before = executor.n_clusters
-    ids = executor.rows_in(chosen)
-    group_of = np.full(n_before, -1)
-    group_of[chosen] = np.arange(len(chosen))
-    local = executor.local(
-        ids, group_of[executor.numbers_of(ids)], np.arange(0, 2 * len(chosen) + 1, 2)
-    )
-    centres = np.stack([divisions.left[chosen], divisions.right[chosen]], axis=1)
-    local.choose(centres.reshape(2 * len(chosen), -1))
-    goes = local.places % 2 == 1
     executor.open_at(divisions.right[chosen])
-    executor.reassign(ids[goes], n_before + local.places[goes] // 2)
+    group_of = np.full(executor.n_clusters, -1)
+    group_of[chosen] = np.arange(len(chosen))
+    first = np.arange(0, 2 * len(chosen) + 1, 2)
+    centres = np.stack([divisions.left[chosen], divisions.right[chosen]], axis=1)
+    for ids in executor.rows_in(chosen):
+        local = executor.local(ids, group_of[executor.numbers_of(ids)], first)
+        local.choose(centres.reshape(2 * len(chosen), -1))
+        goes = local.places % 2 == 1
+        executor.reassign(ids[goes], n_before + local.places[goes] // 2)
     executor.recount()
 
 

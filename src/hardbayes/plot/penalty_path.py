@@ -106,13 +106,13 @@ class PenaltyPathDisplay:
         above, below = axes
         self._draw_clusters(above)
         below.plot(self.penalties, self.objectives, color=COLORS[0])
-        below.set(xlabel="penalty", ylabel="objective", xscale="log")
+        below.set(xlabel="penalty", ylabel="objective", xscale="log", yscale="log")
         below.grid(alpha=0.3)
         self.axes_, self.figure_ = (above, below), above.figure
         return self
 
     def _draw_clusters(self, ax: Any) -> None:
-        from matplotlib.ticker import MaxNLocator, ScalarFormatter
+        from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
         ax.set(ylabel="clusters", xscale="log", yscale="log", title=self._title())
         ax.step(self.penalties, self.n_clusters, where="mid", color=COLORS[0])
@@ -131,9 +131,10 @@ class PenaltyPathDisplay:
                     ha="center",
                     fontweight="bold" if rank == 0 else "normal",
                 )
-        ax.yaxis.set_major_locator(MaxNLocator(integer=True, steps=[1, 2, 5, 10], min_n_ticks=1))
-        ax.yaxis.set_major_formatter(ScalarFormatter())
-        ax.yaxis.set_minor_formatter("")
+        ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        ax.yaxis.set_major_formatter(StrMethodFormatter("{x:.0f}"))
+        ax.yaxis.set_minor_formatter(NullFormatter())
+        ax.set_ylim(0.9, 1.3 * self.n_clusters.max())
         ax.grid(alpha=0.3)
 
     def _title(self) -> str:

@@ -40,12 +40,12 @@ def sample_rows(
     size = min(MOST_ROWS, max(FEWEST_ROWS, MOST_ENTRIES // entries))
     if n <= size:
         return matrix, weights, None
-    ids = np.sort(rng.choice(n, size, replace=False))
+    ids = np.unique(rng.randint(n, size=size))  # all drawn at once would take a permutation of n
     if weights is None:
-        return matrix[ids], np.full(size, n / size), ids
+        return matrix[ids], np.full(len(ids), n / len(ids)), ids
     sampled = weights[ids]
     if not sampled.any():  # all weight is elsewhere
-        ids = np.sort(rng.choice(n, size, replace=False, p=weights / weights.sum()))
+        ids = np.flatnonzero(weights)[:size]
         sampled = weights[ids]
     return matrix[ids], sampled * (weights.sum() / sampled.sum()), ids
 
