@@ -40,8 +40,8 @@ STAGES = {
 SETTLING_PASSES = 8
 # Costs of rows at centres up to which every round of moves ends with such passes.
 SMALL = 1 << 17
-# Rounds of exchanges: each lowers the objective, but by less and less.
-MOST_EXCHANGES = 30
+# Rounds of exchanges at most, for each lowers the objective less, and trials in each.
+EXCHANGES = (30, 12)
 # After a round of moves rows need not all be settled before the next: so large a part may still
 # change cluster.
 UNSETTLED = 0.01
@@ -73,6 +73,8 @@ def alternate(descent: Descent, start: Floats | None, search: str, max_steps: in
     if start is not None:
         descent.executor.start(start)
     stages = [getattr(descent, name) for name in STAGES[search]]
+    if len(stages) > 1:
+        descent.halfway = max_steps // 2
     while True:
         for stage in stages:
             if len(descent.points) >= max_steps:
@@ -118,8 +120,9 @@ class Descent:
         self.wants_more = False  # rows would open clusters, were it not for the cap
         self.n_splits = 0
         self.n_merges = 0
-        self.rounds_of_exchanges = MOST_EXCHANGES
+        self.rounds, self.trials = EXCHANGES
         self.divisions: Divisions | None = None
+        self.halfway = 0  # after so many steps sweeps no longer keep other stages waiting
         self.patience = 0  # so many rows may change in a sweep, and it counts as none
         self.finished = True  # none did in the last
 
@@ -140,6 +143,8 @@ class Descent:
         self._refit(n_changed)
         self.wants_more = n_dear > n_born and len(self.centres) >= partition.max_clusters
         self.finished = not changes
+        if len(self.points) == self.halfway:
+            return False
         return changes and n_changed > self.patience
 
     def collapse(self) -> bool:
@@ -178,11 +183,13 @@ class Descent:
 
     def exchange(self) -> bool:
         """Try splits and merges together, where neither alone lowers the objective."""
-        if not self.rounds_of_exchanges:
+        if not self.rounds:
             return False
-        self.rounds_of_exchanges -= 1
+        self.rounds -= 1
         assert self.divisions is not None  # a stage before this one
-        n_splits, n_merges = exchange_clusters(self.executor, self.partition, self.divisions)
+        n_splits, n_merges = exchange_clusters(
+            self.executor, self.partition, self.divisions, self.trials
+        )
         self.n_splits += n_splits
         self.n_merges += n_merges
         return n_splits + n_merges > 0 and self._after_moves()

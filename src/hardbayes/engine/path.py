@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from hardbayes.structure.partition import Partition
 
 # Stands for an infinite penalty, and leaves room to add to it.
+# Rounds of exchanges and trials in each: few, for the fits before and after have theirs.
+EXCHANGES = (6, 12)
 PROHIBITIVE = np.finfo(np.float64).max / 4
 
 
@@ -94,7 +96,7 @@ class Path:
         prices = opening_prices(executor, partition)
         descent = Descent(executor, partition, prices, self.visits, self.rng, _say_nothing)
         descent.divisions = self._divisions  # of clusters that are still as they were
-        descent.rounds_of_exchanges = 1  # the fits before and after have theirs
+        descent.rounds, descent.trials = EXCHANGES
         self.solutions.append(alternate(descent, start, self.search, self.max_steps))
         self._note()
         if self.search == "split-merge":

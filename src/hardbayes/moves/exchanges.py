@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from hardbayes.structure.partition import Partition
 
 NEIGHBOURS = 5  # that answer to each change
-TRIALS = 12
 # Costs of rows at centres that all trials of a round may take: this many, or a part of a sweep's.
 COSTS = 1 << 18
 PART_OF_A_SWEEP = 0.25
@@ -46,7 +45,7 @@ class Exchanged(NamedTuple):
 
 
 def exchange_clusters(
-    executor: MemoryExecutor, partition: Partition, divisions: Divisions
+    executor: MemoryExecutor, partition: Partition, divisions: Divisions, n_trials: int
 ) -> Exchanged:
     """Try exchanges, the most promising first; take over those that lower the objective."""
     weights, totals = executor.totals()
@@ -58,7 +57,7 @@ def exchange_clusters(
     neighbours = _neighbours(partition, centres)
     touched = np.zeros(len(centres), bool)
     n_splits = n_merges = 0
-    for trial in _promising(partition, weights, centres, divisions):
+    for trial in _promising(partition, weights, centres, divisions, n_trials):
         changed = [*trial.united, *trial.divided]
         if touched[changed].any():
             continue
@@ -76,7 +75,7 @@ def exchange_clusters(
 
 
 def _promising(
-    partition: Partition, weights: Floats, centres: Floats, divisions: Divisions
+    partition: Partition, weights: Floats, centres: Floats, divisions: Divisions, n_trials: int
 ) -> Iterator[Trial]:
     """Yield trials: cheap unions and worthwhile divisions, alone and in pairs, best ranks first."""
     unions: list[tuple[int, ...]] = [()]
@@ -86,21 +85,20 @@ def _promising(
             pair = (int(min(a, partners[a])), int(max(a, partners[a])))
             if pair not in unions:
                 unions.append(pair)
-            if len(unions) > TRIALS:
+            if len(unions) > n_trials:
                 break
     divided: list[tuple[int, ...]] = [()]
-    for c in np.argsort(-divisions.saved, kind="stable")[:TRIALS]:
+    for c in np.argsort(-divisions.saved, kind="stable")[:n_trials]:
         if divisions.saved[c] > 0:
             divided.append((int(c),))
-    n_trials = 0
     for total in range(1, len(unions) + len(divided)):
         for u in range(max(0, total - len(divided) + 1), min(total, len(unions) - 1) + 1):
             united, parted = unions[u], divided[total - u]
             if set(united) & set(parted):
                 continue
             yield Trial(united, parted)
-            n_trials += 1
-            if n_trials == TRIALS:
+            n_trials -= 1
+            if not n_trials:
                 return
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hardbayes.matrices import Matrix
 
 # From one fit to the next the number of clusters grows by one, or by one in so many.
-CLUSTERS_A_STEP = 8
+CLUSTERS_A_STEP = 6
 STEP = 0.95  # by which the penalty falls where that did not happen
 RANGE = np.exp(-16.0)  # of penalties, from the one that first gives two clusters
 MOST_CLUSTERS = 160
