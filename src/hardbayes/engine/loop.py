@@ -73,7 +73,7 @@ def alternate(descent: Descent, start: Floats | None, search: str, max_steps: in
     if start is not None:
         descent.executor.start(start)
     stages = [getattr(descent, name) for name in STAGES[search]]
-    if len(stages) > 1:
+    if search == "split-merge":
         descent.halfway = max_steps // 2
     while True:
         for stage in stages:
@@ -139,7 +139,6 @@ class Descent:
         n_changed = executor.collect()
         changes = n_changed > 0 and not (n_born and self.points and executor.same_partition())
         executor.commit()
-        self._close_empty()
         self._refit(n_changed)
         self.wants_more = n_dear > n_born and len(self.centres) >= partition.max_clusters
         self.finished = not changes
@@ -212,9 +211,7 @@ class Descent:
     def _take_over(self) -> None:
         """Refit after labels were changed by moves, of which the bounds know nothing."""
         self.executor.forget_bounds()
-        n_changed = self.executor.recount()
-        self._close_empty()
-        self._refit(n_changed)
+        self._refit(self.executor.recount())
 
     def _settle_rows(self) -> int:
         executor, eta = self.executor, self.partition.prior_weight
@@ -223,15 +220,19 @@ class Descent:
         ids = executor.restless(executor.totals()[0] + eta, eta)
         return relocate_rows(executor, self.partition, ids, SETTLING_PASSES) if len(ids) else 0
 
-    def _close_empty(self) -> None:
-        weights, _ = self.executor.totals()
-        if not weights.all():
-            self.executor.close(weights == 0)
+    def _close_empty(self) -> tuple[Floats, Floats]:
+        """Close clusters without weight; return the weights and totals of the others."""
+        weights, totals = self.executor.totals()
+        if weights.all():
+            return weights, totals
+        kept = weights > 0
+        self.executor.close(~kept)
+        return weights[kept], totals[kept]
 
     def _refit(self, n_changed: int) -> None:
-        """Move the centres to the means, note the objective."""
+        """Close empty clusters, move the centres to the means, note the objective."""
         executor, partition = self.executor, self.partition
-        self.centres = partition.centres(*executor.totals())
+        self.centres = partition.centres(*self._close_empty())
         value = executor.potential(partition.prior_weight, partition.prior_mean, self.centres)
         executor.recentre(self.centres)
         self.points.append(Point(len(self.centres), *value))
@@ -253,6 +254,7 @@ class Descent:
             executor.assign(np.array([np.inf]), last=True)
             chosen = np.bincount(executor.cluster_numbers(), minlength=len(centres)) > 0
             executor.close(~chosen)
+            executor.recount()
             centres = centres[chosen]
             terms = measure(executor, partition, centres)
             trace[-1], counts[-1] = terms.fit + terms.prior, len(centres)
