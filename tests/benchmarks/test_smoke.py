@@ -1,11 +1,19 @@
 """The benchmarks run, and their report can be read. Times are never asserted."""
 
+import numpy as np
+import pytest
+
 from benchmarks.__main__ import SECTIONS
-from benchmarks.cases import CASES
+from benchmarks.cases import CASES, NOISE
+from benchmarks.contestants import delayed_births
+from benchmarks.data import plane
 from benchmarks.options import Options
+from benchmarks.quality import IN_VAIN, Sweep
+from benchmarks.recovery import centroid_index, penalty_interval
 from benchmarks.report import Section, Target, to_markdown
 from benchmarks.timing import Ratio, Timed, paired_ratio
 from benchmarks.whole_fits import COLUMNS, run_case
+from hardbayes import DPMeans, objective
 
 
 def test_tiny_case_gives_a_table():
@@ -31,6 +39,55 @@ def test_no_births_is_lloyd():
     assert ours == theirs, "sweeps, clusters and objective"
 
 
+def test_noise_is_compared_without_births_and_marked():
+    section = Section("Whole fits", COLUMNS)
+    run_case(NOISE[3].tiny(), Options(repeats=1, quick=True), section)
+
+    assert all("mostly noise" in row[0] for row in section.rows)
+    assert "scikit-learn, same start, no births" in [row[1] for row in section.rows]
+    assert not any("births allowed" in row[1] or "as called" in row[1] for row in section.rows)
+
+
+@pytest.mark.parametrize("name", ["quality", "recovery", "search-cost"])
+def test_quick_sections_give_tables(name):
+    section = SECTIONS[name](Options(repeats=1, quick=True))
+
+    assert section.rows
+    assert {len(row) for row in section.rows} == {len(section.columns)}
+
+
+def test_delayed_births_end_where_no_row_is_dear():
+    X, _ = plane(300, 6, gap=6.0, grid=False, seed=1)
+    fit = delayed_births(X, 10.0)
+
+    costs = ((X[:, None] - fit.centres) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(fit.labels, costs.argmin(axis=1))
+    assert costs.min(axis=1).max() <= 10.0
+    assert (
+        objective(X, fit.labels, 10.0) >= DPMeans(10.0, n_init=5, random_state=0).fit(X).objective_
+    )
+
+
+def test_the_sweep_over_k_stops_after_so_many_in_vain():
+    sweep = Sweep(
+        [10.0, 5.0, *[4.0] * IN_VAIN], list(range(1, IN_VAIN + 3)), list(range(IN_VAIN + 2))
+    )
+
+    assert sweep.ends_at(2.0) == 2 + IN_VAIN
+    assert sweep.seconds_until(6.0) == IN_VAIN
+    assert sweep.ends_at(0.5) == 0, "the third k was not in vain"
+
+
+def test_the_true_clusters_are_right_within_the_interval():
+    X, member = plane(400, 4, gap=10.0, grid=True, seed=0)
+    true = np.array([X[member == c].mean(axis=0) for c in range(4)])
+    lowest, highest = penalty_interval(X, member, true)
+
+    assert 0 < lowest < highest
+    assert centroid_index(true, true) == 0
+    assert centroid_index(true[:3], true) == centroid_index(true, true[:3]) == 1
+
+
 def test_ratios_are_paired():
     above = [Timed(seconds, 2) for seconds in (1.0, 10.0, 3.0)]
     below = [Timed(seconds, 1) for seconds in (1.0, 5.0, 1.0)]
@@ -49,6 +106,9 @@ def test_verdicts():
 
 def test_every_section_has_a_name():
     assert list(SECTIONS) == [
+        "quality",
+        "recovery",
+        "search-cost",
         "whole-fits",
         "sparse",
         "small",

@@ -11,11 +11,11 @@ from hardbayes.plot import ObjectiveDisplay
 
 def test_curve_is_the_history(model):
     display = ObjectiveDisplay.from_estimator(model)
-    sweeps, values = display.line_.get_data()
-    np.testing.assert_array_equal(sweeps, np.arange(1, model.n_iter_ + 1))
+    steps, values = display.line_.get_data()
+    np.testing.assert_array_equal(steps, np.arange(1, model.n_iter_ + 1))
     np.testing.assert_array_equal(values, model.objective_history_)
-    assert display.ax_.get_title() == f"objective, {model.n_iter_} sweeps"
-    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("sweep", "objective")
+    assert display.ax_.get_title() == f"objective, {model.n_iter_} steps"
+    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("step", "objective")
 
 
 def test_last_value_is_written_beside_the_curve(model):
@@ -31,18 +31,18 @@ def test_draws_where_and_how_it_is_told_to(model):
     assert display.line_.get_linestyle() == "--"
 
 
-@pytest.mark.parametrize("n_sweeps", [0, 1, 2, 400])
-def test_any_number_of_sweeps(n_sweeps):
-    display = ObjectiveDisplay(np.linspace(2.0, 1.0, n_sweeps)).plot()
+@pytest.mark.parametrize("n_steps", [0, 1, 2, 400])
+def test_any_number_of_steps(n_steps):
+    display = ObjectiveDisplay(np.linspace(2.0, 1.0, n_steps)).plot()
     display.figure_.canvas.draw()
     ticks = display.ax_.get_xticks()
     np.testing.assert_array_equal(ticks, np.round(ticks))
-    assert ("1 sweep" if n_sweeps == 1 else f"{n_sweeps} sweeps") in display.ax_.get_title()
+    assert ("1 step" if n_steps == 1 else f"{n_steps} steps") in display.ax_.get_title()
 
 
 def test_title_says_when_the_fit_did_not_converge():
     display = ObjectiveDisplay([3.0, 2.0], converged=False).plot()
-    assert display.ax_.get_title() == "objective, 2 sweeps, not converged"
+    assert display.ax_.get_title() == "objective, 2 steps, not converged"
 
 
 def test_unfitted_model_is_refused():
