@@ -31,11 +31,13 @@ seed in brackets; the mean number of clusters; the median time. All fits have `n
 - *Paper* is `search="paper"`, *collapsed* `method="collapsed"`, *default* `DPMeans(penalty)`.
 - *Delayed births* is the published behaviour of pdc-dp-means (Dinari & Freifeld 2022) in a few
   lines of NumPy, without a seed, because the package cannot be installed beside a current
-  scikit-learn: read its gap, not its time."""
+  scikit-learn: read its gap, not its time.
+
+Targets of the default search: a gap of at most 0.8 % in every case and of -0.7 % in the median, and
+50 times the speed of the sweep; moonshots: never above the yardstick, 200 times."""
 
 COLUMNS = ["data, wished", "penalty", "KMeans at every k", "paper", "collapsed", "delayed births"]
-COLUMNS += ["default", "gap, reach 0.8 %, moonshot 0", "speed-up", "to its own end"]
-COLUMNS += ["speed-up, reach 50x, moonshot 200x"]
+COLUMNS += ["default", "gap is", "speed-up", "to its own end", "speed-up is"]
 SETS = {
     "iris": load_iris,
     "wine": load_wine,
