@@ -1,0 +1,133 @@
+"""Several starts of a feature search; the best is kept, and shaken."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hardbayes.engine.allocation import Allocation, AllocationSolution, refitted
+from hardbayes.engine.status import Status
+from hardbayes.moves.new_features import seed
+from hardbayes.moves.shaking import shaken
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from hardbayes.engine.feature_problem import FeatureProblem
+    from hardbayes.engine.feature_search import FeatureSearch
+    from hardbayes.executors.allocator import Allocator
+
+    Start = Callable[[Allocator, np.random.RandomState], Allocation]
+
+ROUND = 8  # shakes of one solution side by side; a fixed number, so that threads do not matter
+
+
+def minimise_features(
+    problem: FeatureProblem,
+    search: FeatureSearch,
+    n_starts: int,
+    rng: np.random.RandomState,
+    given: Sequence[Allocation] = (),
+    report: Callable[[str], None] = lambda _: None,
+) -> AllocationSolution:
+    """Return the best of ``n_starts`` seeded starts and of those ``given``.
+
+    Unless the search is literal, the best is then shaken until ``n_starts`` shakes in a row have
+    not helped. ``report`` gets a sentence for the starts and for every shake that helped.
+    """
+    seeded = [partial(seeded_start, problem, search, at) for at in range(n_starts)]
+    handed = [lambda _rows, _rng, start=start: start for start in given]
+    best = best_of(problem, search, [*seeded, *handed], rng)
+    report(sentence(problem, search, best, f"{len(seeded) + len(handed)} starts"))
+    failed = 0
+    while not search.literal and best.n_components and failed < n_starts:
+        size = min(ROUND, n_starts - failed)
+        shakes = [partial(shaken_start, best.allocation)] * size
+        found = best_of(problem, search, shakes, rng)
+        if search.improves(found.trace[-1], best):
+            below = [point for point in found.trace if search.improves(point, best)]
+            best, failed = replace(found, trace=[*best.trace, *below]), 0
+            report(sentence(problem, search, best, "shaken"))
+        else:
+            failed += size
+    return best
+
+
+def sentence(
+    problem: FeatureProblem, search: FeatureSearch, best: AllocationSolution, how: str
+) -> str:
+    """Say what was found, in the user's units."""
+    objective = search.structure.total(*best.trace[-1]) / problem.unit
+    return f"{how}: {best.n_components} features, objective {objective:.6g}"
+
+
+def best_of(
+    problem: FeatureProblem,
+    search: FeatureSearch,
+    starts: Sequence[Start],
+    rng: np.random.RandomState,
+) -> AllocationSolution:
+    """Return the best solution from any of the starts, the first of equals.
+
+    Starts run side by side where the data is one tile; otherwise threads share the tiles of each.
+    """
+    seeds = rng.randint(np.iinfo(np.int32).max, size=len(starts))
+    solutions: list[AllocationSolution | None] = [None] * len(starts)
+
+    def run(at: int, _worker: int) -> None:
+        rows, stream = problem.allocator(), np.random.RandomState(seeds[at])
+        solutions[at] = search.run(rows, starts[at](rows, stream), stream)
+
+    if problem.tiles.is_single:
+        problem.pool.run(run, len(starts))
+    else:
+        for at in range(len(starts)):
+            run(at, 0)
+    found = [solution for solution in solutions if solution is not None]
+    return min(found, key=lambda solution: search.structure.total(*solution.trace[-1]))
+
+
+def seeded_start(
+    problem: FeatureProblem,
+    search: FeatureSearch,
+    at: int,
+    rows: Allocator,
+    rng: np.random.RandomState,
+) -> Allocation:
+    """Return the start number ``at``: with a base or without, all features drawn or one.
+
+    The published seeding begins with a base at the mean that all rows share, and draws the rest. On
+    data without a base it hurts, and features drawn at once can hide each other: of four starts one
+    is as published, unless the search is literal, and where only one feature is drawn, the search
+    adds others as it comes to rest.
+    """
+    structure = search.structure
+    with_base = search.literal or at % 2 == 0
+    if not search.literal and at % 4 >= 2:
+        structure = replace(structure, max_components=min(1, structure.max_components))
+    return Allocation(*seed(rows, structure, problem.mean if with_base else None, rng))
+
+
+def shaken_start(
+    best: Allocation, rows: Allocator, rng: np.random.RandomState
+) -> Allocation:
+    """Return the best so far with one feature dealt anew."""
+    return refitted(rows, Allocation(best.components.copy(), shaken(best.membership, rng)))
+
+
+def marked_if_capped(
+    problem: FeatureProblem,
+    search: FeatureSearch,
+    solution: AllocationSolution,
+    rng: np.random.RandomState,
+) -> AllocationSolution:
+    """Return the solution, its status saying so where only the cap keeps out another feature."""
+    structure = search.structure
+    if solution.status is not Status.CONVERGED or solution.n_components < structure.max_components:
+        return solution
+    wider = replace(structure, max_components=structure.max_components + 1)
+    is_capped = replace(search, structure=wider).would_open(problem.allocator(), solution, rng)
+    return replace(solution, status=Status.CAPPED) if is_capped else solution

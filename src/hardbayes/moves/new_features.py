@@ -1,0 +1,123 @@
+"""New features from residuals: drawn as seeds, and grown where the fit has come to rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hardbayes.executors.allocator import Allocator, Joined
+    from hardbayes.geometry.base import Floats
+    from hardbayes.structure.feature_allocation import FeatureAllocation
+
+MOST_REFINEMENTS = 10
+DRAWS = 2  # besides the worst row
+FIRST_SEEDS = 8
+# Residuals below this share of the rows' own squares are rounding.
+NOTHING_LEFT = 1e-24
+
+
+def draw_row(chances: Floats, rng: np.random.RandomState) -> int:
+    """Draw a row with the given chances (n,), not all zero."""
+    cumulated = np.cumsum(chances)
+    row = int(np.searchsorted(cumulated, rng.random_sample() * cumulated[-1], side="right"))
+    return min(row, len(chances) - 1)
+
+
+def seed(
+    rows: Allocator,
+    structure: FeatureAllocation,
+    base: Floats | None,
+    rng: np.random.RandomState,
+) -> tuple[Floats, NDArray[np.uint8]]:
+    """Return components (k, d) and membership (n, k) to start from.
+
+    After Broderick, Kulis & Jordan 2013, section 5: a base that all rows share, unless it is None;
+    then the residual of a row drawn by its squared length, which every row takes that becomes
+    cheaper, as long as that lowers the objective.
+    """
+    n_components = 0 if base is None else 1
+    # Filled from the left, and grown where there are more than most data needs.
+    components = np.zeros((min(structure.max_components, FIRST_SEEDS), rows.n_columns))
+    membership = np.zeros((rows.n_rows, len(components)), np.uint8)
+    if base is not None:
+        components[0], membership[:, 0] = base, 1
+    costs = rows.weights * rows.collect(components[:n_components], membership).costs
+    nothing = NOTHING_LEFT * rows.n_columns
+    while n_components < structure.max_components and costs.max() > nothing:
+        row = draw_row(costs, rng)
+        candidate = rows.residual(components, membership, row)
+        joined = rows.join(components[:n_components], membership, candidate)
+        if not joined.gain > structure.penalty:
+            break
+        if n_components == len(components):
+            components = np.vstack([components, np.zeros_like(components)])
+            membership = np.hstack([membership, np.zeros_like(membership)])
+        components[n_components], membership[:, n_components] = candidate, joined.rows
+        n_components += 1
+        costs -= rows.weights * np.maximum(joined.gains, 0.0)
+        np.maximum(costs, 0.0, out=costs)
+    return components[:n_components], np.ascontiguousarray(membership[:, :n_components])
+
+
+def with_feature(
+    components: Floats,
+    membership: NDArray[np.uint8],
+    component: Floats,
+    rows: NDArray[np.uint8],
+) -> tuple[Floats, NDArray[np.uint8]]:
+    """Return components and membership with one feature more."""
+    return np.vstack([components, component]), np.column_stack([membership, rows])
+
+
+def grow(
+    rows: Allocator,
+    components: Floats,
+    membership: NDArray[np.uint8],
+    candidate: Floats,
+) -> tuple[Floats, Joined]:
+    """Refine a candidate (d,): the mean residual of the rows that join it, until they repeat."""
+    joined = rows.join(components, membership, candidate)
+    for _ in range(MOST_REFINEMENTS):
+        if not joined.weight > 0:
+            break
+        candidate = joined.total / joined.weight
+        before, joined = joined, rows.join(components, membership, candidate)
+        if (joined.rows == before.rows).all():
+            break
+    return candidate, joined
+
+
+def best_new_feature(
+    rows: Allocator,
+    components: Floats,
+    membership: NDArray[np.uint8],
+    inverse: Floats,
+    costs: Floats,
+    rng: np.random.RandomState,
+) -> tuple[float, Floats, NDArray[np.uint8]]:
+    """Return the gain, component (d,) and rows (n,) of the best feature grown from residuals.
+
+    ``inverse`` (k, k) of Z'WZ at least-squares components. The gain is what the fit term falls by
+    when all components are refitted. Candidates are the residuals of the worst row and of some
+    drawn by squared length.
+    """
+    chances = rows.weights * costs
+    best = (0.0, np.zeros(rows.n_columns), np.zeros(rows.n_rows, np.uint8))
+    if not chances.max() > NOTHING_LEFT * rows.n_columns:
+        return best
+    seeds = {int(np.argmax(chances)), *(draw_row(chances, rng) for _ in range(DRAWS))}
+    for row in sorted(seeds):
+        start = rows.residual(components, membership, row)
+        candidate, joined = grow(rows, components, membership, start)
+        overlap = (rows.weights * joined.rows) @ membership
+        left = joined.weight - overlap @ inverse @ overlap
+        if not left > 1e-9 * joined.weight:  # other columns span it: there is nothing to gain
+            continue
+        gain = float(joined.total @ joined.total / left)
+        if gain > best[0]:
+            best = (gain, candidate, joined.rows)
+    return best

@@ -1,0 +1,66 @@
+"""Which number of things is optimal at which penalty: the lower convex hull of their fit terms.
+
+``fit_k + penalty * k`` is least at a vertex of the lower hull of the points (k, fit_k), for
+penalties between the slopes on its two sides.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Plateau(NamedTuple):
+    """A number of things and the penalties between which it is optimal."""
+
+    k: int
+    low: float
+    high: float
+
+    @property
+    def width(self) -> float:
+        """Width in the logarithm of the penalty; infinite where the interval begins at zero."""
+        return float(np.log(self.high / self.low)) if self.low > 0 else float("inf")
+
+    @property
+    def middle(self) -> float:
+        """The geometric middle; half the upper end where the interval begins at zero."""
+        return float(np.sqrt(self.low) * np.sqrt(self.high)) if self.low > 0 else self.high / 2
+
+
+def lower_hull(points: list[tuple[int, float]]) -> list[tuple[int, float]]:
+    """Return the vertices of the lower convex hull, by increasing k."""
+    hull: list[tuple[int, float]] = []
+    for k, fit in sorted(points):
+        while len(hull) > 1 and _slope(hull[-2], hull[-1]) >= _slope(hull[-2], (k, fit)):
+            hull.pop()
+        hull.append((k, fit))
+    return hull
+
+
+def plateaus(points: list[tuple[int, float]]) -> list[Plateau]:
+    """Return the plateaus of all vertices but the first and the last, from few things to many.
+
+    The first would be optimal up to an infinite penalty. The last is known on one side only, unless
+    its fit term is zero: then nothing can follow, and its plateau reaches down to zero.
+    """
+    hull = lower_hull(points)
+    found = []
+    for at in range(1, len(hull)):
+        high = -_slope(hull[at - 1], hull[at])
+        is_last = at == len(hull) - 1
+        if high <= 0 or (is_last and hull[at][1] > 0):
+            break
+        low = 0.0 if is_last else max(0.0, -_slope(hull[at], hull[at + 1]))
+        found.append(Plateau(hull[at][0], low, high))
+    return found
+
+
+def widest(found: list[Plateau]) -> Plateau:
+    """Return the widest plateau, the one of fewer things among equals."""
+    return max(found, key=lambda plateau: (plateau.width, -plateau.k))
+
+
+def _slope(first: tuple[int, float], second: tuple[int, float]) -> float:
+    return (second[1] - first[1]) / (second[0] - first[0])
