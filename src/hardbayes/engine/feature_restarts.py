@@ -10,7 +10,7 @@ import numpy as np
 
 from hardbayes.engine.allocation import Allocation, AllocationSolution, refitted
 from hardbayes.engine.status import Status
-from hardbayes.moves.new_features import seed
+from hardbayes.moves.readable import readable
 from hardbayes.moves.shaking import shaken
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     Start = Callable[[Allocator, np.random.RandomState], Allocation]
 
+MOST_SHAKES = 64
 ROUND = 8  # shakes of one solution side by side; a fixed number, so that threads do not matter
 
 
@@ -35,16 +36,18 @@ def minimise_features(
 ) -> AllocationSolution:
     """Return the best of ``n_starts`` seeded starts and of those ``given``.
 
-    Unless the search is literal, the best is then shaken until ``n_starts`` shakes in a row have
-    not helped. ``report`` gets a sentence for the starts and for every shake that helped.
+    Unless the search is literal, the best is then shaken until ``n_starts - 1`` shakes in a row, or
+    MOST_SHAKES, have not helped. ``report`` gets a sentence for the starts and for every round of
+    shakes that helped.
     """
     seeded = [partial(seeded_start, problem, search, at) for at in range(n_starts)]
     handed = [lambda _rows, _rng, start=start: start for start in given]
     best = best_of(problem, search, [*seeded, *handed], rng)
     report(sentence(problem, search, best, f"{len(seeded) + len(handed)} starts"))
+    patience = 0 if search.literal else min(n_starts - 1, MOST_SHAKES)
     failed = 0
-    while not search.literal and best.n_components and failed < n_starts:
-        size = min(ROUND, n_starts - failed)
+    while best.n_components and failed < patience:
+        size = min(ROUND, patience - failed)
         shakes = [partial(shaken_start, best.allocation)] * size
         found = best_of(problem, search, shakes, rng)
         if search.improves(found.trace[-1], best):
@@ -53,7 +56,26 @@ def minimise_features(
             report(sentence(problem, search, best, "shaken"))
         else:
             failed += size
-    return best
+    return best if search.literal else made_readable(problem, search, best, rng)
+
+
+def made_readable(
+    problem: FeatureProblem,
+    search: FeatureSearch,
+    best: AllocationSolution,
+    rng: np.random.RandomState,
+) -> AllocationSolution:
+    """Return a solution no worse, with a base where all rows share one."""
+    rows = problem.allocator()
+    weight = float(np.broadcast_to(rows.weights, rows.n_rows).sum())
+    membership = readable(best.allocation.membership, rows.collect(*best.allocation).gram, weight)
+    if membership is None:
+        return best
+    start = refitted(rows, Allocation(best.allocation.components.copy(), membership))
+    found = search.run(rows, start, rng)
+    if search.improves(best.trace[-1], found):
+        return best
+    return replace(found, trace=[*best.trace, found.trace[-1]])
 
 
 def sentence(
@@ -78,7 +100,7 @@ def best_of(
     solutions: list[AllocationSolution | None] = [None] * len(starts)
 
     def run(at: int, _worker: int) -> None:
-        rows, stream = problem.allocator(), np.random.RandomState(seeds[at])
+        rows, stream = problem.allocator(), np.random.RandomState(np.random.PCG64(seeds[at]))
         solutions[at] = search.run(rows, starts[at](rows, stream), stream)
 
     if problem.tiles.is_single:
@@ -104,11 +126,10 @@ def seeded_start(
     is as published, unless the search is literal, and where only one feature is drawn, the search
     adds others as it comes to rest.
     """
-    structure = search.structure
     with_base = search.literal or at % 2 == 0
-    if not search.literal and at % 4 >= 2:
-        structure = replace(structure, max_components=min(1, structure.max_components))
-    return Allocation(*seed(rows, structure, problem.mean if with_base else None, rng))
+    most = search.structure.max_components if search.literal or at % 4 < 2 else 1
+    base = problem.mean if with_base else None
+    return Allocation(*rows.seed(base, search.structure.penalty, most, rng))
 
 
 def shaken_start(

@@ -32,7 +32,7 @@ class KFeatures(FeatureEstimator):
         then least squares. "split-merge" takes the best of all subsets of up to a dozen features
         for each row, or flips one and two at a time; combines, drops and adds whole features where
         that lowers the objective; and shakes the best start, dealing one feature anew at random,
-        until ``n_init`` shakes in a row have not helped.
+        until ``n_init - 1`` shakes in a row have not helped.
     n_init : int, default=10
         Number of starts, of which the best is kept.
     max_iter : int, default=300

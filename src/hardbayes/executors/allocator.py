@@ -13,6 +13,7 @@ from hardbayes.kernels.features import MOST_EXACT, Features, Room, new_features,
 from hardbayes.kernels.joining import join
 from hardbayes.kernels.pairing import pair_totals
 from hardbayes.kernels.refitting import refit
+from hardbayes.kernels.seeding import draw_seeds
 from hardbayes.kernels.settling import settle
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from hardbayes.geometry.base import Floats
 
 
+# Weighted squared residuals of this size, a column, are rounding: rows are of the size of one.
+NOTHING_LEFT = 1e-24
 PAIR_NUMBERS = 1 << 23  # that totals of pairs may take: 64 megabytes
 LONGEST_CALL = 1 << 28  # multiply-adds in one call of a kernel: some tenths of a second
 
@@ -91,6 +94,33 @@ class Allocator:
         self._laid_out: tuple[Floats, Features] | None = None
         self._rooms: dict[tuple[int, int], Room] = {}
         self._residuals: dict[int, Floats] = {}
+
+    def seed(
+        self, base: Floats | None, penalty: float, most: int, rng: np.random.RandomState
+    ) -> tuple[Floats, NDArray[np.uint8]]:
+        """Return components (k, d), k at most ``most``, and membership (n, k) to start from.
+
+        A base (d,) that all rows share comes first, unless it is None; then residuals of rows drawn
+        by squared length, as long as each lowers the objective. Data of many tiles is represented
+        by a sample, and its rows are left for the first sweep to decide.
+        """
+        tile = self.tiles.sample(rng)
+        components = np.empty((most + 1, self.n_columns))
+        membership = np.zeros((len(tile.rows), most), np.uint8)
+        n_given = 0 if base is None else 1
+        if base is not None:
+            components[0], membership[:, 0] = base, 1
+        share = len(tile.rows) / self.n_rows
+        k = draw_seeds(
+            tile.rows, tile.weights, self.tiles.origin[np.newaxis], n_given, penalty * share,
+            NOTHING_LEFT * self.n_columns, rng.random_sample(most), components, membership,
+            np.empty(len(tile.rows)),
+        )  # fmt: skip
+        if self.tiles.is_single:
+            return components[:k], np.ascontiguousarray(membership[:, :k])
+        everyone = np.zeros((self.n_rows, k), np.uint8)
+        everyone[:, :n_given] = 1
+        return components[:k], everyone
 
     def settle(
         self,

@@ -11,6 +11,8 @@ from hardbayes.matrices import is_sparse
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.typing import NDArray
+
     from hardbayes.executors.frame import Frame
     from hardbayes.executors.pool import Pool
     from hardbayes.geometry.base import Floats
@@ -31,7 +33,7 @@ class Tile(NamedTuple):
 
     rows: Floats
     weights: Floats
-    part: slice
+    part: slice | NDArray[np.intp]
 
 
 class Tiles:
@@ -79,11 +81,19 @@ class Tiles:
 
         pool.run(task, len(self.groups))
 
+    def sample(self, rng: np.random.RandomState) -> Tile:
+        """Return all rows where they are one tile, otherwise as many drawn ones as one may hold."""
+        if self.is_single:
+            return self.read(0)
+        size = max(1, KEPT // self.n_columns)
+        drawn = np.sort(rng.randint(self.n_rows, size=size))
+        return Tile(self._read(drawn), self.weights[drawn if len(self.weights) > 1 else [0]], drawn)
+
     def row(self, i: int) -> Floats:
         """Return row i (d,)."""
         return self._read(slice(i, i + 1))[0]
 
-    def _read(self, part: slice) -> Floats:
+    def _read(self, part: slice | NDArray[np.intp]) -> Floats:
         if is_sparse(self._matrix):
             rows = self._matrix[part].toarray().astype(np.float64, copy=False)
         else:

@@ -1,4 +1,4 @@
-"""New features from residuals: drawn as seeds, and grown where the fit has come to rest."""
+"""New features grown from residuals where a fit has come to rest."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ if TYPE_CHECKING:
 
     from hardbayes.executors.allocator import Allocator, Joined
     from hardbayes.geometry.base import Floats
-    from hardbayes.structure.feature_allocation import FeatureAllocation
 
 MOST_REFINEMENTS = 10
 DRAWS = 2  # besides the worst row
-FIRST_SEEDS = 8
 # Residuals below this share of the rows' own squares are rounding.
 NOTHING_LEFT = 1e-24
 
@@ -25,42 +23,6 @@ def draw_row(chances: Floats, rng: np.random.RandomState) -> int:
     cumulated = np.cumsum(chances)
     row = int(np.searchsorted(cumulated, rng.random_sample() * cumulated[-1], side="right"))
     return min(row, len(chances) - 1)
-
-
-def seed(
-    rows: Allocator,
-    structure: FeatureAllocation,
-    base: Floats | None,
-    rng: np.random.RandomState,
-) -> tuple[Floats, NDArray[np.uint8]]:
-    """Return components (k, d) and membership (n, k) to start from.
-
-    After Broderick, Kulis & Jordan 2013, section 5: a base that all rows share, unless it is None;
-    then the residual of a row drawn by its squared length, which every row takes that becomes
-    cheaper, as long as that lowers the objective.
-    """
-    n_components = 0 if base is None else 1
-    # Filled from the left, and grown where there are more than most data needs.
-    components = np.zeros((min(structure.max_components, FIRST_SEEDS), rows.n_columns))
-    membership = np.zeros((rows.n_rows, len(components)), np.uint8)
-    if base is not None:
-        components[0], membership[:, 0] = base, 1
-    costs = rows.weights * rows.collect(components[:n_components], membership).costs
-    nothing = NOTHING_LEFT * rows.n_columns
-    while n_components < structure.max_components and costs.max() > nothing:
-        row = draw_row(costs, rng)
-        candidate = rows.residual(components, membership, row)
-        joined = rows.join(components[:n_components], membership, candidate)
-        if not joined.gain > structure.penalty:
-            break
-        if n_components == len(components):
-            components = np.vstack([components, np.zeros_like(components)])
-            membership = np.hstack([membership, np.zeros_like(membership)])
-        components[n_components], membership[:, n_components] = candidate, joined.rows
-        n_components += 1
-        costs -= rows.weights * np.maximum(joined.gains, 0.0)
-        np.maximum(costs, 0.0, out=costs)
-    return components[:n_components], np.ascontiguousarray(membership[:, :n_components])
 
 
 def with_feature(
