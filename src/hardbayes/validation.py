@@ -293,6 +293,7 @@ def check_membership(membership: Any, n_components: int) -> NDArray[np.bool_]:
     cell = first_cell(numbers, lambda values: (values != 0) & (values != 1))
     if cell is not None:
         raise ValueError(
-            f"X must hold memberships, zeros and ones. Got {numbers[cell]:g} at {place(*cell, None)}."
+            f"X must hold memberships: zeros and ones. "
+            f"Got {numbers[cell]:g} at {place(*cell, None)} instead."
         )
     return np.asarray(numbers, np.bool_)

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hardbayes.executors.allocator import Allocator, Sums
+    from hardbayes.executors.allocation_results import Sums
+    from hardbayes.executors.allocator import Allocator
     from hardbayes.geometry.base import Floats
     from hardbayes.structure.feature_allocation import FeatureAllocation
 
@@ -66,7 +67,8 @@ class Stepping(Protocol):
 
     def __call__(
         self, rows: Allocator, allocation: Allocation, is_refitted: bool, max_sweeps: int
-    ) -> Step: ...
+    ) -> Step:
+        """Sweep and refit, at least once."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ def alternate(
     ``step`` lets rows decide and components follow. When nothing changes any more, each of
     ``moves`` in turn may change whole features; the first that does sends the loop on.
     """
-    allocation = Allocation(*(array.copy() for array in start))
+    allocation = Allocation(start.components.copy(), start.membership.copy())
     is_refitted = False
     resting: AllocationSolution | None = None
     trace: list[Point] = []

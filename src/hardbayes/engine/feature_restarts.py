@@ -132,9 +132,7 @@ def seeded_start(
     return Allocation(*rows.seed(base, search.structure.penalty, most, rng))
 
 
-def shaken_start(
-    best: Allocation, rows: Allocator, rng: np.random.RandomState
-) -> Allocation:
+def shaken_start(best: Allocation, rows: Allocator, rng: np.random.RandomState) -> Allocation:
     """Return the best so far with one feature dealt anew."""
     return refitted(rows, Allocation(best.components.copy(), shaken(best.membership, rng)))
 

@@ -22,7 +22,8 @@ from hardbayes.moves.new_features import best_new_feature, with_feature
 from hardbayes.moves.residual_births import open_features
 
 if TYPE_CHECKING:
-    from hardbayes.executors.allocator import Allocator, Sums
+    from hardbayes.executors.allocation_results import Sums
+    from hardbayes.executors.allocator import Allocator
     from hardbayes.structure.feature_allocation import FeatureAllocation
 
 # Improvements below this share of the fit term are rounding.
@@ -112,9 +113,7 @@ class FeatureSearch:
             return None
         return Allocation(*move.made_on(*rest.allocation))
 
-    def _open(
-        self, rows: Allocator, rest: AtRest, rng: np.random.RandomState
-    ) -> Allocation | None:
+    def _open(self, rows: Allocator, rest: AtRest, rng: np.random.RandomState) -> Allocation | None:
         components, membership = rest.allocation
         if len(components) >= self.structure.max_components:
             return None

@@ -43,7 +43,8 @@ class BPMeans(FeatureEstimator):
         features opened at the residuals of single rows, then least squares. "split-merge" takes the
         best of all subsets of up to a dozen features for each row, or flips one and two at a time;
         combines, drops and adds whole features where that lowers the objective; and shakes the best
-        start, dealing one feature anew at random, until ``n_init - 1`` shakes in a row have not helped.
+        start, dealing one feature anew at random, until ``n_init - 1`` shakes in a row have not
+        helped.
     n_init : int, default=10
         Number of starts, of which the best is kept; for "stepwise" and "auto", at every K.
     max_iter : int, default=300

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hardbayes.executors.allocation_results import Combination, Joined, Settled, Sums
 from hardbayes.executors.collapsed_sweep import CollapsedSweep
 from hardbayes.kernels.allocating import EXACT, FLIP, FLIP_PAIRS, KEEP, allocate
-from hardbayes.kernels.combining import COMBINATIONS, best_combination
+from hardbayes.kernels.combining import best_combination
 from hardbayes.kernels.features import MOST_EXACT, Features, Room, new_features, new_room
 from hardbayes.kernels.joining import join
 from hardbayes.kernels.pairing import pair_totals
@@ -30,52 +31,6 @@ PAIR_NUMBERS = 1 << 23  # that totals of pairs may take: 64 megabytes
 LONGEST_CALL = 1 << 28  # multiply-adds in one call of a kernel: some tenths of a second
 
 
-class Sums(NamedTuple):
-    """What a pass over the rows leaves."""
-
-    fit: float  # weighted sum of squared residuals
-    changed: int  # rows whose features changed
-    gram: Floats  # (k, k): Z'WZ
-    correction: Floats  # (k, d): Z'WR
-    costs: Floats  # (n,): squared residuals
-
-
-class Settled(NamedTuple):
-    """Where sweeps and refits led."""
-
-    sums: Sums  # of the last sweep
-    fits: list[float]  # the fit term after each sweep
-    at_rest: bool  # the last sweep changed nothing, with components at least squares
-    is_sound: bool  # no column of Z depends on the others; if one does, nothing was refitted
-
-
-class Joined(NamedTuple):
-    """What rows make of a candidate feature."""
-
-    rows: NDArray[np.uint8]  # (n,): which would have it
-    gains: Floats  # (n,): how much cheaper each becomes with it
-    gain: float  # weighted sum over those that would have it
-    weight: float  # their weight
-    total: Floats  # (d,): their weighted residuals
-
-
-class Combination(NamedTuple):
-    """An exchange of columns a and b of Z, or one of them, for a combination of both."""
-
-    change: float  # of the objective
-    a: int
-    b: int
-    kind: int  # a row of COMBINATIONS
-    a_goes: bool
-    b_goes: bool
-
-    @property
-    def factors(self) -> tuple[int, int, int]:
-        """The new column as multiples of a, of b and of their product."""
-        alpha, beta, delta = COMBINATIONS[self.kind]
-        return int(alpha), int(beta), int(delta)
-
-
 class Allocator:
     """Passes over the rows of one start; they share the rows and nothing else.
 
@@ -93,7 +48,7 @@ class Allocator:
         self.weights = tiles.weights
         self._laid_out: tuple[Floats, Features] | None = None
         self._rooms: dict[tuple[int, int], Room] = {}
-        self._residuals: dict[int, Floats] = {}
+        self._scratches: dict[tuple[int, int], tuple[NDArray[np.int64], Floats]] = {}
 
     def seed(
         self, base: Floats | None, penalty: float, most: int, rng: np.random.RandomState
@@ -104,17 +59,17 @@ class Allocator:
         by squared length, as long as each lowers the objective. Data of many tiles is represented
         by a sample, and its rows are left for the first sweep to decide.
         """
-        tile = self.tiles.sample(rng)
+        rows, weights = self.tiles.sample(rng)
         components = np.empty((most + 1, self.n_columns))
-        membership = np.zeros((len(tile.rows), most), np.uint8)
+        membership = np.zeros((len(rows), most), np.uint8)
         n_given = 0 if base is None else 1
         if base is not None:
             components[0], membership[:, 0] = base, 1
-        share = len(tile.rows) / self.n_rows
+        share = len(rows) / self.n_rows
         k = draw_seeds(
-            tile.rows, tile.weights, self.tiles.origin[np.newaxis], n_given, penalty * share,
+            rows, weights, self.tiles.origin[np.newaxis], n_given, penalty * share,
             NOTHING_LEFT * self.n_columns, rng.random_sample(most), components, membership,
-            np.empty(len(tile.rows)),
+            np.empty(len(rows)), np.empty(most + 1, np.int64),
         )  # fmt: skip
         if self.tiles.is_single:
             return components[:k], np.ascontiguousarray(membership[:, :k])
@@ -220,9 +175,7 @@ class Allocator:
         At least-squares components, with ``gram`` = Z'WZ of full rank. Returns components,
         membership and the number of changes.
         """
-        sweep = CollapsedSweep(
-            self.tiles, components, gram, membership, penalty, max_components
-        )
+        sweep = CollapsedSweep(self.tiles, components, gram, membership, penalty, max_components)
         sweep.run()
         return sweep.components, sweep.membership, sweep.changed
 
@@ -243,7 +196,7 @@ class Allocator:
             own_weight, own_gain = join(
                 tile.rows, tile.weights, components, self.tiles.origin[np.newaxis],
                 membership[tile.part], candidate[np.newaxis], size, gains[tile.part],
-                joined[tile.part], totals[group], self._residual(worker),
+                joined[tile.part], totals[group], *self._scratch(worker, len(components)),
             )  # fmt: skip
             weight[group] += own_weight
             gain[group] += own_gain
@@ -278,7 +231,7 @@ class Allocator:
                 pair_totals(
                     tile.rows, tile.weights, components, self.tiles.origin[np.newaxis],
                     membership[tile.part], first, totals[group], counts[group],
-                    self._residual(worker),
+                    *self._scratch(worker, k),
                 )  # fmt: skip
 
             self.tiles.visit(visit, self.pool)
@@ -318,7 +271,8 @@ class Allocator:
             self._rooms[key] = new_room(features)
         return self._rooms[key]
 
-    def _residual(self, worker: int) -> Floats:
-        if worker not in self._residuals:
-            self._residuals[worker] = np.empty((1, self.n_columns))
-        return self._residuals[worker]
+    def _scratch(self, worker: int, k: int) -> tuple[NDArray[np.int64], Floats]:
+        """Return room for the features of one row, and for its residual."""
+        if (worker, k) not in self._scratches:
+            self._scratches[worker, k] = np.empty(k + 1, np.int64), np.empty((1, self.n_columns))
+        return self._scratches[worker, k]

@@ -11,7 +11,6 @@ from hardbayes.kernels.collapsing import (
     OPENS,
     ROUNDING,
     STANDS_ALONE,
-    Collapsed,
     collapse,
     new_collapsed,
 )
@@ -119,5 +118,4 @@ class CollapsedSweep:
             self._state, self.membership = before, membership
 
     def _lay_out(self, components: Floats, inverse: Floats) -> None:
-        self._state: Collapsed = new_collapsed(components, inverse, self._tiles.origin)
-
+        self._state = new_collapsed(components, inverse, self._tiles.origin)

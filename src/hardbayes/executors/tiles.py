@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # side, each on one thread; with more data the tiles of one start do.
 KEPT = 1 << 18
 # Tiles of larger data: they stay in cache between being read and being used.
-TILE = 1 << 15
+TILE = 1 << 16
 # Sums are kept for each group of tiles: many enough to share among threads and to interrupt, few
 # enough to hold.
 MOST_GROUPS = 64
@@ -33,7 +33,7 @@ class Tile(NamedTuple):
 
     rows: Floats
     weights: Floats
-    part: slice | NDArray[np.intp]
+    part: slice
 
 
 class Tiles:
@@ -52,6 +52,7 @@ class Tiles:
         self.weights = weights
         self.n_rows, self.n_columns = matrix.shape
         self.origin: Floats = frame.shift * frame.scale
+        self._is_shifted = bool(frame.shift.any())
         size = self.n_rows
         if self.n_rows * self.n_columns > KEPT:
             size = max(1, TILE // self.n_columns)
@@ -81,13 +82,14 @@ class Tiles:
 
         pool.run(task, len(self.groups))
 
-    def sample(self, rng: np.random.RandomState) -> Tile:
-        """Return all rows where they are one tile, otherwise as many drawn ones as one may hold."""
-        if self.is_single:
-            return self.read(0)
+    def sample(self, rng: np.random.RandomState) -> tuple[Floats, Floats]:
+        """Return rows and weights: all where they are one tile, else as many as one may hold."""
+        if self._kept is not None:
+            return self._kept, self.weights
         size = max(1, KEPT // self.n_columns)
         drawn = np.sort(rng.randint(self.n_rows, size=size))
-        return Tile(self._read(drawn), self.weights[drawn if len(self.weights) > 1 else [0]], drawn)
+        rows = self._read(drawn)
+        return rows, self.weights[drawn] if len(self.weights) > 1 else self.weights
 
     def row(self, i: int) -> Floats:
         """Return row i (d,)."""
@@ -95,8 +97,9 @@ class Tiles:
 
     def _read(self, part: slice | NDArray[np.intp]) -> Floats:
         if is_sparse(self._matrix):
-            rows = self._matrix[part].toarray().astype(np.float64, copy=False)
+            rows = self._matrix[part].toarray()
         else:
-            rows = np.subtract(self._matrix[part], self._frame.shift, dtype=np.float64)
-        rows *= self._frame.scale
-        return rows
+            rows = self._matrix[part]
+            if self._is_shifted:
+                rows = np.subtract(rows, self._frame.shift, dtype=np.float64)
+        return np.multiply(rows, self._frame.scale, dtype=np.float64)

@@ -5,8 +5,11 @@ until none helps; the best of all subsets. A row keeps its features unless other
 more than rounding, so that equal subsets cannot take turns for ever.
 """
 
+import numpy as np
+
 from hardbayes.kernels.compiling import inlined, kernel
-from hardbayes.kernels.features import LOW, leave_residual, project
+from hardbayes.kernels.feature_lanes import add_residual, best_lane, subtract_members
+from hardbayes.kernels.features import LOW, list_members, project
 from hardbayes.kernels.rows import pick
 
 KEEP, FLIP, FLIP_PAIRS, EXACT = 0, 1, 2, 3
@@ -22,35 +25,31 @@ def allocate(rows, weights, features, rule, membership, costs, gram, correction,
     squared residuals; INOUT gram (k, k): adds Z'WZ; correction (k, d): adds Z'WR of the residuals
     R. Returns the weighted sum of costs and the number of rows that changed.
     """
-    n, d = rows.shape
+    n = rows.shape[0]
     k = features.components.shape[0]
     fit = 0.0
     changed = 0
+    components, origin = features.components, features.origin
+    members, residual = room.members, room.residual
     for i in range(n):
         if rule == EXACT:
             project(rows, i, features, room.products)
             changed += take_best_subset(i, features, membership, room)
         elif rule != KEEP:
-            leave_residual(
-                rows, i, membership, features.components, features.origin, room.residual
-            )
-            project(room.residual, 0, features, room.products)
+            count = list_members(i, membership, k, members)
+            subtract_members(rows, i, members, count, components, origin, residual)
+            project(residual, 0, features, room.products)
             changed += flip(i, features, membership, room.products, rule == FLIP_PAIRS)
-        cost = leave_residual(
-            rows, i, membership, features.components, features.origin, room.residual
-        )
-        costs[i] = cost
+        count = list_members(i, membership, k, members)
+        costs[i] = subtract_members(rows, i, members, count, components, origin, residual)
         weight = pick(weights, i)
-        fit += weight * cost
+        fit += weight * costs[i]
         if weight == 0:
             continue
-        for a in range(k):
-            if membership[i, a]:
-                for b in range(k):
-                    if membership[i, b]:
-                        gram[a, b] += weight
-                for j in range(d):
-                    correction[a, j] += weight * room.residual[0, j]
+        for m in range(count):
+            for other in range(count):
+                gram[members[m], members[other]] += weight
+        add_residual(residual, weight, members, count, correction)
     return fit, changed
 
 
@@ -58,45 +57,44 @@ def allocate(rows, weights, features, rule, membership, costs, gram, correction,
 def take_best_subset(i, features, membership, room):
     """Give row i its cheapest subset, from ``|zA|^2 - 2 z (products)``; returns 1 if it changed."""
     k = features.components.shape[0]
-    room.low[0] = 0.0
-    room.high[0] = 0.0
-    current = 0
     noise = 0.0
+    current = 0
     for a in range(k):
-        double = 2.0 * room.products[a]
-        noise += abs(double)
-        sums, first = (room.low, 1 << a) if a < 4 else (room.high, 1 << (a - 4))
-        for subset in range(first):
-            sums[first + subset] = sums[subset] + double
+        room.products[a] *= 2.0
+        noise += abs(room.products[a])
         current += membership[i, a] << a
-    width = 1 << min(k, 4)
-    for lane in range(width, LOW):
-        room.low[lane] = 0.0
-    for lane in range(LOW):
-        room.best[lane] = features.subsets[0, lane] - room.low[lane]
-        room.place[lane] = 0
-    for row in range(1, features.subsets.shape[0]):
-        high = room.high[row]
-        for lane in range(LOW):
-            score = features.subsets[row, lane] - (room.low[lane] + high)
-            if score < room.best[lane]:
-                room.best[lane] = score
-                room.place[lane] = row
-    lane = 0
-    for other in range(1, width):
-        if room.best[other] < room.best[lane]:
-            lane = other
-    chosen = room.place[lane] * LOW + lane
+    room.high[0] = 0.0
+    for a in range(4, k):
+        for subset in range(1 << (a - 4)):
+            room.high[(1 << (a - 4)) + subset] = room.high[subset] + room.products[a]
+    lane = best_lane(features.subsets, room.products, room.high)
+    most = -np.inf
+    chosen = lane
+    for row in range(features.subsets.shape[0]):
+        gain = room.high[row] - features.subsets[row, lane]
+        if gain > most:
+            most = gain
+            chosen = row * LOW + lane
     if chosen == current:
         return 0
-    present = features.subsets[current // LOW, current % LOW]
-    noise = ROUNDING * (noise + abs(present))
-    score = present - (room.low[current % LOW] + room.high[current // LOW])
-    if not room.best[lane] < score - noise:
+    best = score_of(chosen, features, room)
+    score = score_of(current, features, room)
+    size = abs(features.subsets[current // LOW, current % LOW])
+    if not best < score - ROUNDING * (noise + size):
         return 0
     for a in range(k):
         membership[i, a] = (chosen >> a) & 1
     return 1
+
+
+@inlined
+def score_of(subset, features, room):
+    """Cost of a subset, up to what is the same for all."""
+    score = features.subsets[subset // LOW, subset % LOW] - room.high[subset // LOW]
+    for a in range(4):
+        if (subset >> a) & 1:
+            score -= room.products[a]
+    return score
 
 
 @inlined

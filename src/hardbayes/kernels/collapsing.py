@@ -15,7 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from hardbayes.kernels.compiling import inlined, kernel
-from hardbayes.kernels.features import MOST_EXACT, inner_product, leave_residual
+from hardbayes.kernels.feature_lanes import subtract_members
+from hardbayes.kernels.features import MOST_EXACT, inner_product, list_members
+from hardbayes.kernels.lanes import sum_of_squares
 from hardbayes.kernels.rows import pick
 
 ROUNDING = 1e-10
@@ -39,6 +41,7 @@ class Collapsed(NamedTuple):
     spread: np.ndarray  # (k,): Hz along a walk through subsets
     subset: np.ndarray  # (k,) uint8: the same for z
     chosen: np.ndarray  # (k,) uint8
+    members: np.ndarray  # (k + 1,) int64: features of the present row
 
 
 def new_collapsed(components: np.ndarray, inverse: np.ndarray, origin: np.ndarray) -> Collapsed:
@@ -55,6 +58,7 @@ def new_collapsed(components: np.ndarray, inverse: np.ndarray, origin: np.ndarra
         np.empty(k),
         np.empty(k, np.uint8),
         np.empty(k, np.uint8),
+        np.empty(k + 1, np.int64),
     )
 
 
@@ -76,9 +80,7 @@ def collapse(rows, weights, state, penalty, start, stop, membership):
             return STANDS_ALONE, i, cost, changed
         exchange(-weight / (1.0 - weight * leverage), state)
         leverage = look_at(rows, i, state, membership)
-        size = leave_residual(
-            rows, i, membership, state.components, state.origin, state.residual
-        )
+        size = sum_of_squares(state.residual, 0, rows.shape[1])
         cost = size / (1.0 + weight * leverage)
         best = best_subset(i, weight, size, leverage, state, membership)
         if best < cost * (1.0 - ROUNDING) - NOTHING * rows.shape[1]:
@@ -98,7 +100,8 @@ def collapse(rows, weights, state, penalty, start, stop, membership):
 def look_at(rows, i, state, membership):
     """OUT state.residual, state.reach of row i; returns its leverage zHz'."""
     k = state.components.shape[0]
-    leave_residual(rows, i, membership, state.components, state.origin, state.residual)
+    count = list_members(i, membership, k, state.members)
+    subtract_members(rows, i, state.members, count, state.components, state.origin, state.residual)
     leverage = 0.0
     for a in range(k):
         state.reach[a] = 0.0

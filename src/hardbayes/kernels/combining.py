@@ -44,15 +44,21 @@ def best_combination(first, totals, counts, gram, inverse, components, penalty, 
                     left -= reach[c] * overlap[c]
                 # With b staying, "either" would span what "only the first" does.
                 if kind <= BOTH:
-                    change = both_go(a, b, inverse, components, reach, left, least, delta, totals, i)
+                    change = both_go(
+                        a, b, inverse, components, reach, left, least, delta, totals, i
+                    )
                     if change - penalty < best[0]:
                         best = (change - penalty, a, b, kind, True, True)
-                if kind == ONLY_FIRST or kind == ONE_OF_TWO or kind == BOTH:
-                    change = one_goes(a, b, inverse, components, reach, left, least, delta, totals, i)
+                if kind in (ONLY_FIRST, ONE_OF_TWO, BOTH):
+                    change = one_goes(
+                        a, b, inverse, components, reach, left, least, delta, totals, i
+                    )
                     if change < best[0]:
                         best = (change, a, b, kind, True, False)
-                if kind == ONLY_SECOND or kind == ONE_OF_TWO or kind == BOTH:
-                    change = one_goes(b, b, inverse, components, reach, left, least, delta, totals, i)
+                if kind in (ONLY_SECOND, ONE_OF_TWO, BOTH):
+                    change = one_goes(
+                        b, b, inverse, components, reach, left, least, delta, totals, i
+                    )
                     if change < best[0]:
                         best = (change, a, b, kind, False, True)
     return best

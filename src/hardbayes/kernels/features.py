@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hardbayes.kernels.compiling import inlined, kernel
+from hardbayes.kernels.feature_lanes import project_block
 from hardbayes.kernels.lanes import sum_of_squares
 
 LANES = 8  # components side by side in a block of products
@@ -31,10 +32,8 @@ class Room(NamedTuple):
     """Scratch memory of one thread."""
 
     products: np.ndarray  # (blocks * LANES,): of one vector with each component
-    low: np.ndarray  # (LOW,): sums of products over subsets of the first four features
-    high: np.ndarray  # (high,): the same for the other features
-    best: np.ndarray  # (LOW,)
-    place: np.ndarray  # (LOW,) int64
+    high: np.ndarray  # (high,): sums of products over subsets of all but the first four features
+    members: np.ndarray  # (k + 1,) int64: features of one row
     residual: np.ndarray  # (1, d)
 
 
@@ -60,10 +59,8 @@ def new_room(features: Features) -> Room:
     high = len(features.subsets)
     return Room(
         np.empty(blocks * lanes),
-        np.empty(LOW),
         np.empty(high),
-        np.empty(LOW),
-        np.empty(LOW, np.int64),
+        np.empty(len(features.components) + 1, np.int64),
         np.empty((1, d)),
     )
 
@@ -102,29 +99,8 @@ def lay_out(features, total):
 @inlined
 def project(rows, i, features, products):
     """OUT products: of row i with each component."""
-    blocks, d, _ = features.across.shape
-    across = features.across
-    for block in range(blocks):
-        p0 = p1 = p2 = p3 = p4 = p5 = p6 = p7 = 0.0
-        for j in range(d):
-            value = rows[i, j]
-            p0 += value * across[block, j, 0]
-            p1 += value * across[block, j, 1]
-            p2 += value * across[block, j, 2]
-            p3 += value * across[block, j, 3]
-            p4 += value * across[block, j, 4]
-            p5 += value * across[block, j, 5]
-            p6 += value * across[block, j, 6]
-            p7 += value * across[block, j, 7]
-        first = block * LANES
-        products[first] = p0
-        products[first + 1] = p1
-        products[first + 2] = p2
-        products[first + 3] = p3
-        products[first + 4] = p4
-        products[first + 5] = p5
-        products[first + 6] = p6
-        products[first + 7] = p7
+    for block in range(features.across.shape[0]):
+        project_block(rows, i, features.across, block, products)
 
 
 @inlined
@@ -144,15 +120,10 @@ def inner_product(x, row, y, other, d):
 
 
 @inlined
-def leave_residual(rows, i, membership, components, origin, residual):
-    """OUT residual (1, d): row i less what its features explain; returns its squared length."""
-    k, d = components.shape
-    for j in range(d):
-        residual[0, j] = -origin[0, j]
-    for a in range(k):
-        if membership[i, a]:
-            for j in range(d):
-                residual[0, j] += components[a, j]
-    for j in range(d):
-        residual[0, j] = rows[i, j] - residual[0, j]
-    return sum_of_squares(residual, 0, d)
+def list_members(i, membership, k, members):
+    """OUT members: the features of row i, first to last; returns how many."""
+    count = 0
+    for a in range(k):  # without a branch, which chance would often mispredict
+        members[count] = a
+        count += membership[i, a]
+    return count

@@ -9,7 +9,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hardbayes.executors.allocator import Allocator, Joined
+    from hardbayes.executors.allocation_results import Joined
+    from hardbayes.executors.allocator import Allocator
     from hardbayes.geometry.base import Floats
 
 MOST_REFINEMENTS = 10
@@ -68,7 +69,11 @@ def best_new_feature(
     drawn by squared length.
     """
     chances = rows.weights * costs
-    best = (0.0, np.zeros(rows.n_columns), np.zeros(rows.n_rows, np.uint8))
+    best: tuple[float, Floats, NDArray[np.uint8]] = (
+        0.0,
+        np.zeros(rows.n_columns),
+        np.zeros(rows.n_rows, np.uint8),
+    )
     if not chances.max() > NOTHING_LEFT * rows.n_columns:
         return best
     seeds = {int(np.argmax(chances)), *(draw_row(chances, rng) for _ in range(DRAWS))}
