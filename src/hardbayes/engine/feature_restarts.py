@@ -46,9 +46,11 @@ def minimise_features(
     report(sentence(problem, search, best, f"{len(seeded) + len(handed)} starts"))
     patience = 0 if search.literal else min(n_starts - 1, MOST_SHAKES)
     failed = 0
-    while best.n_components and failed < patience:
+    # Few shakes can afford what many starts cannot: rows judged with components integrated out.
+    search = replace(search, collapsed=search.collapsed or problem.tiles.is_single)
+    while failed < patience:
         size = min(ROUND, patience - failed)
-        shakes = [partial(shaken_start, best.allocation)] * size
+        shakes = [partial(shaken_start, search, best.allocation)] * size
         found = best_of(problem, search, shakes, rng)
         if search.improves(found.trace[-1], best):
             below = [point for point in found.trace if search.improves(point, best)]
@@ -132,9 +134,11 @@ def seeded_start(
     return Allocation(*rows.seed(base, search.structure.penalty, most, rng))
 
 
-def shaken_start(best: Allocation, rows: Allocator, rng: np.random.RandomState) -> Allocation:
+def shaken_start(
+    search: FeatureSearch, best: Allocation, rows: Allocator, rng: np.random.RandomState
+) -> Allocation:
     """Return the best so far with one feature dealt anew."""
-    return refitted(rows, Allocation(best.components.copy(), shaken(best.membership, rng)))
+    return refitted(rows, Allocation(*shaken(*best, search.structure.max_components, rng)))
 
 
 def marked_if_capped(

@@ -13,9 +13,25 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from hardbayes.geometry.base import Floats
 
-def shaken(membership: NDArray[np.uint8], rng: np.random.RandomState) -> NDArray[np.uint8]:
-    """Return membership (n, k) with one column, k > 0, replaced by tosses of a coin."""
-    shaken = membership.copy()
-    shaken[:, rng.randint(membership.shape[1])] = rng.randint(2, size=len(membership))
-    return shaken
+
+def shaken(
+    components: Floats,
+    membership: NDArray[np.uint8],
+    max_components: int,
+    rng: np.random.RandomState,
+) -> tuple[Floats, NDArray[np.uint8]]:
+    """Return components and membership with one column replaced by tosses of a coin.
+
+    Where there is room, it may as well be one more. Components wait for a refit.
+    """
+    n, k = membership.shape
+    column = rng.randint(min(k + 1, max_components))
+    if column == k:
+        components = np.vstack([components, np.zeros(components.shape[1])])
+        membership = np.column_stack([membership, np.zeros(n, np.uint8)])
+    else:
+        components, membership = components.copy(), membership.copy()
+    membership[:, column] = rng.randint(2, size=n)
+    return components, membership
