@@ -290,7 +290,9 @@ def check_membership(membership: Any, n_components: int) -> NDArray[np.bool_]:
             f"X must have one column for each of the {n_components} features. "
             f"Got {numbers.shape[1]} columns instead."
         )
-    cell = first_cell(numbers, lambda values: (values != 0) & (values != 1))
+    cell = (
+        first_cell(numbers, lambda values: (values != 0) & (values != 1)) if n_components else None
+    )
     if cell is not None:
         raise ValueError(
             f"X must hold memberships: zeros and ones. "

@@ -62,7 +62,7 @@ def literal_bp_means(X, A, Z, penalty, max_components, max_sweeps=100):
                 Z = np.column_stack([Z, np.zeros(len(X))])
                 Z[n, -1] = 1.0
         fit = ((X - Z @ A) ** 2).sum()
-        same = Z.shape == before.shape and (Z == before).all()
+        same = np.array_equal(before, Z)
         kept = independent(Z)
         history.append(fit + penalty * len(kept))
         if same and is_refitted and len(kept) == len(A):
@@ -74,10 +74,12 @@ def literal_bp_means(X, A, Z, penalty, max_components, max_sweeps=100):
 
 
 def literal_collapsed(X, Z, penalty, max_components, max_sweeps=100):
-    """Broderick, Kulis & Jordan 2013, section 4.1: every subset of every row, by the whole matrix."""
+    """Broderick, Kulis & Jordan 2013, section 4.1: every subset of every row, by the whole Z."""
 
     def objective(Z):
-        return least_squares(X, Z)[1] + penalty * np.linalg.matrix_rank(Z) if Z.size else np.sum(X**2)
+        return (
+            least_squares(X, Z)[1] + penalty * np.linalg.matrix_rank(Z) if Z.size else np.sum(X**2)
+        )
 
     Z = Z.astype(np.float64)
     for _ in range(max_sweeps):

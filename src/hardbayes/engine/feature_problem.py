@@ -43,6 +43,11 @@ class FeatureProblem:
         """Objective in working units of an objective of one in the user's: a power of two."""
         return self.frame.unit * self.weight_unit
 
+    @property
+    def nothing(self) -> float:
+        """Fit terms up to here are rounding."""
+        return self.tiles.nothing * self.tiles.n_rows
+
     def allocator(self) -> Allocator:
         """Return what one start passes over the rows with."""
         # Here and nowhere else the compiled kernels come in: numba is imported with the first.

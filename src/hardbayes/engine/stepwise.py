@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from hardbayes.engine.feature_problem import FeatureProblem
     from hardbayes.engine.feature_search import FeatureSearch
 
-# A fit term below this share of the first is rounding.
-NOTHING_LEFT = 1e-20
-
 
 def k_features_path(
     problem: FeatureProblem, search: FeatureSearch, n_starts: int, rng: np.random.RandomState
@@ -36,10 +33,9 @@ def k_features_path(
     fit = problem.allocator().collect(*empty).fit
     solution = AllocationSolution(empty, [Point(fit, 0)], Status.CONVERGED)
     yield solution
-    nothing = NOTHING_LEFT * fit
     for k in range(1, search.structure.max_components + 1):
         before = solution
-        if before.fit <= nothing:
+        if before.fit <= problem.nothing:
             return
         free = replace(search, structure=FeatureAllocation(0.0, k))
         given = [] if search.literal else [before.allocation]

@@ -26,7 +26,7 @@ class KFeatures(FeatureEstimator):
     Parameters
     ----------
     n_components : int, default=5
-        Number of features. Where fewer explain every row exactly, fewer are found.
+        Number of features. Where fewer explain every row exactly, there may be fewer.
     search : {"split-merge", "paper"}, default="split-merge"
         How to minimise. "paper" is the published algorithm: one pass of single flips over each row,
         then least squares. "split-merge" takes the best of all subsets of up to a dozen features

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from hardbayes.geometry.base import Floats
 
 
-# Weighted squared residuals of this size, a column, are rounding: rows are of the size of one.
-NOTHING_LEFT = 1e-24
 PAIR_NUMBERS = 1 << 23  # that totals of pairs may take: 64 megabytes
 LONGEST_CALL = 1 << 28  # multiply-adds in one call of a kernel: some tenths of a second
 
@@ -46,6 +44,7 @@ class Allocator:
         self.pool = pool
         self.n_rows, self.n_columns = tiles.n_rows, tiles.n_columns
         self.weights = tiles.weights
+        self.nothing = tiles.nothing
         self._laid_out: tuple[Floats, Features] | None = None
         self._rooms: dict[tuple[int, int], Room] = {}
         self._scratches: dict[tuple[int, int], tuple[NDArray[np.int64], Floats]] = {}
@@ -68,7 +67,7 @@ class Allocator:
         share = len(rows) / self.n_rows
         k = draw_seeds(
             rows, weights, self.tiles.origin[np.newaxis], n_given, penalty * share,
-            NOTHING_LEFT * self.n_columns, rng.random_sample(most), components, membership,
+            self.tiles.nothing, rng.random_sample(most), components, membership,
             np.empty(len(rows)), np.empty(most + 1, np.int64),
         )  # fmt: skip
         if self.tiles.is_single:

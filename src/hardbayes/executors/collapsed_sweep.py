@@ -83,7 +83,8 @@ class CollapsedSweep:
         self, tile: Tile, price: float, start: int, stop: int
     ) -> tuple[int, int, float, int]:
         own = self.membership[tile.part]
-        return collapse(tile.rows, tile.weights, self._state, price, start, stop, own)
+        nothing = self._tiles.nothing
+        return collapse(tile.rows, tile.weights, self._state, price, nothing, start, stop, own)
 
     def _open(self, tile: Tile, row: int) -> None:
         """Give a row that was taken away a feature of its own, and put it back."""

@@ -52,6 +52,10 @@ class Tiles:
         self.weights = weights
         self.n_rows, self.n_columns = matrix.shape
         self.origin: Floats = frame.shift * frame.scale
+        # Squared residuals of a row up to here are rounding: entries are of the size of one, sums
+        # of components of that of the origin.
+        far = float(np.abs(self.origin).max(initial=0.0))
+        self.nothing = self.n_columns * (1e-12 + 1e-14 * far) ** 2
         self._is_shifted = bool(frame.shift.any())
         size = self.n_rows
         if self.n_rows * self.n_columns > KEPT:

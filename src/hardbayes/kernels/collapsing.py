@@ -21,7 +21,6 @@ from hardbayes.kernels.lanes import sum_of_squares
 from hardbayes.kernels.rows import pick
 
 ROUNDING = 1e-10
-NOTHING = 1e-24  # squares below this, a column, are rounding: rows are of the size of one
 # With this leverage or more, a row is all that keeps a column of Z apart from the others.
 ALONE = 1.0 - 1e-9
 DONE, OPENS, STANDS_ALONE = 0, 1, 2  # why a pass ends
@@ -63,12 +62,13 @@ def new_collapsed(components: np.ndarray, inverse: np.ndarray, origin: np.ndarra
 
 
 @kernel
-def collapse(rows, weights, state, penalty, start, stop, membership):
+def collapse(rows, weights, state, penalty, nothing, start, stop, membership):
     """Decide for rows ``start`` to ``stop``; end early where the set of features may change.
 
-    INOUT state, membership (n, k) uint8. Returns why it ended, at which row, the cost of the last
-    row and the number of rows changed. At OPENS the row costs more than the penalty, and state has
-    it taken away; at STANDS_ALONE nothing was done to the row.
+    INOUT state, membership (n, k) uint8; squares up to ``nothing`` are rounding. Returns why it
+    ended, at which row, the cost of the last row and the number of rows changed. At OPENS the row
+    costs more than the penalty, and state has it taken away; at STANDS_ALONE nothing was done to
+    the row.
     """
     k = state.components.shape[0]
     changed = 0
@@ -83,14 +83,14 @@ def collapse(rows, weights, state, penalty, start, stop, membership):
         size = sum_of_squares(state.residual, 0, rows.shape[1])
         cost = size / (1.0 + weight * leverage)
         best = best_subset(i, weight, size, leverage, state, membership)
-        if best < cost * (1.0 - ROUNDING) - NOTHING * rows.shape[1]:
+        if best < cost * (1.0 - ROUNDING) - nothing:
             cost = best
             for a in range(k):
                 membership[i, a] = state.chosen[a]
             leverage = look_at(rows, i, state, membership)
             changed += 1
         cost *= weight
-        if cost > penalty * (1.0 + ROUNDING) + NOTHING * rows.shape[1]:
+        if cost > penalty * (1.0 + ROUNDING) + nothing:
             return OPENS, i, cost, changed
         exchange(weight / (1.0 + weight * leverage), state)
     return DONE, stop, cost, changed

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 MOST_REFINEMENTS = 10
 DRAWS = 2  # besides the worst row
-# Residuals below this share of the rows' own squares are rounding.
-NOTHING_LEFT = 1e-24
 
 
 def draw_row(chances: Floats, rng: np.random.RandomState) -> int:
@@ -74,7 +72,7 @@ def best_new_feature(
         np.zeros(rows.n_columns),
         np.zeros(rows.n_rows, np.uint8),
     )
-    if not chances.max() > NOTHING_LEFT * rows.n_columns:
+    if not chances.max() > rows.nothing:
         return best
     seeds = {int(np.argmax(chances)), *(draw_row(chances, rng) for _ in range(DRAWS))}
     for row in sorted(seeds):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.moves.new_features import NOTHING_LEFT, with_feature
+from hardbayes.moves.new_features import with_feature
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,7 +35,7 @@ def open_features(
     """
     n_before = len(components)
     costs = rows.weights * costs
-    price = max(structure.penalty, NOTHING_LEFT * rows.n_columns)
+    price = max(structure.penalty, rows.nothing)
     visited = 0
     while len(components) < structure.max_components:
         dear = np.flatnonzero(costs[visited:] > price)

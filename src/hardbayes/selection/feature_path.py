@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.engine.stepwise import NOTHING_LEFT, k_features_path
+from hardbayes.engine.stepwise import k_features_path
 from hardbayes.selection.hull import Plateau, plateaus, widest
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hardbayes.engine.feature_search import FeatureSearch
 
 # How far the path goes on after the widest plateau so far: a wider one may follow.
-LOOK_AHEAD = 4
+LOOK_AHEAD = 6
 # A base alone says that rows have a mean; any plateau this many times as high as low says more.
 WORTH_A_LOOK = 1.5
 
@@ -27,13 +27,14 @@ class FeaturePath(NamedTuple):
     """
 
     solutions: list[AllocationSolution]
+    nothing: float  # fit terms up to here are rounding
 
     @property
     def plateaus(self) -> list[Plateau]:
         """Ranges of penalties at which one number of features is optimal, from few to many."""
-        nothing = NOTHING_LEFT * self.solutions[0].fit
-        points = [(s.n_components, s.fit if s.fit > nothing else 0.0) for s in self.solutions]
-        return plateaus(points)
+        return plateaus(
+            [(s.n_components, s.fit if s.fit > self.nothing else 0.0) for s in self.solutions]
+        )
 
     def suggest(self) -> Plateau:
         """Return the widest plateau.
@@ -70,7 +71,7 @@ def feature_path(
     problem: FeatureProblem, search: FeatureSearch, n_starts: int, rng: np.random.RandomState
 ) -> FeaturePath:
     """Follow K = 0, 1, 2, ... until the widest plateau lies well behind."""
-    path = FeaturePath([])
+    path = FeaturePath([], problem.nothing)
     for solution in k_features_path(problem, search, n_starts, rng):
         path.solutions.append(solution)
         if len(path.solutions) > 2 and solution.n_components >= path.suggest().k + LOOK_AHEAD:
