@@ -79,7 +79,9 @@ def test_powers_of_two_change_nothing(power, table):
     assert scaled.objective_ == model.objective_ * 4.0**power
 
 
-@pytest.mark.parametrize(("offset", "dtype"), [(1e3, np.float32), (1e6, np.float64), (-1e9, float)])
+@pytest.mark.parametrize(
+    ("offset", "dtype"), [(1e3, np.float32), (1e6, np.float64), (-1e12, float)]
+)
 def test_offsets_go_into_the_base(offset, dtype, table):
     X, truth = table
     X = (X * 64).round() / 64  # so that the offset does not round it away

@@ -105,24 +105,25 @@ def alternate(
     """
     allocation = Allocation(start.components.copy(), start.membership.copy())
     is_refitted = False
-    resting: AllocationSolution | None = None
+    rest: AtRest | None = None
+    untried = iter(moves)
     trace: list[Point] = []
     while len(trace) < max_sweeps:
         stepped = step(rows, allocation, is_refitted, max_sweeps - len(trace))
-        if resting is not None and not (
-            structure.total(*stepped.points[0]) < structure.total(*resting.trace[-1])
-        ):
-            return resting  # rounding made the last move look better than it was
-        allocation, is_refitted = stepped.allocation, True
-        trace += stepped.points
-        if not stepped.at_rest:
-            continue
-        resting = AllocationSolution(allocation, list(trace), Status.CONVERGED)
-        rest = AtRest(allocation, stepped.sums, np.linalg.inv(stepped.sums.gram))
-        moved = next((new for move in moves if (new := move(rows, rest)) is not None), None)
+        # Rounding can make a move look better than it is; then the next one has its turn.
+        if rest is None or structure.total(*stepped.points[0]) < structure.total(*trace[-1]):
+            allocation, is_refitted, rest = stepped.allocation, True, None
+            trace += stepped.points
+            if not stepped.at_rest:
+                continue
+            rest = AtRest(allocation, stepped.sums, np.linalg.inv(stepped.sums.gram))
+            untried = iter(moves)
+        moved = next((new for move in untried if (new := move(rows, rest)) is not None), None)
         if moved is None:
-            return resting
+            return AllocationSolution(rest.allocation, trace, Status.CONVERGED)
         allocation = refitted(rows, moved)
+    if rest is not None:
+        allocation = rest.allocation
     # Memberships that agree with the components, as `transform` would give them.
     sums = rows.sweep(*allocation)
     allocation = allocation.keep(np.diagonal(sums.gram) > 0)

@@ -15,6 +15,8 @@ EITHER, ONE_OF_TWO, BOTH, ONLY_FIRST, ONLY_SECOND = 0, 1, 2, 3, 4
 COMBINATIONS = np.array(
     [[1.0, 1.0, -1.0], [1.0, 1.0, -2.0], [0.0, 0.0, 1.0], [1.0, 0.0, -1.0], [0.0, 1.0, -1.0]]
 )
+# Of two large numbers that nearly cancel, what is left must be more than this share of them.
+ROUNDING = 1e-12
 DEPENDENT = 1e-9  # a new column of which the others leave no more than this share is one of them
 
 
@@ -78,7 +80,7 @@ def one_goes(gone, b, inverse, components, reach, left, least, delta, totals, i)
         pull = delta * totals[i, b, j] + along * components[gone, j]
         gain += pull * pull
         loss += components[gone, j] * components[gone, j]
-    return loss * freed - gain / left
+    return loss * freed * (1.0 + ROUNDING) - gain / left
 
 
 @inlined
@@ -99,4 +101,4 @@ def both_go(a, b, inverse, components, reach, left, least, delta, totals, i):
         pull = delta * totals[i, b, j] + along_a * x + along_b * y
         gain += pull * pull
         loss += own * x * x + 2.0 * cross * x * y + other * y * y
-    return loss - gain / left
+    return loss * (1.0 + ROUNDING) - gain / left

@@ -5,7 +5,8 @@ Importing this package does not import matplotlib; drawing does. Install it with
 """
 
 from hardbayes.plot.clusters import ClustersDisplay
+from hardbayes.plot.components import ComponentsDisplay
 from hardbayes.plot.figure import fit_figure
 from hardbayes.plot.objective import ObjectiveDisplay
 
-__all__ = ["ClustersDisplay", "ObjectiveDisplay", "fit_figure"]
+__all__ = ["ClustersDisplay", "ComponentsDisplay", "ObjectiveDisplay", "fit_figure"]
