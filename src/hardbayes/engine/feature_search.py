@@ -115,7 +115,8 @@ class FeatureSearch:
 
     def _open(self, rows: Allocator, rest: AtRest, rng: np.random.RandomState) -> Allocation | None:
         components, membership = rest.allocation
-        if len(components) >= self.structure.max_components:
+        is_full = len(components) >= self.structure.max_components
+        if is_full or not (rows.weights * rest.sums.costs).max() > rows.nothing:
             return None
         gain, component, members = best_new_feature(
             rows, components, membership, rest.inverse, rest.sums.costs, rng

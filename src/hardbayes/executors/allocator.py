@@ -11,6 +11,7 @@ from hardbayes.executors.collapsed_sweep import CollapsedSweep
 from hardbayes.kernels.allocating import EXACT, FLIP, FLIP_PAIRS, KEEP, allocate
 from hardbayes.kernels.combining import best_combination
 from hardbayes.kernels.features import MOST_EXACT, Features, Room, new_features, new_room
+from hardbayes.kernels.growing import grow
 from hardbayes.kernels.joining import join
 from hardbayes.kernels.pairing import pair_totals
 from hardbayes.kernels.refitting import refit
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from hardbayes.geometry.base import Floats
 
 
+DRAWS = 2  # seeds of a new feature, besides the worst row
 PAIR_NUMBERS = 1 << 23  # that totals of pairs may take: 64 megabytes
 LONGEST_CALL = 1 << 28  # multiply-adds in one call of a kernel: some tenths of a second
 
@@ -58,7 +60,7 @@ class Allocator:
         by squared length, as long as each lowers the objective. Data of many tiles is represented
         by a sample, and its rows are left for the first sweep to decide.
         """
-        rows, weights = self.tiles.sample(rng)
+        rows, weights, _ = self.tiles.sample(rng)
         components = np.empty((most + 1, self.n_columns))
         membership = np.zeros((len(rows), most), np.uint8)
         n_given = 0 if base is None else 1
@@ -179,6 +181,32 @@ class Allocator:
         return sweep.components, sweep.membership, sweep.changed
 
     # -- candidates for new columns --------------------------------------------------------------
+
+    def grow(
+        self,
+        components: Floats,
+        membership: NDArray[np.uint8],
+        costs: Floats,
+        rng: np.random.RandomState,
+    ) -> Floats:
+        """Return the best candidate (d,) grown from residuals.
+
+        Seeds are the residuals of the worst row and of some drawn by their weighted ``costs`` (n,).
+        Data of many tiles is represented by a sample.
+        """
+        rows, weights, part = self.tiles.sample(rng)
+        n, d = rows.shape
+        chances = np.cumsum(weights * costs[part])
+        drawn = np.searchsorted(chances, chances[-1] * rng.random_sample(DRAWS), side="right")
+        worst = int(np.argmax(weights * costs[part]))
+        seeds = np.unique(np.minimum([worst, *drawn], n - 1))
+        candidates, gains = np.empty((len(seeds), d)), np.empty(len(seeds))
+        grow(
+            rows, weights, components, self.tiles.origin[np.newaxis], membership[part], seeds,
+            candidates, gains, np.empty((n, d)), np.empty(n, np.uint8), np.empty((1, d)),
+            np.empty(len(components) + 1, np.int64),
+        )  # fmt: skip
+        return candidates[np.argmax(gains)]
 
     def join(self, components: Floats, membership: NDArray[np.uint8], candidate: Floats) -> Joined:
         """Let rows join a candidate feature (d,), all else as it is.

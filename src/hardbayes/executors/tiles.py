@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -86,14 +86,14 @@ class Tiles:
 
         pool.run(task, len(self.groups))
 
-    def sample(self, rng: np.random.RandomState) -> tuple[Floats, Floats]:
-        """Return rows and weights: all where they are one tile, else as many as one may hold."""
+    def sample(self, rng: np.random.RandomState) -> tuple[Floats, Floats, Any]:
+        """Return rows, weights and where they are: all of one tile, else as many as one holds."""
         if self._kept is not None:
-            return self._kept, self.weights
+            return self._kept, self.weights, slice(None)
         size = max(1, KEPT // self.n_columns)
         drawn = np.sort(rng.randint(self.n_rows, size=size))
-        rows = self._read(drawn)
-        return rows, self.weights[drawn] if len(self.weights) > 1 else self.weights
+        weights = self.weights[drawn] if len(self.weights) > 1 else self.weights
+        return self._read(drawn), weights, drawn
 
     def row(self, i: int) -> Floats:
         """Return row i (d,)."""

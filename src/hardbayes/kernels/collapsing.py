@@ -16,7 +16,7 @@ import numpy as np
 
 from hardbayes.kernels.compiling import inlined, kernel
 from hardbayes.kernels.feature_lanes import subtract_members
-from hardbayes.kernels.features import MOST_EXACT, inner_product, list_members
+from hardbayes.kernels.features import inner_product, list_members
 from hardbayes.kernels.lanes import sum_of_squares
 from hardbayes.kernels.rows import pick
 
@@ -25,6 +25,9 @@ ROUNDING = 1e-10
 ALONE = 1.0 - 1e-9
 DONE, OPENS, STANDS_ALONE = 0, 1, 2  # why a pass ends
 MOST_ROUNDS = 100
+MOST_EXACT = (
+    8  # features up to which all subsets are looked at; each costs more here than elsewhere
+)
 
 
 class Collapsed(NamedTuple):
@@ -142,7 +145,7 @@ def walk(a, state, size, leverage):
 def best_subset(i, weight, size, leverage, state, membership):
     """OUT state.chosen: the cheapest subset; returns its cost without the weight.
 
-    All subsets of a dozen features in Gray's order; of more, single flips while one helps.
+    All subsets of up to MOST_EXACT features in Gray's order; of more, single flips while one helps.
     """
     k, d = state.components.shape
     for a in range(k):
