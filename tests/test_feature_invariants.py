@@ -33,8 +33,8 @@ def table():
 @pytest.fixture
 def small_tiles(monkeypatch):
     """Cut even small data into several tiles."""
-    monkeypatch.setattr(tiles, "KEPT", 1 << 12)
-    monkeypatch.setattr(tiles, "TILE", 1 << 11)
+    monkeypatch.setattr(tiles, "KEPT", 1 << 15)
+    monkeypatch.setattr(tiles, "TILE", 1 << 12)
 
 
 ESTIMATORS = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -59,6 +59,10 @@ class FeatureProblem:
     def mean(self) -> Floats:
         """Weighted mean (d,) of the rows in working coordinates."""
         return self.allocator().mean()
+
+    def sampled(self, rng: np.random.RandomState) -> FeatureProblem:
+        """Return the problem for as many rows, drawn at random, as one tile may hold."""
+        return replace(self, tiles=self.tiles.sampled(rng))
 
     def components_to_user(self, components: Floats) -> Floats:
         """Return components (k, d) in the user's units, float64."""

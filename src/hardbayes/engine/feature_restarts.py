@@ -37,17 +37,36 @@ def minimise_features(
     """Return the best of ``n_starts`` seeded starts and of those ``given``.
 
     Unless the search is literal, the best is then shaken until ``n_starts - 1`` shakes in a row, or
-    MOST_SHAKES, have not helped. ``report`` gets a sentence for the starts and for every round of
-    shakes that helped.
+    MOST_SHAKES, have not helped; and where the data is more than one tile, starts and shakes are
+    made on a sample, and all rows begin from what it finds. ``report`` gets a sentence for the
+    starts and for every round of shakes that helped.
     """
-    seeded = [partial(seeded_start, problem, search, at) for at in range(n_starts)]
-    handed = [lambda _rows, _rng, start=start: start for start in given]
-    best = best_of(problem, search, [*seeded, *handed], rng)
-    report(sentence(problem, search, best, f"{len(seeded) + len(handed)} starts"))
-    patience = 0 if search.literal else min(n_starts - 1, MOST_SHAKES)
-    failed = 0
+    starts: list[Start] = [lambda _rows, _rng, start=start: start for start in given]  # type: ignore[misc]
+    if search.literal or problem.tiles.is_single:
+        starts += [partial(seeded_start, problem, search, at) for at in range(n_starts)]
+    else:
+        starts.append(start_from_sample(problem, search, n_starts, rng, report))
+    best = best_of(problem, search, starts, rng)
+    report(sentence(problem, search, best, f"best of {len(starts)}, {problem.tiles.n_rows} rows"))
+    if search.literal:
+        return best
+    if problem.tiles.is_single:
+        best = best_of_shakes(problem, search, best, min(n_starts - 1, MOST_SHAKES), rng, report)
+    return made_readable(problem, search, best, rng)
+
+
+def best_of_shakes(
+    problem: FeatureProblem,
+    search: FeatureSearch,
+    best: AllocationSolution,
+    patience: int,
+    rng: np.random.RandomState,
+    report: Callable[[str], None],
+) -> AllocationSolution:
+    """Shake the best solution until ``patience`` shakes in a row have not helped."""
     # Few shakes can afford what many starts cannot: rows judged with components integrated out.
-    search = replace(search, collapsed=search.collapsed or problem.tiles.is_single)
+    search = replace(search, collapsed=True)
+    failed = 0
     while failed < patience:
         size = min(ROUND, patience - failed)
         shakes = [partial(shaken_start, search, best.allocation)] * size
@@ -58,7 +77,7 @@ def minimise_features(
             report(sentence(problem, search, best, "shaken"))
         else:
             failed += size
-    return best if search.literal else made_readable(problem, search, best, rng)
+    return best
 
 
 def made_readable(
@@ -132,6 +151,24 @@ def seeded_start(
     most = search.structure.max_components if search.literal or at % 4 < 2 else 1
     base = problem.mean if with_base else None
     return Allocation(*rows.seed(base, search.structure.penalty, most, rng))
+
+
+def start_from_sample(
+    problem: FeatureProblem,
+    search: FeatureSearch,
+    n_starts: int,
+    rng: np.random.RandomState,
+    report: Callable[[str], None],
+) -> Start:
+    """Return a start at the best components for a sample of the rows."""
+    part = problem.sampled(rng)
+    share = part.tiles.n_rows / problem.tiles.n_rows
+    structure = replace(search.structure, penalty=share * search.structure.penalty)
+    small = replace(search, structure=structure)
+    found = minimise_features(part, small, n_starts, rng, report=report)
+    membership = np.zeros((problem.tiles.n_rows, found.n_components), np.uint8)
+    start = Allocation(found.allocation.components, membership)
+    return lambda _rows, _rng: start
 
 
 def shaken_start(

@@ -46,7 +46,8 @@ class BPMeans(FeatureEstimator):
         start, dealing one feature anew at random, until ``n_init - 1`` shakes in a row have not
         helped.
     n_init : int, default=10
-        Number of starts, of which the best is kept; for "stepwise" and "auto", at every K.
+        Number of starts, of which the best is kept; for "stepwise" and "auto", at every K; on a
+        sample where X is large.
     max_iter : int, default=300
         Largest number of sweeps of a start.
     random_state : int, RandomState instance or None, default=None

@@ -34,7 +34,7 @@ class KFeatures(FeatureEstimator):
         that lowers the objective; and shakes the best start, dealing one feature anew at random,
         until ``n_init - 1`` shakes in a row have not helped.
     n_init : int, default=10
-        Number of starts, of which the best is kept.
+        Number of starts, of which the best is kept; on a sample where X is large.
     max_iter : int, default=300
         Largest number of sweeps of a start.
     random_state : int, RandomState instance or None, default=None

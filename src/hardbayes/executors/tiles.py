@@ -86,12 +86,20 @@ class Tiles:
 
         pool.run(task, len(self.groups))
 
+    def sampled(self, rng: np.random.RandomState) -> Tiles:
+        """Return as many rows, drawn at random, as one tile may hold."""
+        drawn = self._draw(rng)
+        weights = self.weights[drawn] if len(self.weights) > 1 else self.weights
+        return Tiles(self._matrix[drawn], self._frame, weights)
+
+    def _draw(self, rng: np.random.RandomState) -> NDArray[np.intp]:
+        return np.unique(rng.randint(self.n_rows, size=max(1, KEPT // self.n_columns)))
+
     def sample(self, rng: np.random.RandomState) -> tuple[Floats, Floats, Any]:
         """Return rows, weights and where they are: all of one tile, else as many as one holds."""
         if self._kept is not None:
             return self._kept, self.weights, slice(None)
-        size = max(1, KEPT // self.n_columns)
-        drawn = np.sort(rng.randint(self.n_rows, size=size))
+        drawn = self._draw(rng)
         weights = self.weights[drawn] if len(self.weights) > 1 else self.weights
         return self._read(drawn), weights, drawn
 
