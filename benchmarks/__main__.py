@@ -9,7 +9,17 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from benchmarks import cold, divergences, machine, memory, small, sparse, threads, whole_fits
+from benchmarks import (
+    cold,
+    divergences,
+    features,
+    machine,
+    memory,
+    small,
+    sparse,
+    threads,
+    whole_fits,
+)
 from benchmarks.options import THREADS, Options
 from benchmarks.report import Section, to_markdown
 from benchmarks.timing import progress
@@ -22,6 +32,7 @@ SECTIONS: dict[str, Callable[[Options], Section]] = {
     "threads": threads.run,
     "memory": memory.run,
     "divergences": divergences.run,
+    "features": features.run,
 }
 
 

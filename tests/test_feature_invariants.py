@@ -40,7 +40,7 @@ def small_tiles(monkeypatch):
 ESTIMATORS = [
     KFeatures(4, n_init=4, random_state=0),
     BPMeans(20.0, n_init=4, random_state=0),
-    BPMeans(20.0, method="collapsed", n_init=2, random_state=0),
+    BPMeans(20.0, method="collapsed", n_init=6, random_state=0),
     BPMeans("auto", method="stepwise", n_init=2, random_state=0),
     BPMeans(20.0, search="paper", n_init=4, random_state=0),
 ]
