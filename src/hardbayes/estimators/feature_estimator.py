@@ -3,6 +3,7 @@
 import sys
 import warnings
 from abc import ABC, abstractmethod
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -43,12 +44,9 @@ class FeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         seen = type(self)()  # takes the feature names: a failed fit leaves no trace on this one
         matrix = check_matrix(X, self._geometry, seen)
         weights = check_weights(sample_weight, matrix)
-        # Not NumPy's global stream for None: a fit leaves no trace there.
-        state = self.random_state
-        rng = np.random.RandomState() if state is None else check_random_state(state)
         with Pool(resolve_threads(self.n_jobs)) as pool:
             problem = pose_features(matrix, weights, pool)
-            solution, penalty = self._solve(problem, rng)
+            solution, penalty = self._solve(problem, self._stream())
         fitted = fitted_attributes(solution, problem, penalty, matrix.dtype)
         if solution.status is not Status.CONVERGED:
             # past scikit-learn's wrapper of fit
@@ -56,6 +54,15 @@ class FeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}
         names = {name: value for name, value in vars(seen).items() if name.endswith("_")}
         self.__dict__ = kept | fitted | names  # at once, or not at all
+
+    def _stream(self) -> np.random.RandomState:
+        # Not NumPy's global stream for None: a fit leaves no trace there. And not its Mersenne
+        # twister for numbers: to seed one takes longer than a start on a hundred rows.
+        state = self.random_state
+        if state is None or isinstance(state, Integral):
+            seed = None if state is None else int(state)
+            return np.random.RandomState(np.random.PCG64(seed))
+        return check_random_state(state)
 
     def _report(self, sentence: str) -> None:
         if self.verbose:
