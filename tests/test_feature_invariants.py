@@ -132,7 +132,7 @@ def test_sparse_rows_at_a_model_of_shifted_ones(table):
 
 def test_float32_is_kept_and_finds_the_same(table):
     X, truth = table
-    model = BPMeans(20.0, n_init=4, random_state=0).fit(X.astype(np.float32))
+    model = BPMeans(20.0, random_state=0).fit(X.astype(np.float32))
     assert model.components_.dtype == np.float32
     assert model.inverse_transform(model.membership_).dtype == np.float32
     assert same_up_to_sign(model.membership_, truth)

@@ -16,19 +16,20 @@ from hardbayes import BPMeans, KFeatures, load, save
 from hardbayes.datasets import make_dice, make_tabletop
 from hardbayes.engine import feature_restarts
 
-# Checks that mathematics forbids, each with its reason.
-DRAWS = "starts draw rows by number: copies of a row draw otherwise than one heavy row"
-EXPECTED_FAILED = {
-    "check_sample_weight_equivalence_on_dense_data": DRAWS,
-    "check_sample_weight_equivalence_on_sparse_data": DRAWS,
+# Starts draw rows by number, so copies of a row draw otherwise than one heavy row: the objective is
+# the same, and where both find the optimum the result too, but nobody can promise that.
+BY_CHANCE = {
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
 }
 
 
 @parametrize_with_checks(
-    [KFeatures(n_init=2), BPMeans(n_init=2), BPMeans(1.0, method="collapsed", n_init=2)],
-    expected_failed_checks=lambda estimator: EXPECTED_FAILED,
+    [KFeatures(n_init=2), BPMeans(n_init=2), BPMeans(1.0, method="collapsed", n_init=2)]
 )
 def test_scikit_learn_checks(estimator, check):
+    if check.func.__name__ in BY_CHANCE:
+        pytest.xfail("copies of a row draw otherwise than one heavy row")
     check(estimator)
 
 
