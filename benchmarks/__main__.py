@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks import (
     cold,
     divergences,
+    features,
     machine,
     memory,
     quality,
@@ -37,6 +38,7 @@ SECTIONS: dict[str, Callable[[Options], Section]] = {
     "threads": threads.run,
     "memory": memory.run,
     "divergences": divergences.run,
+    "features": features.run,
 }
 
 

@@ -277,3 +277,25 @@ def check_centres(
             f"{must}, at most max_clusters={max_clusters}. Got {centres.shape[0]} centres instead."
         )
     return centres.toarray() if is_sparse(centres) else centres
+
+
+def check_membership(membership: Any, n_components: int) -> NDArray[np.bool_]:
+    """Return memberships (n, n_components) of zeros and ones as booleans."""
+    try:
+        numbers = check_array(membership, dtype=np.float64, ensure_min_features=0)
+    except (TypeError, ValueError) as error:
+        raise one_sentence(membership, error) from None
+    if numbers.shape[1] != n_components:
+        raise ValueError(
+            f"X must have one column for each of the {n_components} features. "
+            f"Got {numbers.shape[1]} columns instead."
+        )
+    cell = (
+        first_cell(numbers, lambda values: (values != 0) & (values != 1)) if n_components else None
+    )
+    if cell is not None:
+        raise ValueError(
+            f"X must hold memberships: zeros and ones. "
+            f"Got {numbers[cell]:g} at {place(*cell, None)} instead."
+        )
+    return np.asarray(numbers, np.bool_)

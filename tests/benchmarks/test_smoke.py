@@ -116,4 +116,5 @@ def test_every_section_has_a_name():
         "threads",
         "memory",
         "divergences",
+        "features",
     ]

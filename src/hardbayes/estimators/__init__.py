@@ -1,6 +1,8 @@
 """scikit-learn estimators: they validate, compose the parts, call the engine and store results."""
 
+from hardbayes.estimators.bp_means import BPMeans
 from hardbayes.estimators.dp_means import DPMeans
+from hardbayes.estimators.k_features import KFeatures
 from hardbayes.estimators.labelling import objective
 
-__all__ = ["DPMeans", "objective"]
+__all__ = ["BPMeans", "DPMeans", "KFeatures", "objective"]

@@ -1,0 +1,65 @@
+"""One feature more at a time: K-features for K = 0, 1, 2, ..., each begun from the one before."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hardbayes.engine.allocation import Allocation, AllocationSolution, Point
+from hardbayes.engine.feature_restarts import minimise_features
+from hardbayes.engine.status import Status
+from hardbayes.structure.feature_allocation import FeatureAllocation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from hardbayes.engine.feature_problem import FeatureProblem
+    from hardbayes.engine.feature_search import FeatureSearch
+
+
+def k_features_path(
+    problem: FeatureProblem, search: FeatureSearch, n_starts: int, rng: np.random.RandomState
+) -> Iterator[AllocationSolution]:
+    """Yield the best K-features solutions for K = 0, 1, ..., while more features fit better.
+
+    At most as many as ``search.structure`` allows. Unless the search is literal, each solution is
+    also a start for the next.
+    """
+    empty = Allocation(
+        np.empty((0, problem.tiles.n_columns)), np.empty((problem.tiles.n_rows, 0), np.uint8)
+    )
+    fit = problem.allocator().collect(*empty).fit
+    solution = AllocationSolution(empty, [Point(fit, 0)], Status.CONVERGED)
+    yield solution
+    for k in range(1, search.structure.max_components + 1):
+        before = solution
+        if before.fit <= problem.nothing:
+            return
+        free = replace(search, structure=FeatureAllocation(0.0, k))
+        given = [] if search.literal else [before.allocation]
+        solution = minimise_features(problem, free, n_starts, rng, given)
+        if solution.n_components < k:  # no direction is left to gain in
+            return
+        yield solution
+
+
+def stepwise(
+    path: Iterable[AllocationSolution], structure: FeatureAllocation
+) -> AllocationSolution:
+    """Return the first solution of a path after which the objective does not fall.
+
+    Broderick, Kulis & Jordan 2013, section 5. The trace holds one point for each K.
+    """
+    points: list[Point] = []
+    best: AllocationSolution | None = None
+    for solution in path:
+        if best is not None and not (
+            structure.total(*solution.trace[-1]) < structure.total(*best.trace[-1])
+        ):
+            break
+        best = solution
+        points.append(solution.trace[-1])
+    assert best is not None  # a path begins with no features at all
+    return replace(best, trace=points)

@@ -1,0 +1,117 @@
+"""Rows cut into tiles of working coordinates, float64 and dense, whatever the data is stored as."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from hardbayes.matrices import is_sparse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from hardbayes.executors.frame import Frame
+    from hardbayes.executors.pool import Pool
+    from hardbayes.geometry.base import Floats
+    from hardbayes.matrices import Matrix
+
+# Data of this many numbers is one tile, kept as it is read: two megabytes. Starts then run side by
+# side, each on one thread; with more data the tiles of one start do.
+KEPT = 1 << 18
+# Tiles of larger data: they stay in cache between being read and being used.
+TILE = 1 << 16
+# Sums are kept for each group of tiles: many enough to share among threads and to interrupt, few
+# enough to hold.
+MOST_GROUPS = 64
+
+
+class Tile(NamedTuple):
+    """Some rows (m, d), their weights (m,) or (1,), and where among all rows they are."""
+
+    rows: Floats
+    weights: Floats
+    part: slice
+
+
+class Tiles:
+    """The rows of one data set, seen as ``(x - shift) * scale``.
+
+    Parameters
+    ----------
+    matrix : array or CSR matrix (n, d)
+    frame : Frame
+    weights : array (n,), or (1,) for all rows alike
+    """
+
+    def __init__(self, matrix: Matrix, frame: Frame, weights: Floats) -> None:
+        self._matrix = matrix
+        self._frame = frame
+        self.weights = weights
+        self.n_rows, self.n_columns = matrix.shape
+        self.origin: Floats = frame.shift * frame.scale
+        # Squared residuals of a row up to here are rounding: entries are of the size of one, sums
+        # of components of that of the origin.
+        far = float(np.abs(self.origin).max(initial=0.0))
+        self.nothing = self.n_columns * (1e-12 + 1e-14 * far) ** 2
+        self._is_shifted = bool(frame.shift.any())
+        size = self.n_rows
+        if self.n_rows * self.n_columns > KEPT:
+            size = max(1, TILE // self.n_columns)
+        starts = range(0, self.n_rows, size)
+        self.slices = [slice(at, min(at + size, self.n_rows)) for at in starts]
+        n_groups = min(MOST_GROUPS, len(self.slices))
+        self.groups = [list(group) for group in np.array_split(range(len(starts)), n_groups)]
+        self._kept = self._read(self.slices[0]) if len(self.slices) == 1 else None
+
+    @property
+    def is_single(self) -> bool:
+        """Whether all rows are one tile."""
+        return self._kept is not None
+
+    def read(self, tile: int) -> Tile:
+        """Return a tile."""
+        part = self.slices[tile]
+        rows = self._read(part) if self._kept is None else self._kept
+        return Tile(rows, self.weights if len(self.weights) == 1 else self.weights[part], part)
+
+    def visit(self, visitor: Callable[[Tile, int, int], None], pool: Pool) -> None:
+        """Call ``visitor(tile, group, worker)`` for every tile; those of a group in order."""
+
+        def task(group: int, worker: int) -> None:
+            for tile in self.groups[group]:
+                visitor(self.read(tile), group, worker)
+
+        pool.run(task, len(self.groups))
+
+    def sampled(self, rng: np.random.RandomState) -> Tiles:
+        """Return as many rows, drawn at random, as one tile may hold."""
+        drawn = self._draw(rng)
+        weights = self.weights[drawn] if len(self.weights) > 1 else self.weights
+        return Tiles(self._matrix[drawn], self._frame, weights)
+
+    def _draw(self, rng: np.random.RandomState) -> NDArray[np.intp]:
+        return np.unique(rng.randint(self.n_rows, size=max(1, KEPT // self.n_columns)))
+
+    def sample(self, rng: np.random.RandomState) -> tuple[Floats, Floats, Any]:
+        """Return rows, weights and where they are: all of one tile, else as many as one holds."""
+        if self._kept is not None:
+            return self._kept, self.weights, slice(None)
+        drawn = self._draw(rng)
+        weights = self.weights[drawn] if len(self.weights) > 1 else self.weights
+        return self._read(drawn), weights, drawn
+
+    def row(self, i: int) -> Floats:
+        """Return row i (d,)."""
+        return self._read(slice(i, i + 1))[0]
+
+    def _read(self, part: slice | NDArray[np.intp]) -> Floats:
+        if is_sparse(self._matrix):
+            rows = self._matrix[part].toarray()
+        else:
+            rows = self._matrix[part]
+            if self._is_shifted:
+                rows = np.subtract(rows, self._frame.shift, dtype=np.float64)
+        return np.multiply(rows, self._frame.scale, dtype=np.float64)

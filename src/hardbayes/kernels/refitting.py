@@ -1,0 +1,44 @@
+"""The refit: least-squares components from Z'WZ and Z'WR, by Cholesky's factorisation."""
+
+import numpy as np
+
+from hardbayes.kernels.compiling import kernel
+
+# A column of Z is dependent where the columns before it leave less than this share of it.
+DEPENDENT = 1e-10
+
+
+@kernel
+def refit(components, gram, correction, factor):
+    """Move components to where least squares wants them; False where columns are dependent.
+
+    INOUT components (k, d); IN gram (k, k) = Z'WZ; INOUT correction (k, d) = Z'WR, of the residuals
+    R at the present components: what is solved for is small where these are nearly right, so
+    nothing cancels. OUT factor (k, k). Nothing is moved where False is returned.
+    """
+    k, d = components.shape
+    for a in range(k):
+        for b in range(a + 1):
+            left = gram[a, b]
+            for c in range(b):
+                left -= factor[a, c] * factor[b, c]
+            if b < a:
+                factor[a, b] = left / factor[b, b]
+            elif left > DEPENDENT * gram[a, a]:
+                factor[a, a] = np.sqrt(left)
+            else:
+                return False
+    for a in range(k):
+        for b in range(a):
+            for j in range(d):
+                correction[a, j] -= factor[a, b] * correction[b, j]
+        for j in range(d):
+            correction[a, j] /= factor[a, a]
+    for a in range(k - 1, -1, -1):
+        for b in range(a + 1, k):
+            for j in range(d):
+                correction[a, j] -= factor[b, a] * correction[b, j]
+        for j in range(d):
+            correction[a, j] /= factor[a, a]
+            components[a, j] += correction[a, j]
+    return True

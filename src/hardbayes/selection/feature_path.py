@@ -1,0 +1,79 @@
+"""The penalty for features: the middle of the widest range of penalties with one answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from hardbayes.engine.stepwise import k_features_path
+from hardbayes.selection.hull import Plateau, plateaus, widest
+
+if TYPE_CHECKING:
+    from hardbayes.engine.allocation import AllocationSolution
+    from hardbayes.engine.feature_problem import FeatureProblem
+    from hardbayes.engine.feature_search import FeatureSearch
+
+# How far the path goes on after the widest plateau so far: a wider one may follow.
+LOOK_AHEAD = 6
+# A base alone says that rows have a mean; any plateau this many times as high as low says more.
+WORTH_A_LOOK = 1.5
+
+
+class FeaturePath(NamedTuple):
+    """The best fit terms for 0, 1, 2, ... features, and what penalties make of them.
+
+    All numbers are in working units.
+    """
+
+    solutions: list[AllocationSolution]
+    nothing: float  # fit terms up to here are rounding
+
+    @property
+    def plateaus(self) -> list[Plateau]:
+        """Ranges of penalties at which one number of features is optimal, from few to many."""
+        return plateaus(
+            [(s.n_components, s.fit if s.fit > self.nothing else 0.0) for s in self.solutions]
+        )
+
+    def suggest(self) -> Plateau:
+        """Return the widest plateau.
+
+        Where one feature is a base that all rows share, its plateau is as wide as the mean of the
+        rows is large. That says nothing of features, so it counts only where no other does.
+        """
+        found = self.plateaus
+        if not found:
+            return self._open_end()
+        others = [each for each in found if not (each.k == 1 and self._is_base)]
+        if others and widest(others).width > np.log(WORTH_A_LOOK):
+            return widest(others)
+        return widest(found)
+
+    def at(self, penalty: float) -> AllocationSolution:
+        """Return the solution that is best at a penalty."""
+        return min(self.solutions, key=lambda each: each.fit + penalty * each.n_components)
+
+    def _open_end(self) -> Plateau:
+        """Return what is known where a cap ends the path before any plateau does."""
+        first, last = self.solutions[0], self.solutions[-1]
+        if last.n_components == 0:  # rows of zeros: at any penalty there are no features
+            return Plateau(0, 1.0, 1.0)
+        gain = (first.fit - last.fit) / last.n_components
+        return Plateau(last.n_components, gain / 4, gain)
+
+    @property
+    def _is_base(self) -> bool:
+        return bool(self.solutions[1].allocation.membership.all())
+
+
+def feature_path(
+    problem: FeatureProblem, search: FeatureSearch, n_starts: int, rng: np.random.RandomState
+) -> FeaturePath:
+    """Follow K = 0, 1, 2, ... until the widest plateau lies well behind."""
+    path = FeaturePath([], problem.nothing)
+    for solution in k_features_path(problem, search, n_starts, rng):
+        path.solutions.append(solution)
+        if len(path.solutions) > 2 and solution.n_components >= path.suggest().k + LOOK_AHEAD:
+            break
+    return path
