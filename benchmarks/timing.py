@@ -32,7 +32,9 @@ class Ratio:
 
 
 def interleave(
-    contestants: Mapping[str, Callable[[int], Result]], repeats: int
+    contestants: Mapping[str, Callable[[int], Result]],
+    repeats: int,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, list[Timed[Result]]]:
     """Call every contestant once in each of `repeats` rounds, with the number of the round.
 
@@ -43,9 +45,9 @@ def interleave(
     for turn in range(repeats):
         for name, contestant in contestants.items():
             time.sleep(0.005)
-            begin = time.perf_counter()
+            begin = clock()
             result = contestant(turn)
-            times[name].append(Timed(time.perf_counter() - begin, result))
+            times[name].append(Timed(clock() - begin, result))
     return times
 
 

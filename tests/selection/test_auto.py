@@ -1,6 +1,7 @@
 """cluster_penalty="auto": the number of clusters that data ask for, and one where they ask none."""
 
 import copy
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from hardbayes.datasets import make_blobs_apart, make_three_gaussians, make_word
 from tests.conftest import assert_all_finite, assert_same_bits, quiet_fit
 from tests.interrupts import assert_survives_interrupts
 from tests.reference.dp_means import same_partition
-from tests.selection.mixtures import CLOUDS, gaussians_apart
+from tests.selection.mixtures import CLOUDS, gaussians_apart, one_gaussian, square
 from tests.selection.test_references import ItakuraSaito
 
 
@@ -44,14 +45,14 @@ def assert_finds(model, member):
 @pytest.mark.parametrize("unequal", [False, True])
 @pytest.mark.parametrize("k", [2, 3, 7, 15, 30])
 def test_gaussians_in_the_plane(k, unequal):
-    X, member = gaussians_apart(k, n=max(90, 20 * k), seed=k, unequal=unequal)
+    X, member = gaussians_apart(k, n=max(80, 16 * k), seed=k, unequal=unequal)
     assert_finds(auto(k).fit(X), member)
 
 
 @pytest.mark.parametrize("unequal", [False, True])
-@pytest.mark.parametrize(("k", "d"), [(2, 5), (7, 5), (15, 5), (3, 20), (7, 20), (15, 20)])
+@pytest.mark.parametrize(("k", "d"), [(3, 5), (15, 5), (2, 20), (7, 20)])
 def test_gaussians_in_many_columns(k, d, unequal):
-    X, member = gaussians_apart(k, d, max(90, 16 * k), seed=k, unequal=unequal)
+    X, member = gaussians_apart(k, d, max(80, 14 * k), seed=k, unequal=unequal)
     assert_finds(auto(d).fit(X), member)
 
 
@@ -137,7 +138,7 @@ def test_weights_are_repetition(three):
     model = auto().fit(X, sample_weight=weights)
     repeated = auto().fit(np.repeat(X, weights, axis=0))
     assert_finds(model, member)
-    np.testing.assert_array_equal(np.repeat(model.labels_, weights), repeated.labels_)
+    assert same_partition(np.repeat(model.labels_, weights), repeated.labels_)
     assert model.plateau_width_ == pytest.approx(repeated.plateau_width_, rel=0.05)
 
 
@@ -164,7 +165,7 @@ def test_sparse_rows(three, kind):
 
 @pytest.mark.parametrize("kind", ["dense", "csr", "float32"])
 def test_topics(kind):
-    X, y = make_word_histograms(120, 30, 4, random_state=1, sparse=kind == "csr")
+    X, y = make_word_histograms(100, 30, 4, random_state=1, sparse=kind == "csr")
     model = auto(divergence="kl").fit(X.astype(np.float32) if kind == "float32" else X)
     assert_finds(model, y)
 
@@ -179,13 +180,13 @@ def test_full_histograms():
     assert_finds(model, member)
 
 
-def one_kind_of_histogram(seed=0, n=150):
+def one_kind_of_histogram(seed=0, n=80):
     return np.random.default_rng(seed).dirichlet(np.full(5, 40.0), n)
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-200, 1e200])
 def test_histograms_of_one_kind(scale):
-    model = auto(divergence="kl", max_clusters=20).fit(one_kind_of_histogram() * scale)
+    model = auto(divergence="kl", max_clusters=9).fit(one_kind_of_histogram() * scale)
     assert model.n_clusters_ == 1
     assert_plateau(model)
 
@@ -194,13 +195,13 @@ def test_lengths_of_histograms_do_not_matter():
     """KL divides each row by its sum, so what data are compared with must not know of it either."""
     X = one_kind_of_histogram()
     lengths = np.random.default_rng(1).lognormal(0.0, 2.0, (len(X), 1))
-    plain, scaled = (auto(divergence="kl", max_clusters=20).fit(r) for r in (X, X * lengths))
+    plain, scaled = (auto(divergence="kl", max_clusters=9).fit(r) for r in (X, X * lengths))
     assert scaled.plateau_width_ == pytest.approx(plain.plateau_width_)
     assert scaled.plateau_reference_ == pytest.approx(plain.plateau_reference_, rel=0.3)
 
 
 def test_another_geometry():
-    X = np.random.default_rng(0).lognormal(0.0, 2.0, (200, 1))
+    X = np.random.default_rng(0).lognormal(0.0, 2.0, (300, 1))
     model = auto(divergence=ItakuraSaito(), max_clusters=12).fit(X)
     assert_all_finite(model)
     assert_plateau(model)
@@ -219,16 +220,21 @@ def test_another_geometry():
         {"init": "farthest-first"},
         {"n_init": 2},
         {"max_clusters": 12},
-        {"prior_weight": 2.0},
+        {"max_iter": 1000},
     ],
 )
-@pytest.mark.parametrize("k", [2, 6])
-def test_other_searches_find_about_as_many(options, k):
-    X, member = gaussians_apart(k, n=max(80, 20 * k), seed=k)
+def test_other_searches_find_about_as_many(options):
+    X, member = gaussians_apart(5, n=90, seed=6)
     model = auto(**options).fit(X)
-    assert abs(model.n_clusters_ - k) <= (k > 2 and options.keys() & {"search", "method"} != set())
+    assert abs(model.n_clusters_ - 5) <= (1 if options.keys() & {"search", "method"} else 0)
     assert adjusted_rand_score(member, model.labels_) > 0.9
     assert_plateau(model)
+
+
+@pytest.mark.parametrize("prior_weight", [0.5, 2.0, 5.0])
+def test_a_prior_on_the_centres(prior_weight):
+    X, member = gaussians_apart(6, n=120, seed=2)
+    assert_finds(auto(prior_weight=prior_weight).fit(X), member)
 
 
 def test_given_centres_are_where_the_fit_starts(three):
@@ -263,14 +269,32 @@ def test_few_rows_in_clusters_far_apart(k, n):
 # --- no clusters ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("cloud", CLOUDS)
 def test_one_cloud_is_one_cluster(cloud, seed):
-    X = cloud(np.random.default_rng(seed), 200)
+    X = cloud(np.random.default_rng(seed), 150)
     model = auto(seed).fit(X)
     assert model.n_clusters_ == 1
     assert_plateau(model)
     np.testing.assert_allclose(model.cluster_centers_[0], X.mean(axis=0), atol=1e-9)
+
+
+@pytest.mark.parametrize("cloud", [one_gaussian, square])
+def test_one_cloud_is_one_cluster_with_a_prior_too(cloud):
+    """A prior stops splits at some number of clusters: that this is best from there on is no sign.
+
+    How far down the penalty goes is the path's choice, not the data's.
+    """
+    model = auto(prior_weight=1.0).fit(cloud(np.random.default_rng(0), 150))
+    assert model.n_clusters_ == 1
+    assert_plateau(model)
+
+
+def test_documents_of_one_topic():
+    X, _ = make_word_histograms(200, 40, 1, concentration=0.3, random_state=0)
+    model = auto(divergence="kl").fit(X)
+    assert model.n_clusters_ == 1
+    assert_plateau(model)
 
 
 @pytest.mark.parametrize(
@@ -357,9 +381,9 @@ def test_scikit_learns_check_of_clusterers(readonly_memmap):
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 def test_the_same_bits_for_any_number_of_jobs(container):
-    X = container(gaussians_apart(3, 4, 150, seed=1)[0])
+    X = container(gaussians_apart(3, 4, 72, seed=1)[0])
     expected = auto(7, n_jobs=1).fit(X)
-    for n_jobs in (1, 2, 3):
+    for n_jobs in (1, 2, 4):
         model = auto(7, n_jobs=n_jobs).fit(X)
         assert_same_bits(model, expected)
         assert model.plateau_width_ == expected.plateau_width_
@@ -385,9 +409,10 @@ def test_bad_rows_are_named(three, bad):
 
 def test_an_interrupt_leaves_the_old_model():
     """The moments fall into the path of the data, those of the references, and the fit."""
-    X, other = (gaussians_apart(2, n=32, seed=seed)[0] for seed in (0, 1))
+    X, other = (gaussians_apart(2, n=26, seed=seed)[0] for seed in (0, 1))
     assert auto().fit(X).n_clusters_ == 2
-    assert_survives_interrupts(auto, X, other, number=12)
+    # With helping threads the number of calls would change from fit to fit.
+    assert_survives_interrupts(partial(auto, n_jobs=1), X, other, number=8)
 
 
 def test_nothing_is_printed(three, capfd):

@@ -171,10 +171,19 @@ class BPMeans(FeatureEstimator):
         self._fit(X, sample_weight)
         return self
 
+    def _cap(self, problem: FeatureProblem) -> int:
+        return min(self.max_components or MOST_COMPONENTS, problem.tiles.n_rows)
+
+    def _path_search(self, problem: FeatureProblem) -> FeatureSearch:
+        """Return how the path of penalties is traced: by the default search, whatever this one."""
+        return FeatureSearch(
+            FeatureAllocation(0.0, self._cap(problem)), False, False, self.max_iter
+        )
+
     def _solve(
         self, problem: FeatureProblem, rng: np.random.RandomState
     ) -> tuple[AllocationSolution, float]:
-        cap = min(self.max_components or MOST_COMPONENTS, problem.tiles.n_rows)
+        cap = self._cap(problem)
         search = FeatureSearch(
             FeatureAllocation(0.0, cap),
             self.search == "paper",
@@ -182,8 +191,7 @@ class BPMeans(FeatureEstimator):
             self.max_iter,
         )
         if self.component_penalty == "auto":
-            steps = replace(search, literal=False, collapsed=False)
-            path = feature_path(problem, steps, self.n_init, rng)
+            path = feature_path(problem, self._path_search(problem), self.n_init, rng)
             penalty = path.suggest().middle / problem.unit
             self._report(f"penalty {penalty:.6g} from {len(path.solutions) - 1} features")
             given = [path.at(penalty * problem.unit).allocation]

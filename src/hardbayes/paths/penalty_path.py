@@ -13,9 +13,11 @@ from sklearn.utils._param_validation import Interval, validate_params
 
 from hardbayes.engine.problem import pose
 from hardbayes.engine.result import fitted_attributes
+from hardbayes.estimators.bp_means import BPMeans
 from hardbayes.estimators.dp_means import DPMeans
 from hardbayes.executors.pool import Pool, resolve_threads
 from hardbayes.geometry import geometry_for
+from hardbayes.paths.feature_penalties import trace_features
 from hardbayes.selection.hull import Plateau, plateaus
 from hardbayes.selection.plateaus import first_penalty
 from hardbayes.selection.tracing import begin_path, most_clusters, sample_rows, trace, trace_at
@@ -39,10 +41,10 @@ class PenaltyPath:
     penalties : ndarray of shape (n_penalties,)
         Falling.
     n_clusters : ndarray of shape (n_penalties,)
-        Number of clusters at each penalty; it never falls.
+        Number of clusters, or of features, at each penalty; it never falls.
     objectives : ndarray of shape (n_penalties,)
         Objective at each penalty.
-    models : list of DPMeans
+    models : list of DPMeans or of BPMeans
         The fitted model at each penalty; where the rows were sampled, fitted to the sample.
     plateaus : list of Plateau
         Numbers of clusters with the penalties ``low`` to ``high`` between which they are best,
@@ -54,20 +56,24 @@ class PenaltyPath:
     penalties: Floats
     n_clusters: NDArray[np.int64]
     objectives: Floats
-    models: list[DPMeans]
+    models: list[Any]
     plateaus: list[Plateau]
     sample_indices: NDArray[np.intp] | None
+    best_penalty: float | None = None  # where it is not the middle of the widest plateau
 
     def suggest(self) -> float:
         """Return the penalty in the middle of the widest plateau of two clusters or more.
 
         The widest plateau of data without structure is not narrow either: ``DPMeans()`` compares.
+        Of features, a base alone that all rows share does not count.
 
         Returns
         -------
         penalty : float
             A value for ``cluster_penalty``; where there is no plateau, the largest of the path.
         """
+        if self.best_penalty is not None:
+            return self.best_penalty
         if not self.plateaus:
             return float(self.penalties[0])
         return max(self.plateaus, key=lambda plateau: plateau.width).middle
@@ -135,7 +141,7 @@ class PenaltyPath:
 
 @validate_params(
     {
-        "estimator": [DPMeans, None],
+        "estimator": [DPMeans, BPMeans, None],
         "penalties": ["array-like", None],
         "n_penalties": [Interval(Integral, 1, None, closed="left")],
     },
@@ -144,7 +150,7 @@ class PenaltyPath:
 def penalty_path(
     X: Any,
     *,
-    estimator: DPMeans | None = None,
+    estimator: DPMeans | BPMeans | None = None,
     penalties: Any = None,
     n_penalties: int = 50,
     sample_weight: Any = None,
@@ -161,8 +167,9 @@ def penalty_path(
     X : array-like or sparse matrix of shape (n_samples, n_features)
         Rows. More than 16,384 (fewer where there are many columns) are sampled; the sample is given
         the weight of all rows, so that its penalties are those of the whole.
-    estimator : DPMeans or None, default=None
-        What to fit: its parameters but for the penalty. None is ``DPMeans()``.
+    estimator : DPMeans, BPMeans or None, default=None
+        What to fit: its parameters but for the penalty. None is ``DPMeans()``. With `BPMeans` the
+        path is one of features, traced by K-features on all rows.
     penalties : array-like or None, default=None
         Penalties to solve at. None spreads ``n_penalties`` evenly in the logarithm, from one
         cluster to 160, or one for every eight rows.
@@ -185,14 +192,22 @@ def penalty_path(
     >>> max(path.plateaus, key=lambda plateau: plateau.width).k
     3
     """
+    asked = None if penalties is None else check_penalties(penalties)
+    if isinstance(estimator, BPMeans):
+        asked, features, found, best = trace_features(
+            X, estimator, asked, n_penalties, sample_weight
+        )
+        counts = np.array([model.n_components_ for model in features])
+        objectives = np.array([model.objective_ for model in features])
+        return PenaltyPath(asked, counts, objectives, features, found, None, best)
     template = DPMeans() if estimator is None else estimator
     clone(template).set_params(cluster_penalty=1.0)._validate_params()
     geometry = geometry_for(template.divergence)
-    matrix = check_matrix(X, geometry)
+    seen = DPMeans()  # takes the feature names
+    matrix = check_matrix(X, geometry, seen)
     weights = check_weights(sample_weight, matrix)
     state = template.random_state
     rng = np.random.RandomState() if state is None else check_random_state(state)
-    asked = None if penalties is None else check_penalties(penalties)
     with Pool(resolve_threads(template.n_jobs)) as pool:
         matrix, weights, rows = sample_rows(matrix, weights, rng)
         problem = pose(matrix, geometry, weights, pool)
@@ -221,9 +236,8 @@ def penalty_path(
         solution = path.best_at(penalty * problem.unit)
         partition = problem.partition(penalty, prior_weight, template.max_clusters)
         model = clone(template).set_params(cluster_penalty=float(penalty))
-        model.__dict__.update(
-            fitted_attributes(solution, problem, partition, float(penalty), matrix.dtype)
-        )
+        fitted = fitted_attributes(solution, problem, partition, float(penalty), matrix.dtype)
+        model.__dict__.update(fitted, **{k: v for k, v in vars(seen).items() if k.endswith("_")})
         models.append(model)
     return PenaltyPath(
         asked,

@@ -68,12 +68,21 @@ class FeaturePath(NamedTuple):
 
 
 def feature_path(
-    problem: FeatureProblem, search: FeatureSearch, n_starts: int, rng: np.random.RandomState
+    problem: FeatureProblem,
+    search: FeatureSearch,
+    n_starts: int,
+    rng: np.random.RandomState,
+    smallest: float | None = None,
 ) -> FeaturePath:
-    """Follow K = 0, 1, 2, ... until the widest plateau lies well behind."""
+    """Follow K = 0, 1, 2, ... until the widest plateau lies well behind.
+
+    Or, given a ``smallest`` penalty, until the solutions best at that one do.
+    """
     path = FeaturePath([], problem.nothing)
     for solution in k_features_path(problem, search, n_starts, rng):
         path.solutions.append(solution)
-        if len(path.solutions) > 2 and solution.n_components >= path.suggest().k + LOOK_AHEAD:
-            break
+        if len(path.solutions) > 2:
+            best = path.suggest().k if smallest is None else path.at(smallest).n_components
+            if solution.n_components >= best + LOOK_AHEAD:
+                break
     return path
