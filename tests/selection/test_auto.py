@@ -129,7 +129,7 @@ def test_a_constant_column_changes_nothing(three, column):
     assert_finds(auto().fit(np.column_stack([X, np.full(len(X), column)])), member)
 
 
-# --- weights, containers, divergences --------------------------------------------------------------
+# --- weights, containers, divergences ------------------------------------------------------------
 
 
 def test_weights_are_repetition(three):
@@ -259,7 +259,9 @@ def test_a_cap_at_the_truth():
     assert_finds(quiet_fit(auto(max_clusters=4), X), member)
 
 
-@pytest.mark.xfail(reason="a path ends at one cluster for every eight rows, without a plateau there")
+@pytest.mark.xfail(
+    reason="a path ends at one cluster for every eight rows, without a plateau there"
+)
 @pytest.mark.parametrize(("k", "n"), [(2, 10), (2, 20), (3, 20), (5, 40)])
 def test_few_rows_in_clusters_far_apart(k, n):
     X, member = make_blobs_apart(n, 2, k, separation=40.0, random_state=0)

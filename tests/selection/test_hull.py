@@ -1,6 +1,7 @@
 """The lower hull: vertices, plateaus and optima against all numbers of things, in fractions."""
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -92,7 +93,7 @@ def test_the_optimum_at_any_penalty_lies_in_the_plateau_that_contains_it(seed, w
 def test_plateaus_run_from_few_things_to_many_and_join():
     found = plateaus([(k, 100.0 / k) for k in range(1, 12)])
     assert [p.k for p in found] == list(range(2, 11))
-    assert all(a.low == b.high for a, b in zip(found, found[1:], strict=False))
+    assert all(a.low == b.high for a, b in pairwise(found))
 
 
 def test_only_the_best_fit_of_a_number_counts():

@@ -38,7 +38,7 @@ def test_a_sample_weighs_as_much_as_all_rows(kind, container):
     }[kind]
     rows, weights, ids = sampled(X, w)
     assert len(ids) <= MOST_ROWS
-    assert (np.diff(ids) > 0).all() and 0 <= ids[0] and ids[-1] < MANY
+    assert (np.diff(ids) > 0).all() and ids[0] >= 0 and ids[-1] < MANY
     assert (rows != X[ids]).sum() == 0
     heavy = np.broadcast_to(weights, len(ids))
     assert heavy.sum() == pytest.approx(MANY if w is None else w.sum())
@@ -97,9 +97,7 @@ def test_a_path_of_many_rows_is_traced_on_a_sample(many):
     ids = path.sample_indices
     assert ids.ndim == 1 and len(np.unique(ids)) == len(ids) < len(X)
     assert all(model.labels_.shape == ids.shape for model in path.models)
-    assert all(
-        model.cluster_weights_.sum() == pytest.approx(len(X)) for model in path.models
-    )
+    assert all(model.cluster_weights_.sum() == pytest.approx(len(X)) for model in path.models)
     at = path.n_clusters.tolist().index(6)
     assert len(np.unique(np.column_stack([path.models[at].labels_, member[ids]]), axis=0)) == 6
     model = DPMeans(path.suggest(), random_state=1).fit(X)

@@ -137,7 +137,7 @@ class Descent:
         n_dear = executor.assign(self.prices)
         n_born = open_clusters(executor, partition, self.prices, self.visits) if n_dear else 0
         n_changed = executor.collect()
-        changes = n_changed > 0 and not (n_born and self.points and executor.same_partition())
+        changes = n_changed > 0 and not (n_born and self._as_many() and executor.same_partition())
         executor.commit()
         self._refit(n_changed)
         self.wants_more = n_dear > n_born and len(self.centres) >= partition.max_clusters
@@ -219,6 +219,11 @@ class Descent:
         executor.assign(self.prices)  # for bounds as tight as they can be
         ids = executor.restless(executor.totals()[0] + eta, eta)
         return relocate_rows(executor, self.partition, ids, SETTLING_PASSES) if len(ids) else 0
+
+    def _as_many(self) -> bool:
+        """Whether there are as many clusters as after the last step."""
+        n_clusters = np.count_nonzero(self.executor.totals()[0])
+        return bool(self.points) and n_clusters == self.points[-1].n_clusters
 
     def _close_empty(self) -> tuple[Floats, Floats]:
         """Close clusters without weight; return the weights and totals of the others."""

@@ -59,7 +59,8 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         How hard to minimise. "paper" is Algorithm 1 of Kulis & Jordan 2012, row for row; it stops
         in the first local optimum. "split-merge" starts with it and goes on with splits and merges
         of clusters, moves of single rows, and exchanges of a split for a merge, each made only
-        where the objective falls, until none helps. It never ends higher.
+        where the objective falls, until none helps. It never ends higher, unless Algorithm 1 would
+        take more than half of ``max_iter``, where moves begin before it has converged.
     method : {"joint", "collapsed"}, default="joint"
         "joint" moves rows while centres stand still, and centres while rows do. "collapsed" is the
         algorithm of Broderick, Kulis & Jordan 2013, section 4.1, as published: rows move one by

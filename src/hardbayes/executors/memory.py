@@ -237,9 +237,6 @@ class MemoryExecutor(Rearranging):
     def same_partition(self) -> bool:
         """Whether the labels make the same set partition as when last committed."""
         slots = len(self.table.rank)
-        used = [np.bincount(labels + 1)[1:] > 0 for labels in (self._collected, self.labels)]
-        if np.count_nonzero(used[0]) != np.count_nonzero(used[1]):
-            return False
         pairs = np.unique(self._collected.astype(np.int64) * slots + self.labels)
         return len(pairs) == len(np.unique(pairs // slots)) == len(np.unique(pairs % slots))
 

@@ -1,0 +1,191 @@
+"""Path: each fit goes on from the last, and what it notes is what its labels cost."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from hardbayes import DPMeans, objective
+from hardbayes.engine.problem import pose
+from hardbayes.executors.pool import Pool
+from hardbayes.geometry import geometry_for
+from hardbayes.selection.tracing import begin_path, most_clusters, trace, trace_at
+from tests.local_optima import after_merges
+from tests.reference.dp_means import same_partition
+from tests.selection.mixtures import gaussians_apart
+
+
+def histograms(seed=0, n=60):
+    rng = np.random.default_rng(seed)
+    return rng.gamma(np.array([[9.0, 2, 2, 1], [2, 9, 2, 1], [1, 2, 2, 9]])[rng.integers(0, 3, n)])
+
+
+# name: (rows, divergence, prior weight, weighted)
+CASES = {
+    "plain": (gaussians_apart(4, n=80, seed=0)[0], "squared_euclidean", 0.0, False),
+    "scaled": (1e-40 * gaussians_apart(4, n=80, seed=0)[0], "squared_euclidean", 0.0, False),
+    "weighted": (gaussians_apart(4, n=80, seed=1)[0], "squared_euclidean", 0.0, True),
+    "prior": (gaussians_apart(4, n=80, seed=2)[0], "squared_euclidean", 2.0, True),
+    "sparse": (sparse.csr_array(gaussians_apart(4, n=80)[0]), "squared_euclidean", 0.0, False),
+    "kl": (histograms(), "kl", 0.0, False),
+    "kl prior": (histograms(1), "kl", 5.0, True),
+}
+
+
+@pytest.fixture(scope="module")
+def pool():
+    with Pool(2) as pool:
+        yield pool
+
+
+def begin(pool, X, divergence="squared_euclidean", prior_weight=0.0, weights=None, **options):
+    problem = pose(X, geometry_for(divergence), weights, pool)
+    options = {"max_clusters": None, "rng": np.random.RandomState(0), **options}
+    return begin_path(problem, prior_weight, **options)
+
+
+@pytest.fixture(params=CASES)
+def case(request, pool):
+    """(path at its one cluster, the objective of labels without penalties in working units)."""
+    X, divergence, prior_weight, weighted = CASES[request.param]
+    weights = np.random.default_rng(3).uniform(0.5, 4.0, X.shape[0]) if weighted else None
+    path = begin(pool, X, divergence, prior_weight, weights)
+
+    def fit(labels):
+        options = dict(divergence=divergence, prior_weight=prior_weight, sample_weight=weights)
+        return objective(X, labels, 0.0, **options) * path.problem.unit
+
+    return path, fit
+
+
+def test_begins_with_one_cluster_at_the_mean(case):
+    path, fit = case
+    assert path.n_clusters == len(path.solutions) == 1
+    np.testing.assert_allclose(path.solutions[0].centres[0], path.problem.mean, atol=1e-12)
+    assert not path.solutions[0].labels.any()
+    assert path.points == [(1, pytest.approx(fit(path.solutions[0].labels)))]
+    assert 0 < path.first_change == path.next_change < np.inf
+
+
+def test_points_are_the_solutions_and_their_cheapest_unions(case):
+    path, fit = case
+    trace(path, 6)
+    expected = []
+    for solution in path.solutions:
+        k = solution.labels.max() + 1
+        expected.append((k, fit(solution.labels)))
+        if k > 1:
+            expected.append((k - 1, min(fit(labels) for labels in after_merges(solution.labels))))
+    assert sorted(k for k, _ in path.points) == sorted(k for k, _ in expected)
+    found, expected = (np.array(sorted(points)) for points in (path.points, expected))
+    np.testing.assert_allclose(found, expected, rtol=1e-7)
+
+
+def test_numbers_come_one_by_one(case):
+    path, _ = case
+    trace(path, 6)
+    numbers = [solution.terms.n_clusters for solution in path.solutions]
+    assert set(range(1, max(numbers) + 1)) == set(numbers)
+    assert max(numbers) <= 6
+
+
+def test_a_cap_on_each_fit(case):
+    path, _ = case
+    for cap in (2, 2, 3):
+        path.go_down_to(path.next_change * 1e-3, cap)
+        assert path.n_clusters <= cap
+
+
+def test_the_best_of_all_solutions_is_taken(case):
+    path, fit = case
+    trace(path, 6)
+    fits = {(len(s.centres), fit(s.labels)) for s in path.solutions}
+    last = 0
+    for penalty in np.geomspace(4 * path.first_change, 1e-3 * path.first_change, 60):
+        best = path.best_at(penalty)
+        least = min(value + penalty * k for k, value in fits)
+        assert fit(best.labels) + penalty * len(best.centres) == pytest.approx(least)
+        assert len(best.centres) >= last
+        last = len(best.centres)
+
+
+def test_one_cluster_is_best_above_the_first_change(case):
+    path, _ = case
+    path.go_down_to(path.first_change * (1 + 1e-6), 10)
+    assert path.n_clusters == 1
+    path.go_down_to(path.first_change * (1 - 1e-6), 10)
+    assert path.n_clusters > 1
+
+
+def test_something_changes_below_the_next_change(case):
+    path, fit = case
+    trace(path, 3)
+    before = path.solutions[-1]
+    penalty = path.next_change * (1 - 1e-3)
+    path.go_down_to(penalty, 20)
+    after = path.solutions[-1]
+    assert not same_partition(after.labels, before.labels)
+    costs = [fit(solution.labels) + penalty * len(solution.centres) for solution in (before, after)]
+    assert costs[1] < costs[0]
+
+
+def test_given_penalties_are_solved_at_in_turn(pool):
+    X, _ = gaussians_apart(5, n=100, seed=0)
+    path = begin(pool, X)
+    asked = np.geomspace(path.first_change * 2, path.first_change / 300, 8)
+    trace_at(path, asked)
+    assert len(path.solutions) == 9
+    for penalty, solution in zip(asked, path.solutions[1:], strict=True):
+        fitted = DPMeans(penalty / path.problem.unit, random_state=0).fit(X)
+        assert solution.total(penalty) <= fitted.objective_ * path.problem.unit * 1.025
+
+
+def test_a_path_with_nothing_left_to_gain_knows_how_far(pool):
+    X = np.repeat([[0.0, 0.0], [5.0, 0.0], [0.0, 9.0]], 20, axis=0)
+    path = begin(pool, X)
+    trace(path, 10)
+    assert path.n_clusters == 3
+    assert path.floor is not None and path.floor < 1e-3 * path.first_change
+    ended = begin(pool, X)
+    trace(ended, 2)
+    assert ended.n_clusters == 2 and ended.floor is None
+
+
+@pytest.mark.parametrize("search", ["split-merge", "paper", "collapsed"])
+@pytest.mark.parametrize("X", [np.ones((12, 2)), np.array([[4.0, 5.0]])])
+def test_rows_that_are_all_the_same(pool, X, search):
+    path = begin(pool, X, search=search)
+    assert path.first_change == 0.0
+    trace(path, 10)
+    assert path.n_clusters == len(path.best_at(1.0).centres) == 1
+    assert path.points[0] == (1, 0.0)
+
+
+@pytest.mark.parametrize("search", ["split-merge", "paper", "collapsed"])
+def test_every_search_reaches_many_clusters(pool, search):
+    X, _ = gaussians_apart(4, n=80, seed=0)
+    path = begin(pool, X, search=search, order="given")
+    trace(path, 10)
+    assert path.n_clusters == 10
+    assert [s for s in path.solutions if len(s.centres) == 4]
+
+
+def test_how_many_clusters_are_sensible(pool):
+    def most(n, cap=None):
+        return most_clusters(pose(np.zeros((n, 1)), geometry_for("squared_euclidean"), None, pool),
+                             cap)  # fmt: skip
+
+    assert most(800) == 100
+    assert most(3) == 2
+    assert most(10_000) == 160
+    assert most(10_000, 7) == 7
+    assert most(800, 500) == 100
+
+
+def test_the_same_seed_gives_the_same_path(pool):
+    X, _ = gaussians_apart(3, n=70, seed=5)
+    paths = [begin(pool, X, rng=np.random.RandomState(4)) for _ in range(2)]
+    for path in paths:
+        trace(path, 8)
+    assert paths[0].points == paths[1].points
+    for one, other in zip(*(path.solutions for path in paths), strict=True):
+        np.testing.assert_array_equal(one.labels, other.labels)
