@@ -31,7 +31,7 @@ from hardbayes.geometry.base import Floats
 from hardbayes.matrices import Matrix
 from hardbayes.selection.farthest_first import farthest_first_penalty
 from hardbayes.selection.plateaus import Choice, choose_penalty
-from hardbayes.validation import check_centres, check_matrix, check_weights, holds_zeros
+from hardbayes.validation import check_centres, check_matrix, check_weights, touches_border
 
 
 class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -268,7 +268,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
 
     def _prior_weight(self, geometry: Geometry, matrix: Matrix) -> float:
         if self.prior_weight == "auto":
-            return geometry.default_prior_weight(holds_zeros(matrix))
+            return geometry.default_prior_weight(touches_border(matrix, geometry))
         return float(self.prior_weight)
 
     def _given_centres(self, problem: Problem) -> Floats:
@@ -380,7 +380,9 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         kind = GEOMETRIES.get(self.divergence) if isinstance(self.divergence, str) else None
-        tags.input_tags.positive_only = kind is not None and kind.nonnegative
+        tags.input_tags.positive_only = kind is not None and (
+            kind.nonnegative or kind.unit_interval
+        )
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

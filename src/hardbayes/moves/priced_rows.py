@@ -120,9 +120,9 @@ class PricedClusters:
 
     def _kept(self, sizes: Floats, totals: Floats) -> Floats:
         geometry = self.partition.geometry
-        if geometry.nonnegative:
-            totals = np.maximum(totals, 0.0)  # taking a row away may leave minus a rounding error
         empty = (sizes <= 0)[..., np.newaxis]
         means = totals / np.where(empty, 1.0, sizes[..., np.newaxis])
-        # A cluster of nothing keeps nothing, and its mean may be anywhere.
-        return sizes * geometry.potential(np.where(empty, self.partition.prior_mean, means))
+        # Taking a row away may leave a mean outside the domain by a rounding error. A cluster of
+        # nothing keeps nothing, and its mean may be anywhere.
+        means = np.where(empty, self.partition.prior_mean, geometry.inside(means))
+        return sizes * geometry.potential(means)
