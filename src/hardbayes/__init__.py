@@ -4,13 +4,14 @@ Small-variance Bayesian nonparametrics.
 """
 
 from hardbayes._version import __version__
-from hardbayes.estimators import DPMeans, objective
+from hardbayes.estimators import DPMeans, GaussianDPMeans, objective
 from hardbayes.paths import PenaltyPath, penalty_path
 from hardbayes.persistence import load, save
 from hardbayes.selection import local_global_penalties_for, penalty_for
 
 __all__ = [
     "DPMeans",
+    "GaussianDPMeans",
     "PenaltyPath",
     "__version__",
     "load",

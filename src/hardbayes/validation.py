@@ -49,6 +49,18 @@ def check_matrix(X: Any, geometry: Geometry, estimator: Any = None, reset: bool 
     return matrix
 
 
+def check_dense(
+    X: Any, geometry: Geometry, estimator: Any, reset: bool = True
+) -> NDArray[np.floating]:
+    """Return X as `check_matrix` does, and refuse sparse matrices."""
+    if sparse.issparse(X):
+        raise TypeError(
+            f"Sparse X was passed, but {type(estimator).__name__} takes dense rows only: "
+            "covariances fill what is empty. Pass X.toarray(), or project X to few columns first."
+        )
+    return cast(NDArray[np.floating], check_matrix(X, geometry, estimator, reset))
+
+
 def accepted_dtypes(X: Any) -> list[type[np.floating]]:
     """Return the dtypes X may keep; the first is what anything else becomes."""
     # scikit-learn looks at the dtypes of neither polars frames nor nullable or foreign-endian ones.

@@ -1,6 +1,7 @@
 """scikit-learn estimators: they validate, compose the parts, call the engine and store results."""
 
 from hardbayes.estimators.dp_means import DPMeans
+from hardbayes.estimators.gaussian_dp_means import GaussianDPMeans
 from hardbayes.estimators.labelling import objective
 
-__all__ = ["DPMeans", "objective"]
+__all__ = ["DPMeans", "GaussianDPMeans", "objective"]
