@@ -5,9 +5,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from hardbayes.geometry.base import Floats, Geometry
+from hardbayes.geometry.stock import KeepsStock
 
 
-class Cosine(Geometry):
+class Cosine(KeepsStock, Geometry):
     """``D(x, c) = |x| - <x, c / |c|>``: ``1 - cos`` for rows divided by their lengths.
 
     It is the Bregman divergence of ``phi(c) = |c|``, which is convex though not strictly so: a
@@ -57,3 +58,15 @@ class Cosine(Geometry):
         # (a + b)^2 - |a + b|^2 over the sum of the roots, rather than the roots' difference.
         gap = 2.0 * (lengths * prior - prior_weight * products)
         return np.maximum(gap, 0.0) / (lengths + prior + np.sqrt(np.maximum(square, 0.0)))
+
+    def stock(self, totals: Floats) -> Floats:
+        """Return ``|T|^2``."""
+        return np.einsum("kd,kd->k", totals, totals)[:, np.newaxis]
+
+    def stock_change(self, totals: Floats, added: Floats) -> Floats:
+        """Return ``|T + x|^2 - |T|^2``."""
+        return ((2.0 * totals + added) @ added)[:, np.newaxis]
+
+    def kept(self, sizes: Floats, stock: Floats) -> Floats:
+        """Return ``|T|``."""
+        return np.sqrt(np.maximum(stock[:, 0], 0.0))

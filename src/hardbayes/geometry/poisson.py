@@ -5,12 +5,13 @@ from numpy.typing import NDArray
 from scipy.special import kl_div, xlogy
 
 from hardbayes.geometry.base import Floats, Geometry
+from hardbayes.geometry.stock import KeepsStock
 
 # Stands for minus the logarithm of zero: dearer than any penalty, yet finite in float32 arithmetic.
 NEVER = 1e30
 
 
-class Poisson(Geometry):
+class Poisson(KeepsStock, Geometry):
     """``D(x, c) = sum_j x_j log(x_j / c_j) - x_j + c_j`` for counts and rates.
 
     A centre with a zero where the row has none is (as good as) infinitely dear. On data with zeros
@@ -42,3 +43,17 @@ class Poisson(Geometry):
     def default_prior_weight(self, has_border: bool) -> float:
         """Ten pseudo-rows where zeros would make costs infinite."""
         return 10.0 if has_border else 0.0
+
+    def stock(self, totals: Floats) -> Floats:
+        """Return ``sum_j T_j log T_j`` and ``sum_j T_j``."""
+        totals = np.maximum(totals, 0.0)  # but for rounding
+        return np.stack([xlogy(totals, totals).sum(axis=1), totals.sum(axis=1)], axis=1)
+
+    def stock_change(self, totals: Floats, added: Floats) -> Floats:
+        """Return the change of both sums."""
+        return self.stock(totals + added) - self.stock(totals)
+
+    def kept(self, sizes: Floats, stock: Floats) -> Floats:
+        """Return ``sum_j T_j log(T_j / N) - T_j``."""
+        logarithms = np.log(np.where(sizes > 0, sizes, 1.0))
+        return stock[:, 0] - stock[:, 1] * (logarithms + 1.0)
