@@ -48,12 +48,15 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         What each cluster costs, in units of the divergence: a squared distance by default. Small
         penalties give many clusters. "auto" is the farthest-first rule of `penalty_for` for eight
         clusters, or as many as there are rows.
-    divergence : {"squared_euclidean", "kl"} or Geometry, default="squared_euclidean"
-        Cost of a row at a centre. "kl" divides each row by its sum and compares the shares.
+    divergence : str or Geometry, default="squared_euclidean"
+        Cost of a row at a centre: "squared_euclidean"; "kl" (shares: rows are divided by their
+        sums); "poisson" (counts); "itakura_saito" (waiting times, > 0); "logistic" (zeros and ones,
+        or shares); "cosine" (directions: rows are divided by their lengths); or an object of
+        `hardbayes.geometry`, such as ``Mahalanobis(matrix)`` or one of your own.
     prior_weight : float or "auto", default="auto"
         Pseudo-rows at the overall mean that each cluster carries; 0 is the published model. "auto"
-        is 0, but 10 for "kl" on data with zeros, where clusters of a few rows would otherwise be
-        infinitely far from every other row.
+        is 0, but 10 for "kl" and "poisson" on data with zeros and for "logistic" on data with zeros
+        or ones, where clusters of a few rows would otherwise be infinitely far from every other.
     search : {"split-merge", "paper"}, default="split-merge"
         How hard to minimise. "paper" is Algorithm 1 of Kulis & Jordan 2012, row for row; it stops
         in the first local optimum. "split-merge" starts with it and goes on with splits and merges
