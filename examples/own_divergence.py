@@ -10,7 +10,7 @@ from hardbayes import DPMeans, penalty_for
 from hardbayes.geometry import Geometry
 
 
-class Poisson(Geometry):
+class Counts(Geometry):
     """``D(x, c) = sum_j x_j log(x_j / c_j) - x_j + c_j`` for counts that are not normalised."""
 
     domain = "numbers >= 0"
@@ -30,7 +30,7 @@ rates = np.array([[5.0, 50.0, 20.0], [40.0, 10.0, 20.0], [80.0, 80.0, 5.0]])
 truth = rng.randint(3, size=300)
 counts = rng.poisson(rates[truth]) + 1.0
 
-penalty = penalty_for(counts, 3, divergence=Poisson())
-model = DPMeans(penalty, divergence=Poisson(), random_state=0).fit(counts)
+penalty = penalty_for(counts, 3, divergence=Counts())
+model = DPMeans(penalty, divergence=Counts(), random_state=0).fit(counts)
 print(f"penalty {penalty:.1f}: {model.n_clusters_} clusters at")
 print(np.round(model.cluster_centers_, 1))

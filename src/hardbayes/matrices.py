@@ -22,6 +22,27 @@ def chunks(n: int, d: int) -> list[slice]:
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
+def row_lengths(matrix: Matrix) -> NDArray[np.float64]:
+    """Return the Euclidean length of each row in float64, safe from overflow of squares."""
+    if is_sparse(matrix):
+        n = matrix.shape[0]
+        owner = np.repeat(np.arange(n), np.diff(matrix.indptr))
+        values = np.abs(matrix.data, dtype=np.float64)
+        largest = np.zeros(n)
+        np.maximum.at(largest, owner, values)
+        largest[largest == 0] = 1.0
+        values /= largest[owner]
+        return largest * np.sqrt(np.bincount(owner, values * values, n))
+    lengths = []
+    for rows in chunks(*matrix.shape):
+        part = np.abs(matrix[rows], dtype=np.float64)
+        largest = part.max(axis=1)
+        largest[largest == 0] = 1.0
+        part /= largest[:, np.newaxis]
+        lengths.append(largest * np.sqrt(np.einsum("ij,ij->i", part, part)))
+    return np.concatenate(lengths)
+
+
 def row_sums(matrix: Matrix) -> NDArray[np.float64]:
     """Return the sum of each row in float64."""
     if is_sparse(matrix):

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from hardbayes.geometry import Geometry
 from hardbayes.geometry.base import Floats
-from hardbayes.matrices import Matrix, is_sparse, row_sums
+from hardbayes.matrices import Matrix, is_sparse
 
 # Rows lighter than n times this share would be blurred in the sums of weights.
 LIGHTEST_SHARE = 2.0**-72
@@ -42,8 +42,23 @@ def check_matrix(X: Any, geometry: Geometry, estimator: Any = None, reset: bool 
     elif not matrix.flags.aligned:
         matrix = matrix.copy()
     check_finite(matrix, names)
+    matrix = geometry.statistic(matrix)
     check_domain(matrix, geometry, names)
+    if is_sparse(matrix) and not geometry.takes_zeros:
+        return matrix.toarray()  # it has no zeros: full rows take less room so
     return matrix
+
+
+def check_dense(
+    X: Any, geometry: Geometry, estimator: Any, reset: bool = True
+) -> NDArray[np.floating]:
+    """Return X as `check_matrix` does, and refuse sparse matrices."""
+    if sparse.issparse(X):
+        raise TypeError(
+            f"Sparse X was passed, but {type(estimator).__name__} takes dense rows only: "
+            "covariances fill what is empty. Pass X.toarray(), or project X to few columns first."
+        )
+    return cast(NDArray[np.floating], check_matrix(X, geometry, estimator, reset))
 
 
 def accepted_dtypes(X: Any) -> list[type[np.floating]]:
@@ -172,6 +187,11 @@ def check_finite(matrix: Matrix, names: list[str] | None = None) -> None:
 def check_domain(matrix: Matrix, geometry: Geometry, names: list[str] | None = None) -> None:
     """Raise at the first entry, or empty row, that the divergence is not defined for."""
     kind = type(geometry).__name__
+    if geometry.n_columns not in (None, matrix.shape[1]):
+        raise ValueError(
+            f"The divergence {kind} is made for {geometry.n_columns} columns. "
+            f"X has {matrix.shape[1]}: pass rows or a divergence that fit each other."
+        )
     if geometry.domain is not None:
         cell = first_cell(matrix, geometry.outside)
         if cell is not None:
@@ -181,13 +201,24 @@ def check_domain(matrix: Matrix, geometry: Geometry, names: list[str] | None = N
                 f"{negative}X must hold {geometry.domain}. "
                 f"Got {matrix[cell]} at {place(*cell, names)}."
             )
-    if geometry.normalise_rows:
+    if is_sparse(matrix) and not geometry.takes_zeros:
+        cell = first_missing(matrix)
+        if cell is not None:
+            raise ValueError(
+                f"X must hold {geometry.domain}, and a sparse matrix holds zeros. "
+                f"Got 0 at {place(*cell, names)}."
+            )
+    if geometry.row_unit is not None:
         with np.errstate(over="ignore"):
-            sums = row_sums(matrix)
-        bad = np.flatnonzero(~((sums > 0) & np.isfinite(sums)))
+            sizes = geometry.row_sizes(matrix)
+        bad = np.flatnonzero(~((sizes > 0) & np.isfinite(sizes)))
         if len(bad):
             row = int(bad[0])
-            what = "is empty (it sums to zero)" if sums[row] == 0 else "sums to infinity"
+            what = (
+                f"is empty (its {geometry.row_unit} is zero)"
+                if sizes[row] == 0
+                else f"has a {geometry.row_unit} beyond the range of float64"
+            )
             raise ValueError(
                 f"Row {row} of X {what}, so {kind} cannot normalise it. Remove or rescale that row."
             )
@@ -250,12 +281,24 @@ def check_labels(labels: Any, n_rows: int) -> NDArray[np.intp]:
         raise ValueError("The 'labels' parameter must hold labels of one kind.") from None
 
 
-def holds_zeros(matrix: Matrix) -> bool:
-    """Whether any entry is zero, stored or not."""
-    if is_sparse(matrix):
+def first_missing(matrix: sparse.csr_array) -> tuple[int, int] | None:
+    """Return row and column of the first entry that is not stored."""
+    short = np.flatnonzero(np.diff(matrix.indptr) < matrix.shape[1])
+    if not len(short):
+        return None
+    row = int(short[0])
+    stored = matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]
+    gaps = np.flatnonzero(stored != np.arange(len(stored)))
+    return row, int(gaps[0]) if len(gaps) else len(stored)
+
+
+def touches_border(matrix: Matrix, geometry: Geometry) -> bool:
+    """Whether any entry, stored or not, lies at the border of the divergence's domain."""
+    if is_sparse(matrix) and geometry.at_border(np.zeros(1))[0]:
         n_cells = int(matrix.shape[0]) * int(matrix.shape[1])
-        return bool(np.count_nonzero(matrix.data) < n_cells)
-    return first_cell(matrix, lambda values: values == 0) is not None
+        if matrix.nnz < n_cells:
+            return True
+    return first_cell(matrix, geometry.at_border) is not None
 
 
 def check_centres(

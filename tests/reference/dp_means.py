@@ -27,11 +27,20 @@ class LiteralResult:
 
 
 def prepared_rows(X, divergence):
-    """The rows as the divergence sees them, in float64: KL works on rows that sum to one."""
+    """The rows as the divergence sees them, in float64: shares for KL, directions for cosine."""
     X = np.array(X, dtype=np.float64)
     if divergence == "kl":
         X = X / X.sum(axis=1, keepdims=True)
+    if divergence == "cosine":
+        X = X / np.sqrt((X**2).sum(axis=1, keepdims=True))
     return X
+
+
+def shown_centers(centers, divergence):
+    """Centres as a fitted model shows them: for cosine their directions."""
+    if divergence == "cosine":
+        return centers / np.sqrt((centers**2).sum(axis=1, keepdims=True))
+    return centers
 
 
 def divergence_to(x, centers, divergence):
@@ -44,7 +53,26 @@ def divergence_to(x, centers, divergence):
         with np.errstate(divide="ignore"):
             terms = x[used] * (np.log(x[used]) - np.log(centers[:, used]))
         return terms.sum(axis=1)
-    raise ValueError(divergence)
+    if divergence == "poisson":
+        return (entropy_terms(x, centers) - x + centers).sum(axis=1)
+    if divergence == "itakura_saito":
+        return (x / centers - np.log(x / centers) - 1.0).sum(axis=1)
+    if divergence == "logistic":
+        return (entropy_terms(x, centers) + entropy_terms(1.0 - x, 1.0 - centers)).sum(axis=1)
+    if divergence == "cosine":
+        return np.sqrt((x**2).sum()) - centers @ x / np.sqrt((centers**2).sum(axis=1))
+    matrix = np.asarray(divergence.matrix)  # Mahalanobis
+    return np.array([(x - c) @ matrix @ (x - c) for c in centers])
+
+
+def entropy_terms(x, centers):
+    """x_j log(x_j / c_j), nothing where x_j is zero."""
+    terms = np.zeros(np.broadcast(x, centers).shape)
+    used = np.broadcast_to(x > 0, terms.shape)
+    with np.errstate(divide="ignore"):
+        ratios = np.broadcast_to(x, terms.shape)[used] / centers[used]
+    terms[used] = np.broadcast_to(x, terms.shape)[used] * np.log(ratios)
+    return terms
 
 
 def divergence_matrix(X, centers, divergence):

@@ -55,7 +55,7 @@ class FittedFeatures:
             raise ValueError(f"The saved model is incomplete: {error}") from None
         if not sound:
             raise ValueError("The saved model contradicts itself: its components cannot be used.")
-        return cls(Frame(shift, scale), np.ascontiguousarray(components))
+        return cls(Frame(shift, scale, 2), np.ascontiguousarray(components))
 
     def allocate(self, matrix: Matrix, pool: Pool) -> tuple[NDArray[np.bool_], Floats]:
         """Return the features (n, k) of each row, and its squared residual (n,) with them."""
@@ -64,7 +64,7 @@ class FittedFeatures:
         self._check_range(matrix)
         frame = self.frame
         if is_sparse(matrix):  # components are not shifted, so rows need not be either
-            frame = Frame(np.zeros(len(frame.shift)), frame.scale)
+            frame = Frame(np.zeros(len(frame.shift)), frame.scale, 2)
         membership = np.zeros((matrix.shape[0], len(self.components)), np.uint8)
         rows = Allocator(Tiles(matrix, frame, np.ones(1)), pool)
         sums = rows.sweep(self.components, membership)

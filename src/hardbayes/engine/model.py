@@ -77,7 +77,7 @@ class FittedPartition:
         partition = Partition(
             geometry, penalty, prior_weight, mean, max_clusters or cluster_bound(d)
         )
-        return cls(partition, Frame(shift, scale), centres)
+        return cls(partition, Frame(shift, scale, geometry.degree or 0), centres)
 
     def place(self, matrix: Matrix, pool: Pool) -> Placement:
         """Give each row of a checked matrix to its cheapest centre."""
@@ -96,7 +96,7 @@ class FittedPartition:
         """Return the same model in a frame without a shift, which sparse rows could not take."""
         centres = self.frame.from_working(self.centres)
         scale = power_of_two_scale(float(np.abs(centres).max()))
-        frame = Frame(np.zeros(len(self.frame.shift)), scale)
+        frame = Frame(np.zeros(len(self.frame.shift)), scale, self.frame.degree)
         partition = replace(
             self.partition,
             penalty=self.partition.penalty / self.frame.unit * frame.unit,

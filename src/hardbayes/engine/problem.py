@@ -75,8 +75,8 @@ class Problem:
                 "The 'init' parameter holds centres so far from the rows of X that squared "
                 "distances do not fit float64. Remove them."
             )
-        if self.geometry.normalise_rows:
-            centres = centres / centres.sum(axis=1, keepdims=True)
+        if self.geometry.row_unit is not None:
+            centres = centres / self.geometry.row_sizes(centres)[:, np.newaxis]
         return centres
 
     def weights_of(self, labels: NDArray[np.int32], n_clusters: int) -> Floats:
@@ -106,6 +106,11 @@ def opening_prices(
     if not partition.prior_weight:
         return np.array([partition.penalty])
     weights = np.broadcast_to(executor.weights if weights is None else weights, executor.n_rows)
+    rows = executor.sparse_rows()
+    if rows is not None:
+        return partition.penalty + partition.geometry.opening_costs(
+            rows, weights, partition.prior_weight, partition.prior_mean
+        )
     prices = np.empty(executor.n_rows)
     for part in chunks(executor.n_rows, executor.n_columns):
         prices[part] = partition.prices(executor.dense_rows(part), weights[part])
@@ -134,8 +139,8 @@ def executor_for(
     from hardbayes.executors.reading import framed_rows, row_constants
 
     rows = framed_rows(matrix, geometry, frame)
-    constants = row_constants(rows, geometry)
-    bounds = np.ones(len(largest)) if geometry.normalise_rows else largest * frame.scale
+    constants = row_constants(rows, geometry, matrix.shape[1])
+    bounds = np.ones(len(largest)) if geometry.row_unit is not None else largest * frame.scale
     return MemoryExecutor(rows, matrix.shape, geometry, weights, constants, bounds, pool)
 
 

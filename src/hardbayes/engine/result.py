@@ -51,7 +51,9 @@ def fitted_attributes(
         "_model": model,
         "labels_": solution.labels,
         "n_clusters_": n_clusters,
-        "cluster_centers_": problem.frame.from_working(solution.centres).astype(dtype),
+        "cluster_centers_": problem.geometry.shown(
+            problem.frame.from_working(solution.centres)
+        ).astype(dtype),
         "cluster_weights_": problem.weights_of(solution.labels, n_clusters),
         "cluster_penalty_": penalty,
         "prior_weight_": model.partition.prior_weight,

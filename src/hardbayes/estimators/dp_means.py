@@ -31,7 +31,7 @@ from hardbayes.geometry.base import Floats
 from hardbayes.matrices import Matrix
 from hardbayes.selection.farthest_first import farthest_first_penalty
 from hardbayes.selection.plateaus import Choice, choose_penalty
-from hardbayes.validation import check_centres, check_matrix, check_weights, holds_zeros
+from hardbayes.validation import check_centres, check_matrix, check_weights, touches_border
 
 
 class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
@@ -49,12 +49,15 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         penalties give many clusters. "auto" looks for the number of clusters that is best over the
         widest range of penalties, and takes the middle of that range; where data without structure
         have as wide a range, one cluster. See `plateau_width_`.
-    divergence : {"squared_euclidean", "kl"} or Geometry, default="squared_euclidean"
-        Cost of a row at a centre. "kl" divides each row by its sum and compares the shares.
+    divergence : str or Geometry, default="squared_euclidean"
+        Cost of a row at a centre: "squared_euclidean"; "kl" (shares: rows are divided by their
+        sums); "poisson" (counts); "itakura_saito" (waiting times, > 0); "logistic" (zeros and ones,
+        or shares); "cosine" (directions: rows are divided by their lengths); or an object of
+        `hardbayes.geometry`, such as ``Mahalanobis(matrix)`` or one of your own.
     prior_weight : float or "auto", default="auto"
         Pseudo-rows at the overall mean that each cluster carries; 0 is the published model. "auto"
-        is 0, but 10 for "kl" on data with zeros, where clusters of a few rows would otherwise be
-        infinitely far from every other row.
+        is 0, but 10 for "kl" and "poisson" on data with zeros and for "logistic" on data with zeros
+        or ones, where clusters of a few rows would otherwise be infinitely far from every other.
     search : {"split-merge", "paper"}, default="split-merge"
         How hard to minimise. "paper" is Algorithm 1 of Kulis & Jordan 2012, row for row; it stops
         in the first local optimum. "split-merge" starts with it and goes on with splits and merges
@@ -277,7 +280,7 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
 
     def _prior_weight(self, geometry: Geometry, matrix: Matrix) -> float:
         if self.prior_weight == "auto":
-            return geometry.default_prior_weight(holds_zeros(matrix))
+            return geometry.default_prior_weight(touches_border(matrix, geometry))
         return float(self.prior_weight)
 
     def _given_centres(self, problem: Problem) -> Floats:
@@ -389,7 +392,9 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         kind = GEOMETRIES.get(self.divergence) if isinstance(self.divergence, str) else None
-        tags.input_tags.positive_only = kind is not None and kind.nonnegative
+        tags.input_tags.positive_only = kind is not None and (
+            kind.nonnegative or kind.unit_interval
+        )
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

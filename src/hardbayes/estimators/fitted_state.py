@@ -1,4 +1,4 @@
-"""What a fitted DPMeans must hold, checked before a file may become one."""
+"""What a fitted estimator must hold, checked before a file may become one."""
 
 from typing import Any
 
@@ -7,8 +7,13 @@ import numpy as np
 PLATEAU = {"plateau_width_", "plateau_reference_"}
 
 
-def check_fitted(fitted: dict[str, Any], k: int, d: int) -> None:
-    """Raise ValueError unless these are all fitted attributes of k clusters in d columns."""
+def check_fitted(
+    fitted: dict[str, Any], k: int, d: int, more: dict[str, tuple[int, ...]] | None = None
+) -> None:
+    """Raise ValueError unless these are all fitted attributes of k clusters in d columns.
+
+    ``more``: arrays of covariances and their shapes, in place of what only `DPMeans` has.
+    """
     kinds: dict[str, type] = {
         "labels_": np.ndarray,
         "n_clusters_": int,
@@ -26,6 +31,9 @@ def check_fitted(fitted: dict[str, Any], k: int, d: int) -> None:
         "status_": str,
         "n_features_in_": int,
     }
+    if more is not None:
+        del kinds["prior_weight_"]
+        kinds |= dict.fromkeys(more, np.ndarray)
     if set(fitted) >= PLATEAU:  # there where the penalty was "auto"
         kinds |= dict.fromkeys(PLATEAU, float)
     if set(fitted) != set(kinds):
@@ -36,6 +44,8 @@ def check_fitted(fitted: dict[str, Any], k: int, d: int) -> None:
             raise ValueError(f"The saved model holds a {type(fitted[name]).__name__} as {name}.")
         if kind is float and not np.isfinite(fitted[name]):
             raise ValueError(f"The saved model holds {fitted[name]} as {name}.")
+    if any(fitted[name].shape != shape for name, shape in (more or {}).items()):
+        raise ValueError("The saved model contradicts itself: covariances have the wrong shape.")
     labels, history = fitted["labels_"], fitted["objective_history_"]
     if not (
         fitted["n_clusters_"] == k

@@ -1,8 +1,9 @@
 """Working coordinates: where the arithmetic is safe from offsets and extreme scales.
 
-For squared distances rows are shifted by round numbers and multiplied by a power of two, both
-without rounding: labels cannot change, and neither an offset of 1e12 nor a scale of 1e19 can cancel
-or overflow. Histograms are divided by their sums instead.
+Rows are shifted by round numbers, where costs do not change with a shift, and multiplied by a power
+of two, where costs follow a power of the scale. Both happen without rounding: labels cannot change,
+and neither an offset of 1e12 nor a scale of 1e19 can cancel or overflow. Histograms and directions
+are divided by their own sums and lengths instead.
 """
 
 from __future__ import annotations
@@ -27,11 +28,12 @@ class Frame(NamedTuple):
 
     shift: Floats  # (d,)
     scale: float  # a power of two
+    degree: int  # costs grow as this power of the scale
 
     @property
     def unit(self) -> float:
         """Cost in working units of a cost of one in the user's: a power of two."""
-        return self.scale * self.scale
+        return float(self.scale**self.degree)
 
     def to_working(self, centres: Floats) -> Floats:
         """Return points (k, d) in working coordinates, float64."""
@@ -78,11 +80,12 @@ def round_shift(low: Floats, high: Floats) -> Floats:
 def frame_for(matrix: Matrix, geometry: Geometry) -> tuple[Frame, Floats]:
     """Return the frame of a data set, and each column's largest absolute shifted value."""
     low, high = column_range(matrix)
-    if not geometry.squared_distance:
-        return Frame(np.zeros(len(low)), 1.0), np.maximum(np.abs(low), np.abs(high))
-    shift = np.zeros(len(low)) if is_sparse(matrix) else round_shift(low, high)
+    fixed = is_sparse(matrix) or not geometry.translation_invariant
+    shift = np.zeros(len(low)) if fixed else round_shift(low, high)
     largest = np.maximum(np.abs(low - shift), np.abs(high - shift))
-    return Frame(shift, power_of_two_scale(float(largest.max()))), largest
+    if geometry.degree is None:
+        return Frame(shift, 1.0, 0), largest
+    return Frame(shift, power_of_two_scale(float(largest.max())), geometry.degree), largest
 
 
 def power_of_two_scale(largest: float) -> float:

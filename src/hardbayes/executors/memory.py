@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from hardbayes.executors.carried_bounds import CarriedBounds, no_bounds
 from hardbayes.executors.centre_table import CentreTable, bare_centres
 from hardbayes.executors.exact_totals import ExactTotals
+from hardbayes.executors.reading import as_matrix
 from hardbayes.executors.rearranging import Rearranging
 from hardbayes.kernels.costs import all_costs, costs
 from hardbayes.kernels.nearest import assign
@@ -43,7 +44,7 @@ class MemoryExecutor(Rearranging):
     shape : (n, d)
     geometry : Geometry
     weights : array (n,), or (1,) for all rows alike
-    constants : array (n,) of ``sum_j phi(x_j)``, or (1,) where costs are squared distances
+    constants : array (n,) of ``phi(x)``, or (1,) where costs are squared distances
     largest : array (d,)
         Bounds on the absolute values of each column in working coordinates.
     pool : Pool
@@ -375,6 +376,12 @@ class MemoryExecutor(Rearranging):
             return (rows.values[which] - rows.shift) * scale
         whole = csr_array((rows.values, rows.columns, rows.starts), self.shape)
         return whole[which].toarray().astype(np.float64) * scale
+
+    def sparse_rows(self) -> csr_array | None:
+        """Return the rows in working coordinates, float64, where they are sparse."""
+        if isinstance(self.rows, DenseRows):
+            return None
+        return as_matrix(self.rows, self.n_columns)
 
     def _batch_size(self) -> int:
         """Rows scored together: as many as stay in cache, one where rows are sparse."""

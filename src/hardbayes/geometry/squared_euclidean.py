@@ -10,6 +10,8 @@ class SquaredEuclidean(Geometry):
     """``D(x, c) = |x - c|^2``, from ``phi(t) = t^2``."""
 
     squared_distance = True
+    translation_invariant = True
+    degree = 2
 
     def generator(self, x: Floats) -> Floats:
         """Return the squares."""
@@ -18,6 +20,10 @@ class SquaredEuclidean(Geometry):
     def gradient(self, c: Floats) -> Floats:
         """Return twice the entries."""
         return 2.0 * c
+
+    def terms(self, x: Floats, c: Floats) -> Floats:
+        """Return the squared differences."""
+        return (x - c) ** 2
 
     def divergence(self, x: Floats, c: Floats) -> Floats:
         """Return the squared distances."""

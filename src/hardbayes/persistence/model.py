@@ -16,7 +16,7 @@ from hardbayes.persistence.values import check, decode, encode
 # The only classes a file can name, and where each lives. A name from a file is looked up here and
 # never imported, so a file cannot choose what code runs. Modules are imported on first use.
 REGISTRY: dict[str, str] = dict.fromkeys(
-    ("BPMeans", "DPMeans", "KFeatures"), "hardbayes.estimators"
+    ("BPMeans", "DPMeans", "GaussianDPMeans", "KFeatures"), "hardbayes.estimators"
 )
 
 _HEADER_KEYS = {"library_version", "class", "params", "state"}

@@ -15,12 +15,15 @@ def comparable_rows(model: Any, X: Any) -> Any:
     """Return the rows on the scale of the model's centres.
 
     The Kullback-Leibler divergence compares shares, not counts: its centres sum to one, and rows
-    have to as well to be drawn among them. A geometry object says so of itself.
+    have to as well to be drawn among them; the cosine compares directions. A geometry object says
+    so of itself.
     """
-    divergence = getattr(model, "divergence", None)
-    if getattr(divergence, "normalise_rows", divergence == "kl"):
-        return normalize(X, norm="l1")
-    return X
+    divergence = getattr(model, "divergence", "squared_euclidean")
+    units = {"kl": "sum", "cosine": "length"}
+    unit = units.get(divergence) if isinstance(divergence, str) else divergence.row_unit
+    if unit is None:
+        return X
+    return normalize(X, norm="l1" if unit == "sum" else "l2")
 
 
 def project(

@@ -23,25 +23,41 @@ def structureless(
 ) -> Matrix:
     """Draw rows like those of ``matrix``, but of one kind; ``number`` counts the draws.
 
+    Rows of numbers from 0 to 1 have beta distributed columns with the data's means and variances.
     Sparse rows, and rows of numbers >= 0 that are mostly zeros, keep their entries, in columns
     shuffled among all entries. Other rows of numbers >= 0 have gamma distributed columns with the
     data's means and variances. The rest is drawn in turns from a Gaussian with the data's
-    covariance and from the box that the data span along its principal axes.
+    covariance and from the box that the data span along its principal axes; directions are those
+    of rows of length one.
     """
     if is_sparse(matrix):
-        return _shuffled(matrix, rng)
+        return _shuffled(matrix, rng, 1.0 if geometry.unit_interval else None)
+    if geometry.unit_interval:
+        return _betas(matrix, rng).astype(matrix.dtype)
+    if geometry.row_unit == "length":
+        matrix = matrix / geometry.row_sizes(matrix)[:, np.newaxis]
     if not geometry.nonnegative:
         return _one_cloud(matrix, number % 2 == 0, rng).astype(matrix.dtype)
     if 2 * np.count_nonzero(matrix) < matrix.size:
         return _shuffled(csr_array(matrix), rng).toarray()
-    return _gammas(matrix, rng).astype(matrix.dtype)
+    drawn = _gammas(matrix, rng).astype(matrix.dtype)
+    if not geometry.takes_zeros:  # nor what a gamma of small shape rounds to zero
+        np.maximum(drawn, matrix.min(axis=0), out=drawn)
+    return drawn
 
 
-def _shuffled(matrix: csr_array, rng: np.random.RandomState) -> csr_array:
-    """Give the entries columns at random, as often as each column has entries."""
+def _shuffled(
+    matrix: csr_array, rng: np.random.RandomState, largest: float | None = None
+) -> csr_array:
+    """Give the entries columns at random, as often as each column has entries.
+
+    Two in one cell add up, to ``largest`` at most.
+    """
     columns = rng.permutation(matrix.indices)
     drawn = csr_array((matrix.data.copy(), columns, matrix.indptr.copy()), matrix.shape)
     drawn.sum_duplicates()
+    if largest is not None:
+        np.minimum(drawn.data, largest, out=drawn.data)
     return drawn
 
 
@@ -52,6 +68,20 @@ def _gammas(matrix: Floats, rng: np.random.RandomState) -> Floats:
     drawn = np.tile(mean, (len(matrix), 1))
     shape = mean[varies] ** 2 / variance[varies]
     drawn[:, varies] = rng.gamma(shape, mean[varies] / shape, (len(matrix), len(shape)))
+    return drawn
+
+
+def _betas(matrix: Floats, rng: np.random.RandomState) -> Floats:
+    """Draw independent columns of shares: zeros and ones where the data hold nothing else."""
+    mean, variance = matrix.mean(axis=0, dtype=np.float64), matrix.var(axis=0, dtype=np.float64)
+    drawn = (rng.random_sample(matrix.shape) < mean).astype(np.float64)
+    spread = mean * (1 - mean)
+    inner = (variance > 0) & (variance < (1 - 1e-9) * spread)
+    size = spread[inner] / variance[inner] - 1.0
+    drawn[:, inner] = rng.beta(
+        mean[inner] * size, (1 - mean[inner]) * size, (len(matrix), len(size))
+    )
+    drawn[:, variance == 0] = mean[variance == 0]
     return drawn
 
 

@@ -1,0 +1,487 @@
+"""Gaussian DP-means: clusters that learn their own shapes, as many as pay for themselves."""
+
+import sys
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+    _fit_context,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from hardbayes.engine.gaussian import GaussianDescent, GaussianSolution, at_points, one_cluster
+from hardbayes.engine.gaussian_model import FittedGaussians
+from hardbayes.engine.gaussian_prior import Whitening, pooled_prior, whitening
+from hardbayes.engine.objective import level_rounding
+from hardbayes.engine.problem import cluster_bound
+from hardbayes.engine.status import Status
+from hardbayes.estimators.fitted_state import check_fitted
+from hardbayes.geometry.base import Floats
+from hardbayes.geometry.squared_euclidean import SquaredEuclidean
+from hardbayes.selection.covariances import number_of_clusters, penalty_between
+from hardbayes.structure.gaussians import GaussianPartition, Gaussians, statistics
+from hardbayes.validation import check_centres, check_dense, check_weights
+
+
+class GaussianDPMeans(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+):
+    """Clustering with a covariance matrix for each cluster, and no given number of them.
+
+    Minimises ``sum_k [covariance_penalty * log|I + Phi0^-1 S_k| + cluster_penalty]`` over
+    partitions, where ``S_k`` is the scatter of cluster k about its mean and Phi0 the
+    ``covariance_prior``. It is what is left of ``sum_i w_i (x_i - mu)' Sigma^-1 (x_i - mu)
+    + covariance_penalty * log|Sigma|`` (Broderick, Kulis & Jordan 2013, supplement E, made
+    well-posed) once every ``Sigma_k = (S_k + Phi0) / covariance_penalty`` is at its best.
+
+    Parameters
+    ----------
+    cluster_penalty : float or "auto", default="auto"
+        What each cluster costs besides. Penalties are compared with ``covariance_penalty``: a
+        cluster of which the prior knows nothing costs some multiple of that. "auto" takes the
+        number of clusters that `DPMeans` finds in the standardised columns, and a penalty at which
+        that number is best.
+    covariance_type : {"full", "diag"}, default="full"
+        Whether clusters may lie obliquely to the axes.
+    covariance_penalty : float, default=1.0
+        Weight of the log-determinant. It scales the costs of rows and of clusters alike: what
+        matters is its ratio to ``cluster_penalty``.
+    covariance_prior : "auto", float or array of shape (n_features, n_features), default="auto"
+        Phi0, the scatter that a cluster of nothing has: a matrix, its diagonal (n_features,), or a
+        number that multiplies the identity. The larger, the rounder (in its own metric) the
+        clusters. "auto" is the pooled scatter of the clusters themselves, found in a few
+        preliminary fits.
+    search : {"split-merge", "paper"}, default="split-merge"
+        "paper" alternates between rows and parameters, and a row dearer than ``cluster_penalty``
+        opens a cluster. "split-merge" goes on with moves of single rows, splits, merges and
+        exchanges, each made only where the objective falls.
+    init : {"mean"} or array of shape (k, n_features), default="mean"
+        Where to start: one cluster, or clusters of the prior's shape at given centres. With
+        ``covariance_prior="auto"`` and ``search="split-merge"``, "mean" starts at the clusters
+        that the prior was pooled over.
+    order : {"random", "given"}, default="random"
+        Order in which a sweep visits the rows. It matters only where clusters are opened.
+    max_clusters : int or None, default=None
+        Cap on the number of clusters. None stops at the larger of 64 and 2^25 / n_features.
+    n_init : int, default=1
+        Number of starts, of which the one with the lowest objective is kept; those after the first
+        start at rows drawn at random.
+    max_iter : int, default=300
+        Largest number of steps of a start: sweeps over the rows, and rounds of moves.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the visiting order and of the splits that are tried.
+    verbose : int, default=0
+        1 reports every step on standard error.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,), int32
+        Cluster of each row, 0 to K-1.
+    n_clusters_ : int
+        K.
+    cluster_centers_ : ndarray of shape (n_clusters_, n_features)
+        Means, in the dtype of the data.
+    covariances_ : ndarray of shape (n_clusters_, n_features, n_features)
+        ``(S_k + Phi0) / covariance_penalty`` of each cluster; with ``covariance_type="diag"`` their
+        diagonals (n_clusters_, n_features).
+    cluster_weights_ : ndarray of shape (n_clusters_,)
+        Sum of the weights of each cluster's rows.
+    covariance_prior_ : ndarray of shape (n_features, n_features) or (n_features,)
+        Phi0.
+    cluster_penalty_ : float
+        The penalty used.
+    inertia_ : float
+        Sum of the weighted costs of the rows, ``(x - mu)' Sigma^-1 (x - mu)``.
+    objective_ : float
+        What was minimised.
+    objective_history_ : ndarray of shape (n_iter_,)
+        The objective after each step. It never rises.
+    n_iter_ : int
+        Steps of the start that was kept.
+    n_splits_, n_merges_ : int
+        Accepted moves that split a cluster, or merged two.
+    converged_ : bool
+        Whether the search came to its end before ``max_iter``.
+    status_ : str
+        How the fit ended, and what to do about it.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X had names that are all strings.
+
+    See Also
+    --------
+    DPMeans : Round clusters; dense or sparse rows, and many more of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hardbayes import GaussianDPMeans
+    >>> rng = np.random.RandomState(0)
+    >>> long = rng.normal(size=(100, 2)) * [8.0, 0.3]
+    >>> X = np.vstack([long, long + [0.0, 4.0]])
+    >>> model = GaussianDPMeans(max_clusters=2, cluster_penalty=0.0, random_state=0).fit(X)
+    >>> model.n_clusters_
+    2
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "cluster_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "covariance_type": [StrOptions({"full", "diag"})],
+        "covariance_penalty": [Interval(Real, 0, None, closed="neither")],
+        "covariance_prior": [
+            StrOptions({"auto"}),
+            Interval(Real, 0, None, closed="neither"),
+            "array-like",
+        ],
+        "search": [StrOptions({"split-merge", "paper"})],
+        "init": [StrOptions({"mean"}), "array-like"],
+        "order": [StrOptions({"random", "given"})],
+        "max_clusters": [Interval(Integral, 1, None, closed="left"), None],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        cluster_penalty: float | str = "auto",
+        *,
+        covariance_type: str = "full",
+        covariance_penalty: float = 1.0,
+        covariance_prior: Any = "auto",
+        search: str = "split-merge",
+        init: Any = "mean",
+        order: str = "random",
+        max_clusters: int | None = None,
+        n_init: int = 1,
+        max_iter: int = 300,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.cluster_penalty = cluster_penalty
+        self.covariance_type = covariance_type
+        self.covariance_penalty = covariance_penalty
+        self.covariance_prior = covariance_prior
+        self.search = search
+        self.init = init
+        self.order = order
+        self.max_clusters = max_clusters
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # -- fitting ----------------------------------------------------------------------------------
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "GaussianDPMeans":
+        """Find the clusters of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, dense.
+        y : ignored
+            For scikit-learn's conventions.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. A row of weight zero opens no cluster, but is labelled.
+
+        Returns
+        -------
+        self : GaussianDPMeans
+            The fitted estimator. If anything is raised, the estimator is as it was before.
+        """
+        seen = GaussianDPMeans()  # takes the feature names: a failed fit leaves no trace
+        matrix = check_dense(X, SquaredEuclidean(), seen)
+        n, d = matrix.shape
+        given = check_weights(sample_weight, matrix)
+        weights = np.array(np.broadcast_to(1.0 if given is None else given, n), np.float64)
+        state = self.random_state
+        rng = np.random.RandomState() if state is None else check_random_state(state)
+        order = np.arange(n) if self.order == "given" else rng.permutation(n)
+        most = self.max_clusters or cluster_bound(d)
+        penalty = 0.0
+        if self.cluster_penalty == "auto":
+            cap = number_of_clusters(matrix, given, self.max_clusters, rng)
+        else:
+            cap, penalty = most, float(self.cluster_penalty)
+        partition = GaussianPartition(
+            penalty, float(self.covariance_penalty), self.covariance_type == "diag", cap
+        )
+        # About the mean, in float64: an offset must not blur the scatters.
+        middle = weights @ matrix.astype(np.float64) / weights.sum()
+        rows = matrix - middle
+        prior, labels = self._prior(rows, weights, partition, order, rng)
+        frame = self._whitening(np.zeros(d), prior)
+        working = frame.to_working(rows)
+        if not np.isfinite(working).all() or not np.isfinite(frame.backward).all():
+            raise ValueError(
+                "The rows of X do not fit float64 once they are seen in units of covariance_prior. "
+                "Rescale X, or remove rows with extreme values."
+            )
+        start = self._start(working, weights, labels, partition, frame, middle)
+        if self.cluster_penalty == "auto":
+            found = GaussianDescent(working, weights, partition, order, rng, self._report)
+            pilot = found.run(start, self.search, self.max_iter)
+            penalty = penalty_between(working, weights, pilot, partition, rng)
+            start = pilot.clusters
+        partition = GaussianPartition(penalty, partition.rate, partition.diagonal, most)
+        solution = self._best(working, weights, partition, order, rng, start)
+        fitted = self._attributes(
+            solution, Whitening(middle, frame.forward, frame.backward), partition, prior
+        )
+        fitted["cluster_centers_"] = fitted["cluster_centers_"].astype(matrix.dtype)
+        fitted["cluster_weights_"] = np.bincount(solution.labels, weights, solution.clusters.k)
+        if solution.status is not Status.CONVERGED:
+            warnings.warn(fitted["status_"], ConvergenceWarning, stacklevel=3)
+        kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}
+        names = {name: value for name, value in vars(seen).items() if name.endswith("_")}
+        self.__dict__ = kept | fitted | names  # at once, or not at all
+        return self
+
+    def _prior(
+        self,
+        rows: Floats,
+        weights: Floats,
+        partition: GaussianPartition,
+        order: NDArray[np.intp],
+        rng: np.random.RandomState,
+    ) -> tuple[Floats, NDArray[np.intp] | None]:
+        """Return Phi0, a matrix or a diagonal, and labels to start from where it has any."""
+        d = rows.shape[1]
+        if isinstance(self.covariance_prior, str):
+            return pooled_prior(rows, weights, partition, order, rng, self.max_iter)
+        prior = np.asarray(self.covariance_prior, np.float64)
+        if prior.ndim == 0:
+            prior = np.full(d, float(prior))
+        if prior.ndim == 2 and prior.shape == (d, d) and partition.diagonal:
+            if np.count_nonzero(prior - np.diag(np.diag(prior))):
+                raise ValueError(
+                    "The 'covariance_prior' parameter of GaussianDPMeans must be diagonal where "
+                    'covariance_type="diag". Pass its diagonal, or covariance_type="full".'
+                )
+            prior = np.diag(prior)
+        if prior.shape not in ((d,), (d, d)) or not np.isfinite(prior).all():
+            raise ValueError(
+                "The 'covariance_prior' parameter of GaussianDPMeans must be a number > 0, a "
+                f"diagonal ({d},) or a matrix ({d}, {d}) of finite numbers. "
+                f"Got shape {prior.shape} instead."
+            )
+        return (prior if partition.diagonal or prior.ndim == 2 else np.diag(prior)), None
+
+    def _whitening(self, middle: Floats, prior: Floats) -> Whitening:
+        symmetric = prior.ndim == 1 or np.allclose(prior, prior.T)
+        try:
+            if not symmetric or not (prior if prior.ndim == 1 else np.diag(prior)).min() > 0:
+                raise np.linalg.LinAlgError
+            return whitening(middle, prior)
+        except np.linalg.LinAlgError:
+            raise ValueError(
+                "The 'covariance_prior' parameter of GaussianDPMeans must be symmetric and "
+                "positive definite. Add a small multiple of the identity."
+            ) from None
+
+    def _start(
+        self,
+        working: Floats,
+        weights: Floats,
+        labels: NDArray[np.intp] | None,
+        partition: GaussianPartition,
+        frame: Whitening,
+        middle: Floats,
+    ) -> Gaussians:
+        diagonal = partition.diagonal
+        if not isinstance(self.init, str):
+            d = working.shape[1]
+            centres = check_centres(self.init, SquaredEuclidean(), d, self.max_clusters)
+            return at_points(frame.to_working(centres - middle), diagonal)
+        if labels is None or self.search == "paper":
+            return one_cluster(working, weights, diagonal)
+        found = statistics(working, weights, labels, int(labels.max()) + 1, diagonal)
+        return found.pick(found.weights > 0)
+
+    def _best(
+        self,
+        working: Floats,
+        weights: Floats,
+        partition: GaussianPartition,
+        order: NDArray[np.intp],
+        rng: np.random.RandomState,
+        start: Gaussians,
+    ) -> GaussianSolution:
+        best: GaussianSolution | None = None
+        for number in range(self.n_init):
+            if number:
+                heavy = np.flatnonzero(weights > 0)
+                drawn = rng.choice(heavy, min(start.k, len(heavy)), replace=False)
+                start = at_points(working[drawn], partition.diagonal)
+            descent = GaussianDescent(working, weights, partition, order, rng, self._report)
+            found = descent.run(start, self.search, self.max_iter)
+            if best is None or found.history[-1] < best.history[-1]:
+                best = found
+        assert best is not None  # there is at least one start
+        return best
+
+    def _attributes(
+        self,
+        solution: GaussianSolution,
+        frame: Whitening,
+        partition: GaussianPartition,
+        prior: Floats,
+    ) -> dict[str, Any]:
+        clusters, history = solution.clusters, level_rounding(solution.history)
+        if not np.isfinite(history).all():
+            raise ValueError("The objective is not a finite number. Rescale X.")
+        return {
+            "_model": FittedGaussians(frame, clusters, partition.rate),
+            "labels_": solution.labels.astype(np.int32),
+            "n_clusters_": clusters.k,
+            "cluster_centers_": frame.from_working(clusters.means),
+            "covariances_": frame.covariances(clusters.scatters, partition.rate),
+            "covariance_prior_": prior,
+            "cluster_penalty_": partition.penalty,
+            "inertia_": solution.fit,
+            "objective_": float(history[-1]),
+            "objective_history_": history,
+            "n_iter_": len(history),
+            "n_splits_": solution.n_splits,
+            "n_merges_": solution.n_merges,
+            "converged_": solution.status is not Status.OUT_OF_STEPS,
+            "status_": solution.status.sentence(len(history), clusters.k),
+        }
+
+    def _report(self, step: int, n_clusters: int, n_changed: int) -> None:
+        if self.verbose:
+            print(  # noqa: T201 - what verbose asks for
+                f"[GaussianDPMeans] step {step}: {n_clusters} clusters, {n_changed} changes",
+                file=sys.stderr,
+            )
+
+    # -- using ------------------------------------------------------------------------------------
+
+    def _checked(self, X: Any) -> NDArray[np.floating]:
+        check_is_fitted(self)
+        return check_dense(X, SquaredEuclidean(), self, reset=False)
+
+    def predict(self, X: Any, novelty: bool = False) -> NDArray[np.int32]:
+        """Return the cheapest cluster of each row; no cluster is ever opened.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        novelty : bool, default=False
+            Return -1 for rows dearer than the penalty: those that would have opened a cluster.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int32
+            Numbers of clusters.
+        """
+        labels, costs = self._model_of(X)
+        if novelty:
+            labels[costs > self.cluster_penalty_] = -1
+        return labels.astype(np.int32)
+
+    def _model_of(self, X: Any) -> tuple[NDArray[np.intp], Floats]:
+        matrix = self._checked(X)
+        return self._model.place(matrix)
+
+    def transform(self, X: Any) -> Floats:
+        """Return the Mahalanobis distance of each row from each cluster.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_clusters_)
+            Roots of the rows' costs.
+        """
+        matrix = self._checked(X)
+        return np.sqrt(self._model.all_costs(matrix)).astype(matrix.dtype, copy=False)
+
+    def score_samples(self, X: Any) -> Floats:
+        """Return minus the cost of each row at its cheapest cluster.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            The higher, the better a row fits.
+        """
+        return -self._model_of(X)[1]
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return minus the fit term of X at the fitted clusters.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+        y : ignored
+            For scikit-learn's conventions.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            Sum of the weighted `score_samples`.
+        """
+        scores = self.score_samples(X)
+        weights = check_weights(sample_weight, scores[:, np.newaxis])
+        return float(np.sum(scores if weights is None else weights * scores))
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_clusters_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    # -- for save and load ------------------------------------------------------------------------
+
+    def _get_state(self) -> dict[str, Any]:
+        if not hasattr(self, "_model"):
+            return {}
+        state = {name: value for name, value in vars(self).items() if name.endswith("_")}
+        names = state.pop("feature_names_in_", None)
+        state["feature_names_in_"] = None if names is None else [str(name) for name in names]
+        return state | self._model.to_arrays()
+
+    def _set_state(self, state: dict[str, Any]) -> None:
+        arrays = {name: value for name, value in state.items() if not name.endswith("_")}
+        model = FittedGaussians.from_arrays(self.covariance_type == "diag", arrays)
+        fitted = {name: value for name, value in state.items() if name.endswith("_")}
+        names = fitted.pop("feature_names_in_", None)
+        k, d = model.clusters.means.shape
+        shape = model.whitening.forward.shape
+        check_fitted(fitted, k, d, {"covariances_": (k, *shape), "covariance_prior_": shape})
+        if names is not None:
+            if len(names) != d:
+                raise ValueError(
+                    "The saved model contradicts itself: wrong number of feature names."
+                )
+            fitted["feature_names_in_"] = np.array(names, dtype=object)
+        self.__dict__.update(fitted, _model=model)

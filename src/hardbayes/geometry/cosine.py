@@ -1,0 +1,72 @@
+"""Cosine distance of directions: the von Mises-Fisher limit."""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from hardbayes.geometry.base import Floats, Geometry
+from hardbayes.geometry.stock import KeepsStock
+
+
+class Cosine(KeepsStock, Geometry):
+    """``D(x, c) = |x| - <x, c / |c|>``: ``1 - cos`` for rows divided by their lengths.
+
+    It is the Bregman divergence of ``phi(c) = |c|``, which is convex though not strictly so: a
+    centre counts by its direction alone. The mean of the rows of a cluster has the direction that
+    minimises their cost, and ``N phi(mu)`` is the length of their total.
+    """
+
+    row_unit = "length"
+
+    def potential(self, centres: Floats) -> Floats:
+        """Return the lengths."""
+        return np.sqrt(np.einsum("...d,...d->...", centres, centres))
+
+    def affine(self, centres: Floats) -> tuple[Floats, Floats]:
+        """Return the directions, and no offsets; a centre at the origin has no direction."""
+        return self.directions(centres), np.zeros(len(centres))
+
+    def divergence(self, x: Floats, c: Floats) -> Floats:
+        """Return ``|x| |x / |x| - c / |c||^2 / 2``, which does not cancel where they are near."""
+        lengths = self.potential(x)
+        towards, along = self.directions(x), self.directions(c)
+        gap = towards - along
+        apart = lengths * np.einsum("...d,...d->...", gap, gap) / 2.0
+        return np.where(along.any(axis=-1), apart, lengths)
+
+    def directions(self, points: Floats) -> Floats:
+        """Return points (..., d) divided by their lengths; the origin stays where it is."""
+        lengths = self.potential(points)
+        return points / np.where(lengths > 0, lengths, 1.0)[..., np.newaxis]
+
+    def shown(self, centres: Floats) -> Floats:
+        """Return centres as users see them: of length one."""
+        return self.directions(centres)
+
+    def sparse_potential(self, rows: csr_array) -> NDArray[np.float64]:
+        """Return the lengths of sparse rows (n,)."""
+        return np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+
+    def opening_costs(
+        self, rows: csr_array, weights: Floats, prior_weight: float, prior_mean: Floats
+    ) -> NDArray[np.float64]:
+        """Return ``w |x| + eta |m| - |w x + eta m|`` of each sparse row (n,)."""
+        lengths, length = weights * self.sparse_potential(rows), float(self.potential(prior_mean))
+        products = weights * (rows @ prior_mean)
+        prior = prior_weight * length
+        square = lengths**2 + 2.0 * prior_weight * products + prior**2
+        # (a + b)^2 - |a + b|^2 over the sum of the roots, rather than the roots' difference.
+        gap = 2.0 * (lengths * prior - prior_weight * products)
+        return np.maximum(gap, 0.0) / (lengths + prior + np.sqrt(np.maximum(square, 0.0)))
+
+    def stock(self, totals: Floats) -> Floats:
+        """Return ``|T|^2``."""
+        return np.einsum("kd,kd->k", totals, totals)[:, np.newaxis]
+
+    def stock_change(self, totals: Floats, added: Floats) -> Floats:
+        """Return ``|T + x|^2 - |T|^2``."""
+        return ((2.0 * totals + added) @ added)[:, np.newaxis]
+
+    def kept(self, sizes: Floats, stock: Floats) -> Floats:
+        """Return ``|T|``."""
+        return np.sqrt(np.maximum(stock[:, 0], 0.0))
