@@ -4,11 +4,11 @@ Shops with three weekly rhythms. Busy days vary more than quiet ones, so squared
 little but the busy days.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
-from pictures import finish, side_by_side
 from sklearn.metrics import adjusted_rand_score
 
-from hardbayes import DPMeans
+from hardbayes import DPMeans, penalty_path
 
 rng = np.random.RandomState(0)
 rhythms = np.array(
@@ -17,11 +17,14 @@ rhythms = np.array(
 kind = rng.randint(3, size=240)
 visits = rng.poisson(rhythms[kind])
 
-models = {
-    name: DPMeans(0.0, max_clusters=3, divergence=name, n_init=5, random_state=0).fit(visits)
-    for name in ("squared_euclidean", "poisson")
-}
-figure, axes = side_by_side(["true rhythms", *models], sharey=True)
+models = {}
+for name in ("squared_euclidean", "poisson"):
+    template = DPMeans(divergence=name, random_state=0)
+    penalty = penalty_path(visits, estimator=template).for_n_clusters(3)
+    models[name] = DPMeans(penalty, divergence=name, n_init=5, random_state=0).fit(visits)
+
+figure, axes = plt.subplots(1, 3, figsize=(9.0, 3.6), sharey=True, layout="constrained")
+axes[0].set_title("true rhythms", fontsize=10)
 for rhythm in rhythms:
     axes[0].plot(rhythm, marker="o")
 for ax, (name, model) in zip(axes[1:], models.items(), strict=True):
@@ -33,4 +36,4 @@ axes[0].set_yscale("log")
 axes[0].set_ylabel("visits")
 for ax in axes:
     ax.set_xlabel("day")
-finish(figure, "counts")
+figure.savefig("counts.png", dpi=110)

@@ -1,10 +1,10 @@
 """Directions: the cosine forgets how long rows are."""
 
+import matplotlib.pyplot as plt
 import numpy as np
-from pictures import finish, side_by_side
 from sklearn.metrics import adjusted_rand_score
 
-from hardbayes import DPMeans
+from hardbayes import DPMeans, penalty_path
 
 rng = np.random.RandomState(0)
 angles = np.array([0.2, 1.1, 2.0])
@@ -14,9 +14,11 @@ length = rng.gamma(1.5, size=300) + 0.05
 arrows = length[:, np.newaxis] * np.column_stack([np.cos(angle), np.sin(angle)])
 
 names = ["squared_euclidean", "cosine"]
-figure, axes = side_by_side(names)
+figure, axes = plt.subplots(1, 2, figsize=(9.0, 3.6), layout="constrained")
 for ax, name in zip(axes, names, strict=True):
-    model = DPMeans(0.0, max_clusters=3, divergence=name, n_init=5, random_state=0).fit(arrows)
+    template = DPMeans(divergence=name, random_state=0)
+    penalty = penalty_path(arrows, estimator=template).for_n_clusters(3)
+    model = DPMeans(penalty, divergence=name, n_init=5, random_state=0).fit(arrows)
     score = adjusted_rand_score(kind, model.labels_)
     ax.scatter(*arrows.T, c=model.labels_, s=8, cmap="tab10")
     for centre in model.cluster_centers_:
@@ -24,4 +26,4 @@ for ax, name in zip(axes, names, strict=True):
     ax.set_aspect("equal")
     ax.set_title(f"{name}: ARI {score:.2f}", fontsize=10)
     print(f"{name:18s} ARI {score:.2f}")
-finish(figure, "directions")
+figure.savefig("directions.png", dpi=110)

@@ -1,10 +1,10 @@
 """Waiting times: Itakura-Saito compares ratios, so that fast things count as much as slow ones."""
 
+import matplotlib.pyplot as plt
 import numpy as np
-from pictures import finish, side_by_side
 from sklearn.metrics import adjusted_rand_score
 
-from hardbayes import DPMeans
+from hardbayes import DPMeans, penalty_path
 from hardbayes.geometry import ItakuraSaito
 
 rng = np.random.RandomState(1)
@@ -16,9 +16,11 @@ models = {
     "squared_euclidean": "squared_euclidean",
     "itakura_saito": ItakuraSaito(shape=4.0),
 }
-figure, axes = side_by_side(list(models))
+figure, axes = plt.subplots(1, 2, figsize=(9.0, 3.6), layout="constrained")
 for ax, (name, divergence) in zip(axes, models.items(), strict=True):
-    model = DPMeans(0.0, max_clusters=3, divergence=divergence, n_init=5, random_state=0)
+    template = DPMeans(divergence=divergence, random_state=0)
+    penalty = penalty_path(waits, estimator=template).for_n_clusters(3)
+    model = DPMeans(penalty, divergence=divergence, n_init=5, random_state=0)
     labels = model.fit_predict(waits)
     score = adjusted_rand_score(kind, labels)
     ax.scatter(*waits.T, c=labels, s=8, cmap="tab10")
@@ -26,4 +28,4 @@ for ax, (name, divergence) in zip(axes, models.items(), strict=True):
     ax.set(xscale="log", yscale="log", xlabel="seconds to answer", ylabel="minutes to repair")
     ax.set_title(f"{name}: ARI {score:.2f}", fontsize=10)
     print(f"{name:18s} ARI {score:.2f}")
-finish(figure, "waiting_times")
+figure.savefig("waiting_times.png", dpi=110)

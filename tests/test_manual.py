@@ -1,8 +1,5 @@
-"""The manual shows the real source, and its examples run."""
+"""The manual shows the real source and pictures that a script has drawn."""
 
-import os
-import runpy
-import sys
 from pathlib import Path
 
 import pytest
@@ -20,12 +17,7 @@ def test_the_page_on_new_divergences_holds_a_real_file():
 
 
 @pytest.mark.parametrize("page", EXAMPLES, ids=lambda page: page.stem)
-def test_every_example_has_its_picture_and_runs(page, tmp_path, monkeypatch):
-    pytest.importorskip("matplotlib")
-    script = ROOT / "examples" / f"{page.stem}.py"
+def test_every_example_has_its_script_and_its_picture(page):
+    assert (ROOT / "examples" / f"{page.stem}.py").exists()
     assert f"../images/{page.stem}.png" in page.read_text()
     assert (ROOT / "docs" / "images" / f"{page.stem}.png").exists()
-    monkeypatch.setattr(sys, "argv", [str(script), str(tmp_path)])
-    monkeypatch.syspath_prepend(str(script.parent))
-    runpy.run_path(str(script), run_name="__main__")
-    assert os.listdir(tmp_path) == [f"{page.stem}.png"]

@@ -32,6 +32,10 @@ class Poisson(KeepsStock, Geometry):
         with np.errstate(divide="ignore"):
             return np.maximum(np.log(c), -NEVER)
 
+    def affine(self, centres: Floats) -> tuple[Floats, Floats]:
+        """Return the logarithms, and the sums: ``c log c - (c log c - c)`` is ``c``."""
+        return self.gradient(centres), np.sum(centres, axis=1)
+
     def terms(self, x: Floats, c: Floats) -> Floats:
         """Return each column's divergence, huge where c is zero and x is not."""
         return np.minimum(kl_div(x, c), NEVER)
