@@ -264,21 +264,21 @@ def check_weights(sample_weight: Any, matrix: Matrix) -> Floats | None:
     return weights[:1] if (weights == weights[0]).all() else weights
 
 
-def check_labels(labels: Any, n_rows: int) -> NDArray[np.intp]:
-    """Return labels as cluster numbers 0..k-1."""
+def check_labels(labels: Any, n_rows: int, name: str = "labels") -> NDArray[np.intp]:
+    """Return labels, the parameter ``name``, as cluster numbers 0..k-1."""
     labels = np.asarray(labels)
     if labels.dtype.kind == "f" and np.isnan(labels).any():
         row = int(np.flatnonzero(np.isnan(labels))[0])
-        raise ValueError(f"The 'labels' parameter holds NaN at row {row}. Give every row a label.")
+        raise ValueError(f"The '{name}' parameter holds NaN at row {row}. Give every row a label.")
     if labels.shape != (n_rows,):
         raise ValueError(
-            f"The 'labels' parameter must have one label for each of the {n_rows} rows. "
+            f"The '{name}' parameter must have one label for each of the {n_rows} rows. "
             f"Got shape {labels.shape}."
         )
     try:
         return np.unique(labels, return_inverse=True)[1]
     except TypeError:
-        raise ValueError("The 'labels' parameter must hold labels of one kind.") from None
+        raise ValueError(f"The '{name}' parameter must hold labels of one kind.") from None
 
 
 def first_missing(matrix: sparse.csr_array) -> tuple[int, int] | None:

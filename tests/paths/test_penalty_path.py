@@ -204,9 +204,9 @@ def gaps(X, seed=0, **options):
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("name", DATA)
 def test_no_worse_than_fresh_fits(name, seed):
-    """Two fresh fits differ as much: by up to 2.5 % somewhere, by nothing in the mean."""
+    """At one penalty two fresh fits differ by up to 3 %, in the mean by nothing."""
     found, _ = gaps(DATA[name](seed), seed)
-    assert found.max() < 0.025, found.max()
+    assert found.max() < 0.02, found.max()
     assert found.mean() < 0.002, found.mean()
 
 

@@ -6,7 +6,7 @@ begins again with the first; when none does, the fit has converged.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,6 +38,8 @@ STAGES = {
 
 # Rows move one by one at most so often before all of them choose again.
 SETTLING_PASSES = 8
+# Rows that are priced one by one in Python, where the divergence is not a squared distance.
+PRICED_ROWS = 256
 # Costs of rows at centres up to which every round of moves ends with such passes.
 SMALL = 1 << 17
 # Rounds of exchanges at most, for each lowers the objective less, and trials in each.
@@ -63,6 +65,10 @@ class Solution:
     def total(self, penalty: float) -> float:
         """Return the objective at this penalty, in working units."""
         return self.terms.fit + self.terms.prior + penalty * self.terms.n_clusters
+
+    def at_its_end(self) -> Solution:
+        """Return the solution without its way there, which belongs to another penalty."""
+        return replace(self, trace=self.trace[-1:], cluster_counts=self.cluster_counts[-1:])
 
 
 def alternate(descent: Descent, start: Floats | None, search: str, max_steps: int) -> Solution:
@@ -217,7 +223,10 @@ class Descent:
         executor, eta = self.executor, self.partition.prior_weight
         executor.forget_bounds()
         executor.assign(self.prices)  # for bounds as tight as they can be
+        executor.forget_dear()
         ids = executor.restless(executor.totals()[0] + eta, eta)
+        if not self.partition.geometry.squared_distance:
+            ids = ids[:PRICED_ROWS]
         return relocate_rows(executor, self.partition, ids, SETTLING_PASSES) if len(ids) else 0
 
     def _as_many(self) -> bool:

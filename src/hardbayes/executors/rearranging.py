@@ -1,7 +1,7 @@
 """Many labels changed at once, for moves that judge whole clusters.
 
 Clusters go by their numbers here: those alive, oldest first. The totals follow with the next
-`collect`; the bounds of rows that were moved know nothing of it and must be forgotten.
+`collect`; bounds, which know nothing of it, are dropped at once.
 """
 
 from __future__ import annotations
@@ -46,15 +46,18 @@ class Rearranging:
 
     def open_at(self, centres: Floats) -> None:
         """Open clusters at these points (k, d); they get the next numbers."""
+        self._bounds = None
         for centre in centres:
             self.table.open(centre)
 
     def reassign(self, ids: NDArray[np.intp], numbers: NDArray[np.intp]) -> None:
         """Give these rows to these clusters."""
+        self._bounds = None
         self.labels[ids] = self.table.alive[numbers]
 
     def relabel(self, numbers: NDArray[np.intp]) -> None:
         """Give all rows of cluster c to cluster ``numbers[c]``."""
+        self._bounds = None
         slots = np.arange(len(self.table.rank), dtype=np.int32)
         slots[self.table.alive] = self.table.alive[numbers]
         self.labels = slots[self.labels]

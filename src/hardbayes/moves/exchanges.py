@@ -106,14 +106,11 @@ def _neighbours(partition: Partition, centres: Floats) -> NDArray[np.intp]:
     """Return the numbers (k, near) of the clusters nearest to each, itself among them."""
     k = len(centres)
     near = min(NEIGHBOURS + 1, k)
-    return np.concatenate(
-        [
-            np.argpartition(partition.geometry.between(centres[part], centres), near - 1, axis=1)[
-                :, :near
-            ]
-            for part in chunks(k, k)
-        ]
-    )
+    nearest = np.empty((k, near), np.intp)
+    for part in chunks(k, k):
+        distances = partition.geometry.between(centres[part], centres)
+        nearest[part] = np.argpartition(distances, near - 1, axis=1)[:, :near]
+    return nearest
 
 
 def _attempt(

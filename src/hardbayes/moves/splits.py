@@ -61,6 +61,8 @@ def split_clusters(executor: MemoryExecutor, partition: Partition, divisions: Di
         for side in (chosen[real], new[real])
     ]
     saved = partition.union_costs(*sides[0], *sides[1])
+    divisions.saved[chosen] = 0.0  # what all rows say counts from now on, not what a sample hoped
+    divisions.saved[chosen[real]] = saved
     stays = np.zeros(len(new), bool)
     stays[real] = saved > partition.penalty * (1 + WORTHWHILE)
     numbers = np.arange(len(weights))

@@ -91,7 +91,7 @@ class PenaltyPath:
         penalty : float
             The middle of the penalties at which the nearest number of clusters is best.
         """
-        if n_clusters < 1:
+        if not isinstance(n_clusters, Integral) or n_clusters < 1:
             raise ValueError(f"The 'n_clusters' must be an int >= 1. Got {n_clusters!r} instead.")
         best = min(self.plateaus, key=lambda p: (abs(p.k - n_clusters), p.k), default=None)
         few = self.n_clusters[0]
@@ -233,7 +233,7 @@ def penalty_path(
             trace_at(path, asked * problem.unit)
     models = []
     for penalty in asked:
-        solution = path.best_at(penalty * problem.unit)
+        solution = path.best_at(penalty * problem.unit).at_its_end()
         partition = problem.partition(penalty, prior_weight, template.max_clusters)
         model = clone(template).set_params(cluster_penalty=float(penalty))
         fitted = fitted_attributes(solution, problem, partition, float(penalty), matrix.dtype)
@@ -254,7 +254,10 @@ def penalty_path(
 
 def check_penalties(penalties: Any) -> Floats:
     """Return penalties as falling numbers > 0."""
-    checked = np.unique(np.asarray(penalties, np.float64))[::-1]
+    try:
+        checked = np.unique(np.asarray(penalties).astype(np.float64, casting="safe"))[::-1]
+    except (TypeError, ValueError):
+        checked = np.empty(0)
     if not len(checked) or not (np.isfinite(checked) & (checked > 0)).all():
         raise ValueError(
             "The 'penalties' parameter of penalty_path must be numbers > 0, at least one. "

@@ -141,4 +141,6 @@ class PenaltyPathDisplay:
         if not self.plateaus:
             return "no plateau of two clusters or more"
         widest = max(self.plateaus, key=lambda plateau: plateau.width)
+        if not np.isfinite(widest.width):
+            return f"widest plateau: {widest.k} clusters, down to no penalty at all"
         return f"widest plateau: {widest.k} clusters, a factor of {np.exp(widest.width):.3g} wide"

@@ -64,7 +64,7 @@ def local_global_penalties_for(
     """
     geometry = geometry_for(divergence)
     matrix = check_matrix(X, geometry)
-    numbers = check_labels(groups, matrix.shape[0])
+    numbers = check_labels(groups, matrix.shape[0], "groups")
     n_groups = int(numbers.max()) + 1
     if n_global > n_groups:
         raise ValueError(

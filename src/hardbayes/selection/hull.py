@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+ROUNDING = 1e-9  # of a penalty: a plateau no wider is none
+
 
 class Plateau(NamedTuple):
     """A number of things and the penalties between which it is optimal."""
@@ -58,7 +60,7 @@ def plateaus(points: list[tuple[int, float]], floor: float | None = None) -> lis
             low = floor or 0.0
         else:
             break
-        if low < high:
+        if low < high * (1 - ROUNDING):
             found.append(Plateau(hull[at][0], low, high))
     return found
 

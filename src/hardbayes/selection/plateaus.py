@@ -63,9 +63,9 @@ def choose_penalty(
     references: list[Plateau] = []
     for number in range(N_REFERENCES if found else 0):
         rows = structureless(matrix, geometry, number, rng)
-        other = _path(
-            rows, geometry, weights, prior_weight, max_clusters, REFERENCE_CLUSTERS, rng, pool
-        )
+        # Where a prior ends the data's path it ends theirs, perhaps with more clusters.
+        farthest = REFERENCE_CLUSTERS if path.floor is None else MOST_CLUSTERS
+        other = _path(rows, geometry, weights, prior_weight, max_clusters, farthest, rng, pool)
         references += plateaus(other.points, other.floor)
     widths = {p: (_width(p), reference_width(p.k, references)) for p in found}
     standing_out = [p for p in found if stands_out(p.k, *widths[p])]

@@ -34,7 +34,7 @@ def structureless(
         return _shuffled(matrix, rng, 1.0 if geometry.unit_interval else None)
     if geometry.unit_interval:
         return _betas(matrix, rng).astype(matrix.dtype)
-    if geometry.row_unit == "length":
+    if geometry.row_unit is not None:  # only what is left of rows without their size counts
         matrix = matrix / geometry.row_sizes(matrix)[:, np.newaxis]
     if not geometry.nonnegative:
         return _one_cloud(matrix, number % 2 == 0, rng).astype(matrix.dtype)

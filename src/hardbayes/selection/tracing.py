@@ -40,14 +40,15 @@ def sample_rows(
     size = min(MOST_ROWS, max(FEWEST_ROWS, MOST_ENTRIES // entries))
     if n <= size:
         return matrix, weights, None
-    ids = np.unique(rng.randint(n, size=size))  # all drawn at once would take a permutation of n
-    if weights is None:
-        return matrix[ids], np.full(len(ids), n / len(ids)), ids
-    sampled = weights[ids]
-    if not sampled.any():  # all weight is elsewhere
-        ids = np.flatnonzero(weights)[:size]
-        sampled = weights[ids]
-    return matrix[ids], sampled * (weights.sum() / sampled.sum()), ids
+    if weights is None or len(weights) == 1:
+        ids = np.unique(rng.randint(n, size=size))  # a permutation of n would take more room
+        weight = 1.0 if weights is None else float(weights[0])
+        return matrix[ids], np.full(len(ids), weight * (n / len(ids))), ids
+    weighted = np.flatnonzero(weights)  # the others say nothing
+    ids = weighted
+    if len(weighted) > size:
+        ids = weighted[np.unique(rng.randint(len(weighted), size=size))]
+    return matrix[ids], weights[ids] * (weights.sum() / weights[ids].sum()), ids
 
 
 def begin_path(
