@@ -266,7 +266,10 @@ def check_weights(sample_weight: Any, matrix: Matrix) -> Floats | None:
 
 def check_labels(labels: Any, n_rows: int, name: str = "labels") -> NDArray[np.intp]:
     """Return labels, the parameter ``name``, as cluster numbers 0..k-1."""
-    labels = np.asarray(labels)
+    try:
+        labels = np.asarray(labels)
+    except ValueError:
+        raise ValueError(f"The '{name}' parameter must be a list of labels, one a row.") from None
     if labels.dtype.kind == "f" and np.isnan(labels).any():
         row = int(np.flatnonzero(np.isnan(labels))[0])
         raise ValueError(f"The '{name}' parameter holds NaN at row {row}. Give every row a label.")

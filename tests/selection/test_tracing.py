@@ -116,7 +116,7 @@ def test_few_rows_have_no_sample():
 @pytest.mark.parametrize("weight", [1.0, 3.0])
 def test_equal_weights_of_many_rows(many, weight):
     X, _ = many
-    options = dict(estimator=DPMeans(random_state=0), penalties=[weight * 3e6, weight * 2000.0])
+    options = dict(estimator=DPMeans(random_state=0), penalties=[weight * 3e6, weight * 8000.0])
     path = penalty_path(X, sample_weight=np.full(len(X), weight), **options)
     assert path.n_clusters.tolist() == [1, 6]
     assert path.models[1].cluster_weights_.sum() == pytest.approx(weight * len(X))

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from hardbayes.moves.splits import Divisions
     from hardbayes.structure.partition import Partition
 
-# Stands for an infinite penalty, and leaves room to add to it.
 # Rounds of exchanges and trials in each: few, for the fits before and after have theirs.
 EXCHANGES = (6, 12)
+# Stands for an infinite penalty, and leaves room to add to it.
 PROHIBITIVE = np.finfo(np.float64).max / 4
 
 

@@ -34,12 +34,12 @@ def structureless(
         return _shuffled(matrix, rng, 1.0 if geometry.unit_interval else None)
     if geometry.unit_interval:
         return _betas(matrix, rng).astype(matrix.dtype)
+    if geometry.nonnegative and 2 * np.count_nonzero(matrix) < matrix.size:
+        return _shuffled(csr_array(matrix), rng).toarray()
     if geometry.row_unit is not None:  # only what is left of rows without their size counts
         matrix = matrix / geometry.row_sizes(matrix)[:, np.newaxis]
     if not geometry.nonnegative:
         return _one_cloud(matrix, number % 2 == 0, rng).astype(matrix.dtype)
-    if 2 * np.count_nonzero(matrix) < matrix.size:
-        return _shuffled(csr_array(matrix), rng).toarray()
     drawn = _gammas(matrix, rng).astype(matrix.dtype)
     if not geometry.takes_zeros:  # nor what a gamma of small shape rounds to zero
         np.maximum(drawn, matrix.min(axis=0), out=drawn)
