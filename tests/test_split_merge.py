@@ -496,3 +496,14 @@ def test_files_keep_the_counts_of_moves(tmp_path):
     for name in ("n_splits_", "n_merges_"):
         assert type(getattr(back, name)) is int
         assert getattr(back, name) == getattr(model, name)
+
+
+def test_splits_that_a_sample_proposes_and_all_rows_refuse_leave_no_trace():
+    """Wide data: a sample overfits, every split it proposes may be undone, and sweeps go on."""
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(29, 32))
+    X = centres[rng.integers(29, size=12_000)] + rng.normal(size=(12_000, 32))
+    model = quiet_fit(split_merge(0.64 * 12_000 / 29, max_iter=150), X)
+    assert (np.diff(model.objective_history_) <= 0).all()
+    assert model.labels_.max() == model.n_clusters_ - 1
+    np.testing.assert_allclose(model.objective_, objective_at(model, X), rtol=1e-9)
