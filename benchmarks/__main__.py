@@ -10,6 +10,7 @@ from pathlib import Path
 from threadpoolctl import threadpool_limits
 
 from benchmarks import (
+    choosing,
     cold,
     divergences,
     features,
@@ -30,6 +31,7 @@ from benchmarks.timing import progress
 SECTIONS: dict[str, Callable[[Options], Section]] = {
     "quality": quality.run,
     "recovery": recovery.run,
+    "choosing": choosing.run,
     "search-cost": search_cost.run,
     "whole-fits": whole_fits.run,
     "sparse": sparse.run,
