@@ -25,6 +25,7 @@ from hardbayes.engine.restarts import Starts, minimise
 from hardbayes.engine.result import fitted_attributes
 from hardbayes.engine.status import Status
 from hardbayes.estimators.fitted_state import check_fitted
+from hardbayes.estimators.kept_state import KeptState
 from hardbayes.executors.pool import Pool, resolve_threads
 from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.geometry.base import Floats
@@ -34,7 +35,9 @@ from hardbayes.selection.plateaus import Choice, choose_penalty
 from hardbayes.validation import check_centres, check_matrix, check_weights, touches_border
 
 
-class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator):
+class DPMeans(
+    KeptState, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+):
     """Clustering that finds the number of clusters from what a cluster costs.
 
     Minimises ``sum_i w_i D(x_i, mu_z(i)) + cluster_penalty * K`` over the number K of clusters, the
@@ -363,27 +366,6 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
             placed, _ = self._place(X, pool)
             return -placed.costs()
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return minus the fit term of X at the fitted centres.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows.
-        y : ignored
-            For scikit-learn's conventions.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        score : float
-            Sum of the weighted `score_samples`.
-        """
-        scores = self.score_samples(X)
-        weights = check_weights(sample_weight, scores[:, np.newaxis])
-        return float(np.sum(scores if weights is None else weights * scores))
-
     @property
     def _n_features_out(self) -> int:
         return self.n_clusters_
@@ -400,28 +382,10 @@ class DPMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, B
 
     # -- for save and load ----------------------------------------------------------------------
 
-    def _get_state(self) -> dict[str, Any]:
-        if not hasattr(self, "_model"):
-            return {}
-        state = {name: value for name, value in vars(self).items() if name.endswith("_")}
-        names = state.pop("feature_names_in_", None)
-        state["feature_names_in_"] = None if names is None else [str(name) for name in names]
-        return state | self._model.to_arrays()
-
-    def _set_state(self, state: dict[str, Any]) -> None:
-        if not state:
-            return
-        arrays = {name: value for name, value in state.items() if not name.endswith("_")}
-        model = FittedPartition.from_arrays(
-            geometry_for(self.divergence), self.max_clusters, arrays
-        )
-        fitted = {name: value for name, value in state.items() if name.endswith("_")}
-        names = fitted.pop("feature_names_in_", None)
+    def _model_from(
+        self, arrays: dict[str, Any], fitted: dict[str, Any]
+    ) -> tuple[FittedPartition, int]:
+        geometry = geometry_for(self.divergence)
+        model = FittedPartition.from_arrays(geometry, self.max_clusters, arrays)
         check_fitted(fitted, *model.centres.shape)
-        if names is not None:
-            if len(names) != model.centres.shape[1]:
-                raise ValueError(
-                    "The saved model contradicts itself: wrong number of feature names."
-                )
-            fitted["feature_names_in_"] = np.array(names, dtype=object)
-        self.__dict__.update(fitted, _model=model)
+        return model, model.centres.shape[1]

@@ -2,7 +2,7 @@
 
 import sys
 import warnings
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from numbers import Integral
 from typing import Any
 
@@ -19,6 +19,7 @@ from hardbayes.engine.feature_problem import FeatureProblem, pose_features
 from hardbayes.engine.feature_result import fitted_attributes
 from hardbayes.engine.status import Status
 from hardbayes.estimators.feature_state import check_fitted_features
+from hardbayes.estimators.kept_state import KeptState
 from hardbayes.executors.pool import Pool, resolve_threads
 from hardbayes.geometry import geometry_for
 from hardbayes.geometry.base import Floats
@@ -26,7 +27,7 @@ from hardbayes.matrices import Matrix
 from hardbayes.validation import check_matrix, check_membership, check_weights
 
 
-class FeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+class FeatureEstimator(KeptState, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of the estimators that explain each row as a sum of components.
 
     A subclass has the parameters ``random_state``, ``n_jobs`` and ``verbose``, and gives `_solve`.
@@ -126,27 +127,6 @@ class FeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         """
         return -self._allocate(X)[1]
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return minus the fit term of X at the fitted components.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows.
-        y : ignored
-            For scikit-learn's conventions.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        score : float
-            Sum of the weighted `score_samples`.
-        """
-        scores = self.score_samples(X)
-        weights = check_weights(sample_weight, scores[:, np.newaxis])
-        return float(np.sum(scores if weights is None else weights * scores))
-
     @property
     def _n_features_out(self) -> int:
         return self.n_components_
@@ -159,26 +139,9 @@ class FeatureEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
     # -- for save and load ----------------------------------------------------------------------
 
-    def _get_state(self) -> dict[str, Any]:
-        if not hasattr(self, "_model"):
-            return {}
-        state = {name: value for name, value in vars(self).items() if name.endswith("_")}
-        names = state.pop("feature_names_in_", None)
-        state["feature_names_in_"] = None if names is None else [str(name) for name in names]
-        return state | self._model.to_arrays()
-
-    def _set_state(self, state: dict[str, Any]) -> None:
-        if not state:
-            return
-        arrays = {name: value for name, value in state.items() if not name.endswith("_")}
+    def _model_from(
+        self, arrays: dict[str, Any], fitted: dict[str, Any]
+    ) -> tuple[FittedFeatures, int]:
         model = FittedFeatures.from_arrays(arrays)
-        fitted = {name: value for name, value in state.items() if name.endswith("_")}
-        names = fitted.pop("feature_names_in_", None)
         check_fitted_features(fitted, *model.components.shape)
-        if names is not None:
-            if len(names) != model.components.shape[1]:
-                raise ValueError(
-                    "The saved model contradicts itself: wrong number of feature names."
-                )
-            fitted["feature_names_in_"] = np.array(names, dtype=object)
-        self.__dict__.update(fitted, _model=model)
+        return model, model.components.shape[1]

@@ -26,6 +26,7 @@ from hardbayes.engine.objective import level_rounding
 from hardbayes.engine.problem import cluster_bound
 from hardbayes.engine.status import Status
 from hardbayes.estimators.fitted_state import check_fitted
+from hardbayes.estimators.kept_state import KeptState
 from hardbayes.geometry.base import Floats
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.selection.covariances import number_of_clusters, penalty_between
@@ -34,7 +35,7 @@ from hardbayes.validation import check_centres, check_dense, check_weights
 
 
 class GaussianDPMeans(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+    KeptState, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
 ):
     """Clustering with a covariance matrix for each cluster, and no given number of them.
 
@@ -430,27 +431,6 @@ class GaussianDPMeans(
         """
         return -self._model_of(X)[1]
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return minus the fit term of X at the fitted clusters.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        y : ignored
-            For scikit-learn's conventions.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        score : float
-            Sum of the weighted `score_samples`.
-        """
-        scores = self.score_samples(X)
-        weights = check_weights(sample_weight, scores[:, np.newaxis])
-        return float(np.sum(scores if weights is None else weights * scores))
-
     @property
     def _n_features_out(self) -> int:
         return self.n_clusters_
@@ -462,26 +442,11 @@ class GaussianDPMeans(
 
     # -- for save and load ------------------------------------------------------------------------
 
-    def _get_state(self) -> dict[str, Any]:
-        if not hasattr(self, "_model"):
-            return {}
-        state = {name: value for name, value in vars(self).items() if name.endswith("_")}
-        names = state.pop("feature_names_in_", None)
-        state["feature_names_in_"] = None if names is None else [str(name) for name in names]
-        return state | self._model.to_arrays()
-
-    def _set_state(self, state: dict[str, Any]) -> None:
-        arrays = {name: value for name, value in state.items() if not name.endswith("_")}
+    def _model_from(
+        self, arrays: dict[str, Any], fitted: dict[str, Any]
+    ) -> tuple[FittedGaussians, int]:
         model = FittedGaussians.from_arrays(self.covariance_type == "diag", arrays)
-        fitted = {name: value for name, value in state.items() if name.endswith("_")}
-        names = fitted.pop("feature_names_in_", None)
         k, d = model.clusters.means.shape
         shape = model.whitening.forward.shape
         check_fitted(fitted, k, d, {"covariances_": (k, *shape), "covariance_prior_": shape})
-        if names is not None:
-            if len(names) != d:
-                raise ValueError(
-                    "The saved model contradicts itself: wrong number of feature names."
-                )
-            fitted["feature_names_in_"] = np.array(names, dtype=object)
-        self.__dict__.update(fitted, _model=model)
+        return model, d
