@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from hardbayes.geometry.base import Floats
     from hardbayes.kernels.rows import Centres
 
-# Costs of rows at slots between two looks at whether somebody pressed Ctrl-C.
-COSTS_A_CALL = 1 << 17
+# Entries of rows compared with centres between two looks at whether somebody pressed Ctrl-C.
+ENTRIES_A_CALL = 1 << 22
 OUT_OF_REACH = 1e300
 
 
@@ -62,7 +62,8 @@ class LocalRows:
         self.first = first
         self._copies = copies
         widest = int(first[-1]) // (len(first) - 1)  # groups are alike
-        self._tiles = _cut(len(ids), copies, max(1, widest))
+        entries = -(-executor.rows.values.size // executor.n_rows)  # of a row
+        self._tiles = _cut(len(ids), copies, max(1, widest) * max(1, entries))
         self.n_slots = int(first[-1])
         self.places = np.zeros(len(ids), np.int64)
         nothing = np.zeros(executor.n_columns)
@@ -134,24 +135,29 @@ class LocalRows:
         ``room``: how many clusters may be opened, in slots without rows.
         """
         executor = self._executor
-        tally = np.array([[room, 0]] * self._copies)
+        near = np.empty(len(self.ids), bool)
+        tally = np.array([[room, 0, 0]] * self._copies)
+        some = np.zeros(self._copies, bool)  # only those near to moving
         # Passes within one call, as long as that is short.
         at_once = max_passes if len(self._tiles[0]) == 1 else 1
 
         def task(start: int, stop: int) -> None:
+            copy = start * self._copies // len(self.ids)
+            tally[copy, 2] = some[copy]
             relocate(
                 executor.rows, executor.weights, executor.constants, clusters.table,
                 clusters.sizes, clusters.members, self.ids, self.groups, self.first, self.places,
-                penalty, clusters.prior_weight, tally[start * self._copies // len(self.ids)],
-                at_once, start, stop,
+                penalty, clusters.prior_weight, near, tally[copy], at_once, start, stop,
             )  # fmt: skip
 
-        n_moves = 0
         for _ in range(0, max_passes, at_once):
+            before = tally[:, 1].copy()
             self._run(task)
-            if n_moves == (n_moves := int(tally[:, 1].sum())):
+            still = before == tally[:, 1]
+            if still.all() and not some.any():
                 break
-        return n_moves
+            some = ~still
+        return int(tally[:, 1].sum())
 
     def moving(self, weights: Floats, centres: Floats, prior_weight: float) -> MovingClusters:
         """Return the clusters of these rows, with weights (slots,) and centres (slots, d)."""
@@ -183,10 +189,13 @@ class LocalRows:
         self._executor.pool.run(run, len(parts))
 
 
-def _cut(m: int, copies: int, widest: int) -> list[list[tuple[int, int]]]:
-    """Cut so many rows into tiles (start, stop) of bounded work, for each copy."""
+def _cut(m: int, copies: int, entries: int) -> list[list[tuple[int, int]]]:
+    """Cut so many rows into tiles (start, stop) of bounded work, for each copy.
+
+    ``entries``: compared with centres for each row.
+    """
     length = m // copies
-    size = max(64, COSTS_A_CALL // widest)
+    size = max(64, ENTRIES_A_CALL // entries)
     if length <= size:
         return [[(copy * length, (copy + 1) * length)] for copy in range(copies)]
     return [

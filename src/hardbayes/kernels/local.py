@@ -14,6 +14,9 @@ from hardbayes.kernels.totals import add_row
 # A row moves only where that gains more than rounding could feign.
 NOISE = 1e-12
 FLOOR = 1e-15
+# Between two passes over all rows only those move whose best other cluster costs them at most so
+# many times their own.
+NEAR = 2.0
 
 
 @kernel
@@ -73,29 +76,32 @@ def project(rows, ids, groups, directions, middles, out, start, stop):
 @kernel
 def relocate(
     rows, weights, constants, centres, sizes, members, ids, groups, first, places, penalty,
-    prior_weight, tally, n_passes, start, stop,
+    prior_weight, near, tally, n_passes, start, stop,
 ):  # fmt: skip
     """Let rows move one by one, each judged by the exact change of the objective.
 
-    Again and again, until none moves or ``n_passes`` are made.
+    Again and again: all rows, then those that came near to moving until none of them moves, then
+    all rows; until none of all moves, or ``n_passes`` are made.
 
     With squared distances a row of weight w pays ``w N / (N + w) d^2`` to join a cluster of weight
     N, and frees ``w N / (N - w) d^2`` where it leaves one; the last to leave frees the penalty
     too. A slot without members is a cluster not yet opened: it holds the prior alone.
 
     IN/OUT centres: exact and exact_offset follow every move; sizes (slots,): weights with the
-    prior's; members (slots,) int64: rows of any weight; places (m,) int64; tally (2,) int64: how
-    many clusters may still be opened, and the number of moves.
+    prior's; members (slots,) int64: rows of any weight; places (m,) int64; near (m,) bool; tally
+    (3,) int64: how many clusters may still be opened, the number of moves, and whether the next
+    pass is for those near to moving only.
     """
-    moved = tally[1] - 1
     for _ in range(n_passes):
-        if moved == tally[1]:
-            return
-        moved = tally[1]
+        moves = tally[1]
+        some = tally[2] != 0
         for p in range(start, stop):
+            if some and not near[p]:
+                continue
             i = ids[p]
             weight = pick(weights, i)
             if weight == 0.0:
+                near[p] = False
                 continue
             own = places[p]
             last = members[own] == 1
@@ -103,7 +109,7 @@ def relocate(
             freed = penalty if last else 0.0
             if left > 0.0:
                 freed += weight * sizes[own] / left * row_cost(rows, i, constants, centres, own)
-            best = freed - NOISE * freed - FLOOR * np.sqrt(weight * freed)
+            least = np.inf
             winner = np.int64(-1)
             fresh = np.int64(-1)
             for k in range(first[groups[p]], first[groups[p] + 1]):
@@ -111,19 +117,20 @@ def relocate(
                     if fresh < 0:
                         fresh = np.int64(k)
                 elif k != own:
-                    price = weight * sizes[k] / (sizes[k] + weight)
-                    price *= row_cost(rows, i, constants, centres, k)
-                    if price < best:
-                        best = price
+                    price = weight * sizes[k] * row_cost(rows, i, constants, centres, k)
+                    if price < least * (sizes[k] + weight):  # a division for the best alone
+                        least = price / (sizes[k] + weight)
                         winner = np.int64(k)
             if fresh >= 0 and not last and tally[0] > 0:
                 price = penalty
                 if prior_weight > 0.0:
                     factor = weight * prior_weight / (prior_weight + weight)
                     price += factor * row_cost(rows, i, constants, centres, fresh)
-                if price < best:
+                if price < least:
+                    least = price
                     winner = fresh
-            if winner < 0:
+            near[p] = least < NEAR * freed
+            if not least < freed - NOISE * freed - FLOOR * np.sqrt(weight * freed):
                 continue
             if left > 0.0:
                 blend(rows, i, sizes[own] / left, -weight / left, centres, own)
@@ -136,3 +143,7 @@ def relocate(
             members[own] -= 1
             members[winner] += 1
             places[p] = winner
+        still = moves == tally[1]
+        if still and not some:
+            return
+        tally[2] = np.int64(not still)
