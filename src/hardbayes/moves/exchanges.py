@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hardbayes.matrices import chunks
-from hardbayes.moves.merges import WORTHWHILE, nearest_partners
+from hardbayes.moves.merges import WORTHWHILE, least_few, nearest_partners
 from hardbayes.moves.refining import refine
 
 if TYPE_CHECKING:
@@ -108,8 +108,7 @@ def _neighbours(partition: Partition, centres: Floats) -> NDArray[np.intp]:
     near = min(NEIGHBOURS + 1, k)
     nearest = np.empty((k, near), np.intp)
     for part in chunks(k, k):
-        distances = partition.geometry.between(centres[part], centres)
-        nearest[part] = np.argpartition(distances, near - 1, axis=1)[:, :near]
+        nearest[part] = least_few(partition.geometry.between(centres[part], centres), near)
     return nearest
 
 

@@ -67,16 +67,30 @@ def nearest_partners(
     partners = np.empty(k, np.intp)
     costs = np.empty(k)
     for part in chunks(k, max(k, near * d)):
-        own = sizes[part, np.newaxis]
-        rough = partition.geometry.between(centres[part], centres) * (own * sizes / (own + sizes))
-        rough[np.arange(len(own)), np.arange(k)[part]] = np.inf
-        candidates = np.argpartition(rough, near - 1, axis=1)[:, :near]
-        left = np.repeat(np.arange(k)[part], near)
+        numbers = np.arange(k)[part]
+        rough = partition.geometry.between(centres[part], centres)
+        rough /= 1.0 / sizes[part, np.newaxis] + 1.0 / sizes
+        rough[np.arange(len(numbers)), numbers] = np.inf
+        candidates = least_few(rough, near)
+        left = np.repeat(numbers, near)
         right = candidates.ravel()
         exact = partition.union_costs(
             weights[left], centres[left], weights[right], centres[right]
         ).reshape(-1, near)
         best = exact.argmin(axis=1)
-        partners[part] = candidates[np.arange(len(own)), best]
-        costs[part] = exact[np.arange(len(own)), best]
+        partners[part] = candidates[np.arange(len(numbers)), best]
+        costs[part] = exact[np.arange(len(numbers)), best]
     return partners, costs
+
+
+def least_few(values: Floats, count: int) -> NDArray[np.intp]:
+    """Return where the least few (rows, count) of each row of ``values`` are, least first.
+
+    ``values`` are lost. For few this is many times faster than a partial sort.
+    """
+    rows = np.arange(len(values))
+    found = np.empty((len(values), count), np.intp)
+    for place in range(count):
+        found[:, place] = values.argmin(axis=1)
+        values[rows, found[:, place]] = np.inf
+    return found
