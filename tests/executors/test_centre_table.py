@@ -29,9 +29,10 @@ def test_births_and_deaths_keep_the_others(sparse, dtype):
     rng = np.random.default_rng(0)
     centres = rng.normal(size=(10, 4))
     table = CentreTable(SquaredEuclidean(), np.dtype(dtype), centres, sparse)
-    born = [rng.normal(size=4) for _ in range(200)]
-    for centre in born:
-        table.open(centre)
+    born = rng.normal(size=(200, 4))
+    for centre in born[:3]:
+        table.open(centre[np.newaxis])
+    table.open(born[3:])
     table.close(table.alive[[3, 20]])
     expected = np.delete(np.vstack([centres, born]), [3, 20], axis=0)
     np.testing.assert_array_equal(table.centres[table.alive], expected)

@@ -25,8 +25,8 @@ def test_the_opening_centre_is_the_cheapest(divergence, eta):
             + eta * geometry.divergence(mean, centre)
         )
 
-    for row, weight, price in zip(X, weights, prices, strict=True):
-        centre = partition.opening_centre(row, weight)
+    centres = partition.opening_centres(X, weights)
+    for row, weight, price, centre in zip(X, weights, prices, centres, strict=True):
         assert price == pytest.approx(cost(row, weight, centre), rel=1e-9)
         for _ in range(10):
             other = np.abs(centre + rng.normal(size=4) * 1e-3)

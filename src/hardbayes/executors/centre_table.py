@@ -102,17 +102,17 @@ class CentreTable:
         self.write(slots, centres)
         return slots
 
-    def open(self, centre: Floats) -> int:
-        """Append one centre; return its slot."""
-        if self.used == len(self.rank):
+    def open(self, centres: Floats) -> NDArray[np.intp]:
+        """Append centres (m, d); return their slots."""
+        slots = np.arange(self.used, self.used + len(centres))
+        self.used += len(centres)
+        while self.used > len(self.rank):
             self._grow()
-        slot = self.used
-        self.used += 1
-        self.rank[slot] = self.next_rank
-        self.next_rank += 1
+        self.rank[slots] = np.arange(self.next_rank, self.next_rank + len(centres))
+        self.next_rank += len(centres)
         self._alive = None
-        self.write(np.array([slot]), centre[np.newaxis])
-        return slot
+        self.write(slots, centres)
+        return slots
 
     def close(self, slots: NDArray[np.intp]) -> None:
         """Mark slots dead."""

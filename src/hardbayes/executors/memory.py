@@ -18,7 +18,7 @@ from hardbayes.executors.reading import as_matrix
 from hardbayes.executors.rearranging import Rearranging
 from hardbayes.kernels.costs import all_costs, costs
 from hardbayes.kernels.nearest import assign
-from hardbayes.kernels.newcomers import consider, next_opening
+from hardbayes.kernels.newcomers import consider, find_openings
 from hardbayes.kernels.rows import Batch, Centres, DenseRows, SparseRows, new_batch
 
 if TYPE_CHECKING:
@@ -195,35 +195,32 @@ class MemoryExecutor(Rearranging):
 
         self._over_tiles(task, len(ids) if len(ids) else self.n_rows, slots)
 
-    def next_opening(
-        self, prices: Floats, ids: NDArray[np.signedinteger], first_slot: int, start: int
-    ) -> int:
-        """Position in ``ids``, from ``start`` on, of the next dear row that must open a cluster."""
-        centres = self.table.view()
-        first, last = first_slot // self.table.lanes, centres.n_blocks
-        if first_slot == self.table.used:
-            last = first
-        size = self._tile_rows(max(1, last - first) * self.table.lanes)
-        batch = self._batch(0, centres)
-        while start < len(ids):  # in short calls, so that Ctrl-C is prompt
-            stop = min(start + size, len(ids))
-            position: int = next_opening(
-                self.rows, self.weights, prices, self.constants, centres, self._dear, ids,
-                first, last, batch, start, stop,
-            )  # fmt: skip
-            if position < stop:
-                return position
-            start = stop
-        return len(ids)
+    def openings(
+        self, prices: Floats, ids: NDArray[np.signedinteger], centres: Floats
+    ) -> NDArray[np.int64]:
+        """Positions of those of the dear rows ``ids`` (m,) that open a cluster.
 
-    def open(self, row: int, centre: Floats) -> int:
-        """Open a cluster for this row; return its slot."""
-        slot = self.table.open(centre)
-        self.labels[row] = slot
-        self._dear[row] = 2
+        ``centres`` (m, d): where each of them would; the others can be held by one of these.
+        """
+        candidates = bare_centres(self.geometry, self.dtype, centres, self.unseen)
+        opening = np.empty(len(ids), np.int64)
+        n_opening = 0
+        size = self._tile_rows(max(1, len(ids)))
+        for start in range(0, len(ids), size):  # in short calls, so that Ctrl-C is prompt
+            n_opening = find_openings(
+                self.rows, self.weights, prices, self.constants, candidates, ids, opening,
+                n_opening, start, min(start + size, len(ids)),
+            )  # fmt: skip
+        return opening[:n_opening]
+
+    def open(self, ids: NDArray[np.signedinteger], centres: Floats) -> None:
+        """Open a cluster for each of these rows (m,), at these centres (m, d)."""
+        if not len(ids):
+            return
+        self.labels[ids] = self.table.open(centres)
+        self._dear[ids] = 2
         if self._bounds is not None:
-            self._bounds.upper[row] = np.inf
-        return slot
+            self._bounds.upper[ids] = np.inf
 
     # -- refitting ------------------------------------------------------------------------------
 
@@ -302,9 +299,9 @@ class MemoryExecutor(Rearranging):
         """Return one row (d,) in working coordinates, float64."""
         return self.dense_rows(slice(i, i + 1))[0]
 
-    def weight(self, i: int) -> float:
-        """Return the weight of one row."""
-        return float(np.broadcast_to(self.weights, self.n_rows)[i])
+    def weights_of(self, ids: NDArray[np.signedinteger] | slice) -> Floats:
+        """Return the weights of these rows."""
+        return np.broadcast_to(self.weights, self.n_rows)[ids]
 
     @property
     def has_orphans(self) -> bool:

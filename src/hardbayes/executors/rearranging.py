@@ -47,8 +47,7 @@ class Rearranging:
     def open_at(self, centres: Floats) -> None:
         """Open clusters at these points (k, d); they get the next numbers."""
         self._bounds = None
-        for centre in centres:
-            self.table.open(centre)
+        self.table.open(centres)
 
     def reassign(self, ids: NDArray[np.intp], numbers: NDArray[np.intp]) -> None:
         """Give these rows to these clusters."""

@@ -87,39 +87,25 @@ def choose(
 
 
 @kernel
-def next_opening(
-    rows, weights, prices, constants, centres, dear, ids, first, last, batch, start, stop
+def find_openings(
+    rows, weights, prices, constants, candidates, ids, opening, n_opening, start, stop
 ):
-    """Position in ``ids[start:stop]`` of the first dear row that no centre of the blocks can hold.
+    """Walk through rows in order: each opens a cluster unless one opened before can hold it.
 
-    Every living centre of those blocks is taken to have been opened before the rows looked at.
+    IN ids (m,): rows dearer than their price so far; candidates: the centre that each would open;
+    IN/OUT opening (m,) int64: positions of those that open, ``n_opening`` of them before this call.
+    Returns how many there are after it.
     """
-    lanes = centres.lanes
     for p in range(start, stop):
         i = ids[p]
-        if dear[i] != 1:
-            continue
         price = pick(prices, i)
         weight = pick(weights, i)
-        m = read_row(rows, i, batch, 0)
-        squares = np.float64(sum_of_squares(batch.x, 0, m))
-        base = squares if centres.squared else pick(constants, i)
-        error = score_error(m, squares, centres)
         held = False
-        for b in range(first, last):
-            batch.members[0] = 0
-            score_blocks(rows, batch, 1, m, centres, b, b + 1)
-            if weight * (base + batch.smallest[0, b] - error) > price:
-                continue
-            for k in range(b * lanes, (b + 1) * lanes):
-                if (
-                    centres.rank[k] >= 0
-                    and weight * row_cost(rows, i, constants, centres, k) <= price
-                ):
-                    held = True
-                    break
-            if held:
+        for q in range(n_opening):
+            if weight * row_cost(rows, i, constants, candidates, opening[q]) <= price:
+                held = True
                 break
         if not held:
-            return p
-    return stop
+            opening[n_opening] = p
+            n_opening += 1
+    return n_opening

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from hardbayes.geometry.base import Floats
     from hardbayes.structure.partition import Partition
 
-FIRST_WINDOW = 64
+FIRST_WINDOW = 256
 LARGEST_WINDOW = 1 << 15
+# Entries of the centres that rows would have if they opened, held at a time.
+ENTRIES_AT_ONCE = 1 << 19
 
 
 def open_clusters(
@@ -35,30 +37,19 @@ def open_clusters(
 
     ``prices`` (n,) or (1,); ``visits`` (n,): each row's place in the visiting order.
     """
-    n_open = executor.n_clusters
     first_birth = executor.n_slots
     opened: list[int] = []  # the visit at which each birth happened
-    order = executor.visiting_order(visits)
-
-    for window in _windows(executor, order):
-        if n_open >= partition.max_clusters:
-            break
-        if opened:
-            executor.consider(prices, window, visits, opened, first_birth)
-        window_birth = executor.n_slots
-        position = 0
-        while n_open < partition.max_clusters:
-            position = executor.next_opening(prices, window, window_birth, position)
-            if position == len(window):
-                break
-            row = int(window[position])
-            executor.open(row, partition.opening_centre(executor.row(row), executor.weight(row)))
-            opened.append(int(visits[row]))
-            n_open += 1
-            position += 1
-        if executor.n_slots > window_birth:
-            executor.consider(prices, window, visits, opened, window_birth)
-        executor.settle(window)
+    for window in _windows(executor, visits):
+        while len(window) and executor.n_clusters < partition.max_clusters:
+            if opened:
+                executor.consider(prices, window, visits, opened, first_birth)
+            window_birth = executor.n_slots
+            born, looked_at = _walk(executor, partition, prices, window)
+            if len(born):
+                opened += visits[born].tolist()
+                executor.consider(prices, looked_at, visits, opened, window_birth)
+            executor.settle(looked_at)
+            window = window[len(looked_at) :]
     if opened:
         everyone = np.empty(0, visits.dtype)
         executor.consider(prices, everyone, visits, opened, first_birth)
@@ -66,10 +57,34 @@ def open_clusters(
     return len(opened)
 
 
+def _walk(
+    executor: MemoryExecutor,
+    partition: Partition,
+    prices: Floats,
+    window: NDArray[np.signedinteger],
+) -> tuple[NDArray[np.signedinteger], NDArray[np.signedinteger]]:
+    """Let rows of a window that are still dear open clusters, one after the other.
+
+    Return those that do, and the part of the window that was looked at: as much as takes little
+    room.
+    """
+    dear = executor.dear_rows(window)
+    at_once = max(16, ENTRIES_AT_ONCE // executor.n_columns)
+    if len(dear) > at_once:
+        dear = dear[:at_once]
+        window = window[: int(np.flatnonzero(window == dear[-1])[0]) + 1]
+    centres = partition.opening_centres(executor.dense_rows(dear), executor.weights_of(dear))
+    room = partition.max_clusters - executor.n_clusters
+    opening = executor.openings(prices, dear, centres)[:room]
+    executor.open(dear[opening], centres[opening])
+    return dear[opening], window
+
+
 def _windows(
-    executor: MemoryExecutor, order: NDArray[np.signedinteger]
+    executor: MemoryExecutor, visits: NDArray[np.signedinteger]
 ) -> Iterator[NDArray[np.signedinteger]]:
     """Yield the dear rows in visiting order, few at first, when each may open a cluster."""
+    order = executor.visiting_order(visits)
     start, size = 0, FIRST_WINDOW
     while start < len(order):
         turns = order[start : start + LARGEST_WINDOW]

@@ -26,7 +26,7 @@ def farthest_first(
         row = int(np.argmax(excess))
         if not excess[row] > 0:
             break
-        centres.append(partition.opening_centre(executor.row(row), executor.weight(row)))
+        centres.append(_opened_by(executor, partition, row))
         np.minimum(nearest, executor.costs_at(centres[-1]), out=nearest)
     return np.array(centres)
 
@@ -50,9 +50,15 @@ def k_means_plus_plus(
         cumulated = np.cumsum(chance)
         row = int(np.searchsorted(cumulated, rng.random_sample() * cumulated[-1], side="right"))
         row = min(row, n - 1)
-        centres.append(partition.opening_centre(executor.row(row), executor.weight(row)))
+        centres.append(_opened_by(executor, partition, row))
         np.minimum(nearest, executor.costs_at(centres[-1]), out=nearest)
         dear = executor.weights * nearest
         chance = np.where(dear > prices, dear, 0.0)
         if len(centres) >= min(partition.max_clusters, n) or not chance.any():
             return np.array(centres)
+
+
+def _opened_by(executor: MemoryExecutor, partition: Partition, row: int) -> Floats:
+    """Return the centre (d,) of a cluster that holds this row alone."""
+    ids = np.array([row])
+    return partition.opening_centres(executor.dense_rows(ids), executor.weights_of(ids))[0]

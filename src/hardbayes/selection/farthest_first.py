@@ -43,7 +43,7 @@ def farthest_first_penalty(problem: Problem, n_clusters: int, prior_weight: floa
         row, farthest = farthest_row()
         if farthest == 0:
             return 0.0
-        centre = free.opening_centre(executor.row(row), 1.0)
+        centre = free.opening_centres(executor.row(row)[np.newaxis], np.ones(1))[0]
         np.minimum(nearest, executor.costs_at(centre), out=nearest)
     farthest = farthest_row()[1]
     penalty = farthest / problem.frame.unit

@@ -35,18 +35,18 @@ class Partition:
             weights = weights + self.prior_weight
         return totals / weights[:, np.newaxis]
 
-    def opening_centre(self, row: Floats, weight: float) -> Floats:
-        """Return the centre of a cluster that holds this row alone."""
+    def opening_centres(self, rows: Floats, weights: Floats) -> Floats:
+        """Return the centres (m, d) of clusters with one of these rows each; weights (m,)."""
         if not self.prior_weight:
-            return row
-        return self.centres(np.array([weight]), weight * row[np.newaxis])[0]
+            return rows
+        return self.centres(weights, weights[:, np.newaxis] * rows)
 
     def prices(self, rows: Floats, weights: Floats) -> Floats:
         """Return what it costs each row (m, d) to open a cluster and be its only member.
 
         ``penalty + w D(x, mu) + eta D(m, mu)`` at the cluster's own centre mu.
         """
-        centres = self.centres(weights, weights[:, np.newaxis] * rows)
+        centres = self.opening_centres(rows, weights)
         spread = weights * self.geometry.divergence(rows, centres)
         return self.penalty + spread + self.prior_costs(centres)
 
