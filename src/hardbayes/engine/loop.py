@@ -43,7 +43,7 @@ PRICED_ROWS = 256
 # Costs of rows at centres up to which every round of moves ends with such passes.
 SMALL = 1 << 17
 # Rounds of exchanges at most, for each lowers the objective less, and trials in each.
-EXCHANGES = (30, 12)
+EXCHANGES = (30, 8)
 # After a round of moves rows need not all be settled before the next: so large a part may still
 # change cluster.
 UNSETTLED = 0.01

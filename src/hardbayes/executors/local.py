@@ -136,18 +136,18 @@ class LocalRows:
         """
         executor = self._executor
         near = np.empty(len(self.ids), bool)
-        tally = np.array([[room, 0, 0]] * self._copies)
-        some = np.zeros(self._copies, bool)  # only those near to moving
+        tally = np.array([[room, 0]] * self._copies)
+        some = np.zeros(self._copies, bool)  # whether a pass is for those near to moving only
         # Passes within one call, as long as that is short.
         at_once = max_passes if len(self._tiles[0]) == 1 else 1
 
         def task(start: int, stop: int) -> None:
             copy = start * self._copies // len(self.ids)
-            tally[copy, 2] = some[copy]
             relocate(
                 executor.rows, executor.weights, executor.constants, clusters.table,
                 clusters.sizes, clusters.members, self.ids, self.groups, self.first, self.places,
-                penalty, clusters.prior_weight, near, tally[copy], at_once, start, stop,
+                penalty, clusters.prior_weight, near, some[copy], tally[copy], at_once, start,
+                stop,
             )  # fmt: skip
 
         for _ in range(0, max_passes, at_once):

@@ -7,7 +7,7 @@ that both are made of. Position p of ``ids`` names a row; group g owns slots ``f
 
 import numpy as np
 
-from hardbayes.kernels.compiling import kernel
+from hardbayes.kernels.compiling import inlined, kernel
 from hardbayes.kernels.rows import blend, pick, product, row_cost
 from hardbayes.kernels.totals import add_row
 
@@ -76,74 +76,92 @@ def project(rows, ids, groups, directions, middles, out, start, stop):
 @kernel
 def relocate(
     rows, weights, constants, centres, sizes, members, ids, groups, first, places, penalty,
-    prior_weight, near, tally, n_passes, start, stop,
+    prior_weight, near, some, tally, n_passes, start, stop,
 ):  # fmt: skip
     """Let rows move one by one, each judged by the exact change of the objective.
 
-    Again and again: all rows, then those that came near to moving until none of them moves, then
-    all rows; until none of all moves, or ``n_passes`` are made.
+    Group by group, again and again: all rows, then those that came near to moving until none of
+    them moves, then all rows; until none of all moves, or ``n_passes`` are made.
 
     With squared distances a row of weight w pays ``w N / (N + w) d^2`` to join a cluster of weight
     N, and frees ``w N / (N - w) d^2`` where it leaves one; the last to leave frees the penalty
     too. A slot without members is a cluster not yet opened: it holds the prior alone.
 
-    IN/OUT centres: exact and exact_offset follow every move; sizes (slots,): weights with the
-    prior's; members (slots,) int64: rows of any weight; places (m,) int64; near (m,) bool; tally
-    (3,) int64: how many clusters may still be opened, the number of moves, and whether the next
-    pass is for those near to moving only.
+    IN some: the first pass is for those near to moving only; IN/OUT centres: exact and
+    exact_offset follow every move; sizes (slots,): weights with the prior's; members (slots,)
+    int64: rows of any weight; places (m,) int64; near (m,) bool; tally (2,) int64: how many
+    clusters may still be opened, and the number of moves.
     """
-    for _ in range(n_passes):
-        moves = tally[1]
-        some = tally[2] != 0
-        for p in range(start, stop):
-            if some and not near[p]:
-                continue
-            i = ids[p]
-            weight = pick(weights, i)
-            if weight == 0.0:
-                near[p] = False
-                continue
-            own = places[p]
-            last = members[own] == 1
-            left = prior_weight if last else sizes[own] - weight
-            freed = penalty if last else 0.0
-            if left > 0.0:
-                freed += weight * sizes[own] / left * row_cost(rows, i, constants, centres, own)
-            least = np.inf
-            winner = np.int64(-1)
-            fresh = np.int64(-1)
-            for k in range(first[groups[p]], first[groups[p] + 1]):
-                if members[k] == 0:
-                    if fresh < 0:
-                        fresh = np.int64(k)
-                elif k != own:
-                    price = weight * sizes[k] * row_cost(rows, i, constants, centres, k)
-                    if price < least * (sizes[k] + weight):  # a division for the best alone
-                        least = price / (sizes[k] + weight)
-                        winner = np.int64(k)
-            if fresh >= 0 and not last and tally[0] > 0:
-                price = penalty
-                if prior_weight > 0.0:
-                    factor = weight * prior_weight / (prior_weight + weight)
-                    price += factor * row_cost(rows, i, constants, centres, fresh)
-                if price < least:
-                    least = price
-                    winner = fresh
-            near[p] = least < NEAR * freed
-            if not least < freed - NOISE * freed - FLOOR * np.sqrt(weight * freed):
-                continue
-            if left > 0.0:
-                blend(rows, i, sizes[own] / left, -weight / left, centres, own)
-            share = weight / (sizes[winner] + weight)
-            blend(rows, i, 1.0 - share, share, centres, winner)
-            sizes[own] = left
-            sizes[winner] += weight
-            tally[0] += np.int64(last) - np.int64(members[winner] == 0)
-            tally[1] += 1
-            members[own] -= 1
-            members[winner] += 1
-            places[p] = winner
-        still = moves == tally[1]
-        if still and not some:
-            return
-        tally[2] = np.int64(not still)
+    end = start
+    while end < stop:
+        begin = end
+        while end < stop and groups[end] == groups[begin]:
+            end += 1
+        only_near = some
+        for _ in range(n_passes):
+            moves = tally[1]
+            walk(
+                rows, weights, constants, centres, sizes, members, ids, first[groups[begin]],
+                first[groups[begin] + 1], places, penalty, prior_weight, near, tally, only_near,
+                begin, end,
+            )  # fmt: skip
+            still = moves == tally[1]
+            if still and not only_near:
+                break
+            only_near = not still
+
+
+@inlined
+def walk(
+    rows, weights, constants, centres, sizes, members, ids, first, last_slot, places, penalty,
+    prior_weight, near, tally, only_near, begin, end,
+):  # fmt: skip
+    """One pass of `relocate` over the rows of one group, with slots from ``first`` on."""
+    for p in range(begin, end):
+        if only_near and not near[p]:
+            continue
+        i = ids[p]
+        weight = pick(weights, i)
+        if weight == 0.0:
+            near[p] = False
+            continue
+        own = places[p]
+        last = members[own] == 1
+        left = prior_weight if last else sizes[own] - weight
+        freed = penalty if last else 0.0
+        if left > 0.0:
+            freed += weight * sizes[own] / left * row_cost(rows, i, constants, centres, own)
+        least = np.inf
+        winner = np.int64(-1)
+        fresh = np.int64(-1)
+        for k in range(first, last_slot):
+            if members[k] == 0:
+                if fresh < 0:
+                    fresh = np.int64(k)
+            elif k != own:
+                price = weight * sizes[k] * row_cost(rows, i, constants, centres, k)
+                if price < least * (sizes[k] + weight):  # a division for the best alone
+                    least = price / (sizes[k] + weight)
+                    winner = np.int64(k)
+        if fresh >= 0 and not last and tally[0] > 0:
+            price = penalty
+            if prior_weight > 0.0:
+                factor = weight * prior_weight / (prior_weight + weight)
+                price += factor * row_cost(rows, i, constants, centres, fresh)
+            if price < least:
+                least = price
+                winner = fresh
+        near[p] = least < NEAR * freed
+        if not least < freed - NOISE * freed - FLOOR * np.sqrt(weight * freed):
+            continue
+        if left > 0.0:
+            blend(rows, i, sizes[own] / left, -weight / left, centres, own)
+        share = weight / (sizes[winner] + weight)
+        blend(rows, i, 1.0 - share, share, centres, winner)
+        sizes[own] = left
+        sizes[winner] += weight
+        tally[0] += np.int64(last) - np.int64(members[winner] == 0)
+        tally[1] += 1
+        members[own] -= 1
+        members[winner] += 1
+        places[p] = winner
