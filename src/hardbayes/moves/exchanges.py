@@ -37,18 +37,7 @@ class Trial(NamedTuple):
 
     united: tuple[int, ...]
     divided: tuple[int, ...]
-
-    @property
-    def changed(self) -> list[int]:
-        """The clusters that it begins with."""
-        return [*self.united, *self.divided]
-
-
-class Exchanged(NamedTuple):
-    """How many trials were taken over, of those that divided and of those that united."""
-
-    n_splits: int
-    n_merges: int
+    around: NDArray[np.intp]  # clusters whose rows may answer, these among them
 
 
 class Outcome(NamedTuple):
@@ -56,9 +45,16 @@ class Outcome(NamedTuple):
 
     gain: float  # how much lower the objective would be; 0 where rounding could feign it
     more: int  # how many clusters more there would be
-    ids: NDArray[np.intp]  # (m,): rows of the neighbourhood
-    places: NDArray[np.intp]  # (m,): where they are now among its clusters; the last may be new
+    ids: NDArray[np.intp]  # (m,): rows of the clusters around
+    places: NDArray[np.intp]  # (m,): where they are now among these; the last may be new
     new_centre: Floats | None  # (d,): of the new one, if it has members
+
+
+class Exchanged(NamedTuple):
+    """How many trials were taken over, of those that divided and of those that united."""
+
+    n_splits: int
+    n_merges: int
 
 
 def exchange_clusters(
@@ -69,34 +65,18 @@ def exchange_clusters(
     centres = partition.centres(weights, totals)
     origin = totals.sum(axis=0) / weights.sum()
     explained = partition.explained(weights, centres, origin)
-    members = executor.member_counts()
-    neighbours = _neighbours(partition, centres)
-    budget = max(COSTS, PART_OF_A_SWEEP * executor.n_rows * len(centres))
-    trials = list(_promising(partition, weights, centres, divisions, n_trials))
     touched = np.zeros(len(centres), bool)
-    n_splits = n_merges = more = 0
     room = partition.max_clusters - executor.n_clusters
-    while trials and budget > 0:
-        together: list[tuple[Trial, NDArray[np.intp]]] = []
-        n_rows = 0
-        while trials and n_rows < ROWS_TOGETHER and budget > 0:
-            trial = trials.pop(0)
-            if touched[trial.changed].any():
-                continue
-            around = np.unique(np.append(neighbours[trial.changed], trial.changed))
-            around = around[~touched[around]]
-            n_around = int(members[around].sum())
-            n_rows += n_around
-            budget -= n_around * len(around)
-            if budget > 0:
-                together.append((trial, around))
-        outcomes = _make(executor, partition, divisions, together, explained, origin)
+    n_splits = n_merges = 0
+    pairs = _promising(partition, weights, centres, divisions, n_trials)
+    for trials in _batches(executor, pairs, _neighbours(partition, centres), touched):
+        outcomes = _make(executor, partition, divisions, trials, explained, origin)
         for t in np.argsort([-outcome.gain for outcome in outcomes], kind="stable"):
-            (trial, around), outcome = together[t], outcomes[t]
-            if outcome.gain > 0 and more + outcome.more <= room and not touched[around].any():
-                _take_over(executor, around, outcome)
-                touched[around] = True
-                more += outcome.more
+            trial, outcome = trials[t], outcomes[t]
+            if outcome.gain > 0 and outcome.more <= room and not touched[trial.around].any():
+                _take_over(executor, trial.around, outcome)
+                touched[trial.around] = True
+                room -= outcome.more
                 n_splits += len(trial.divided)
                 n_merges += len(trial.united) // 2
     return Exchanged(n_splits, n_merges)
@@ -104,8 +84,8 @@ def exchange_clusters(
 
 def _promising(
     partition: Partition, weights: Floats, centres: Floats, divisions: Divisions, n_trials: int
-) -> Iterator[Trial]:
-    """Yield trials: cheap unions and worthwhile divisions, alone and in pairs, best ranks first."""
+) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Yield what to unite and what to divide, alone and in pairs, best ranks first."""
     unions: list[tuple[int, ...]] = [()]
     if len(centres) > 1:
         partners, costs = nearest_partners(partition, weights, centres)
@@ -124,10 +104,43 @@ def _promising(
             united, parted = unions[u], divided[total - u]
             if set(united) & set(parted):
                 continue
-            yield Trial(united, parted)
+            yield united, parted
             n_trials -= 1
             if not n_trials:
                 return
+
+
+def _batches(
+    executor: MemoryExecutor,
+    pairs: Iterator[tuple[tuple[int, ...], tuple[int, ...]]],
+    neighbours: NDArray[np.intp],
+    touched: NDArray[np.bool_],
+) -> Iterator[list[Trial]]:
+    """Yield trials to be made side by side, as long as a round may last.
+
+    Clusters ``touched`` (k,) by a trial taken over in the meantime take no part in others.
+    """
+    members = executor.member_counts()
+    budget = max(COSTS, PART_OF_A_SWEEP * executor.n_rows * len(members))
+    trials: list[Trial] = []
+    n_rows = 0
+    for united, divided in pairs:
+        changed = [*united, *divided]
+        if touched[changed].any():
+            continue
+        around = np.unique(np.append(neighbours[changed], changed))
+        around = around[~touched[around]]
+        n_around = int(members[around].sum())
+        budget -= n_around * len(around)
+        if budget < 0:
+            break
+        trials.append(Trial(united, divided, around))
+        n_rows += n_around
+        if n_rows > ROWS_TOGETHER:
+            yield trials
+            trials, n_rows = [], 0
+    if trials:
+        yield trials
 
 
 def _neighbours(partition: Partition, centres: Floats) -> NDArray[np.intp]:
@@ -144,67 +157,58 @@ def _make(
     executor: MemoryExecutor,
     partition: Partition,
     divisions: Divisions,
-    trials: list[tuple[Trial, NDArray[np.intp]]],
+    trials: list[Trial],
     explained: Floats,
     origin: Floats,
 ) -> list[Outcome]:
-    """Make trials side by side, each among the clusters of its neighbourhood and one more."""
-    if not trials:
-        return []
-    first = np.cumsum([0] + [len(around) + 1 for _, around in trials])
-    slots = np.full((len(trials), executor.n_clusters), -1)
-    for t, (_, around) in enumerate(trials):
-        slots[t, around] = first[t] + np.arange(len(around))
-    ids = np.concatenate(list(executor.rows_in(np.flatnonzero((slots >= 0).any(axis=0)))))
-    numbers = executor.numbers_of(ids)
-    groups, at = np.nonzero(slots[:, numbers] >= 0)
-    ids, numbers = ids[at], numbers[at]
-    for t, (trial, _) in enumerate(trials):
-        if trial.united:
-            slots[t, trial.united[1]] = slots[t, trial.united[0]]
-    places = slots[groups, numbers]
-    apart = np.array([trial.divided[0] if trial.divided else -1 for trial, _ in trials])
-    inside = np.flatnonzero(numbers == apart[groups])
-    parts = executor.local(ids[inside], groups[inside], 2 * np.arange(len(trials) + 1))
-    parts.choose(
-        np.stack([divisions.left[apart], divisions.right[apart]], 1).reshape(2 * len(trials), -1)
-    )
-    leaves = inside[parts.places % 2 == 1]
-    places[leaves] = first[groups[leaves] + 1] - 1
-
+    """Make trials side by side, each with slots for the clusters around it and a new one."""
+    first = np.cumsum([0] + [len(trial.around) + 1 for trial in trials])
+    ids, groups, places = _begin(executor, divisions, trials, first)
     local = executor.local(ids, groups, first)
     local.places[:] = places
     # Near the cap nobody opens a cluster but the trials themselves.
     room = partition.max_clusters - executor.n_clusters - 2 * len(trials)
     weights, centres = refine(local, partition, partition.penalty, max(0, room))
+    after = np.where(weights > 0, partition.explained(weights, centres, origin), 0.0)
+    outcomes = []
+    for t, trial in enumerate(trials):
+        slots, rows = slice(first[t], first[t + 1]), groups == t
+        used = weights[slots] > 0
+        before = explained[trial.around].sum()
+        more = int(np.count_nonzero(used)) - len(trial.around)
+        gain = float(after[slots].sum() - before - partition.penalty * more)
+        if not gain > WORTHWHILE * (partition.penalty + abs(before)):
+            gain = 0.0
+        new_centre = centres[first[t + 1] - 1] if used[-1] else None
+        outcomes.append(Outcome(gain, more, ids[rows], local.places[rows] - first[t], new_centre))
+    return outcomes
 
-    used = weights > 0
-    after = np.where(used, partition.explained(weights, centres, origin), 0.0)
-    return [
-        _outcome(
-            partition, explained[around].sum(), after[part], used[part], centres[part],
-            ids[groups == t], local.places[groups == t] - first[t],
-        )
-        for t, (_, around) in enumerate(trials)
-        for part in [slice(first[t], first[t + 1])]
-    ]  # fmt: skip
 
+def _begin(
+    executor: MemoryExecutor, divisions: Divisions, trials: list[Trial], first: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """Return the rows of all trials, each one's trial, and the slot where it begins."""
+    slots = np.full((len(trials), executor.n_clusters), -1)
+    for t, trial in enumerate(trials):
+        slots[t, trial.around] = first[t] + np.arange(len(trial.around))
+    ids = np.concatenate(list(executor.rows_in(np.flatnonzero((slots >= 0).any(axis=0)))))
+    numbers = executor.numbers_of(ids)
+    groups, at = np.nonzero(slots[:, numbers] >= 0)
+    ids, numbers = ids[at], numbers[at]
+    for t, trial in enumerate(trials):
+        if trial.united:
+            older, younger = trial.united
+            slots[t, younger] = slots[t, older]
+    places = slots[groups, numbers]
 
-def _outcome(
-    partition: Partition,
-    before: float,
-    after: Floats,
-    used: NDArray[np.bool_],
-    centres: Floats,
-    ids: NDArray[np.intp],
-    places: NDArray[np.intp],
-) -> Outcome:
-    """Judge a trial by what its clusters explained ``before`` and explain ``after`` (slots,)."""
-    more = int(np.count_nonzero(used)) - (len(used) - 1)
-    gain = float(after.sum() - before - partition.penalty * more)
-    if not gain > WORTHWHILE * (partition.penalty + abs(before)):
-        gain = 0.0
-    return Outcome(gain, more, ids, places, centres[-1] if used[-1] else None)
+    divided = np.array([trial.divided[0] if trial.divided else -1 for trial in trials])
+    inside = np.flatnonzero(numbers == divided[groups])
+    halves = np.stack([divisions.left[divided], divisions.right[divided]], axis=1)
+    local = executor.local(ids[inside], groups[inside], 2 * np.arange(len(trials) + 1))
+    local.choose(halves.reshape(2 * len(trials), -1))
+    leaving = inside[local.places % 2 == 1]
+    places[leaving] = first[groups[leaving] + 1] - 1
+    return ids, groups, places
 
 
 def _take_over(executor: MemoryExecutor, around: NDArray[np.intp], outcome: Outcome) -> None:
