@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from hardbayes.geometry.base import Floats
     from hardbayes.structure.partition import Partition
 
-STARTS = 4  # the first along the widest direction
-STRETCHES = 4  # steps of power iteration towards it
+STARTS = 3  # the first along the widest direction
+STRETCHES = 2  # steps of power iteration towards it
 # Rows that propose: as many as this, or so many for each cluster.
 SAMPLE = 1 << 13
 SAMPLE_A_CLUSTER = 128
