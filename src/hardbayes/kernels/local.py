@@ -16,7 +16,7 @@ NOISE = 1e-12
 FLOOR = 1e-15
 # Between two passes over all rows only those move whose best other cluster costs them at most so
 # many times their own.
-NEAR = 2.0
+NEAR = 1.2
 
 
 @kernel
