@@ -5,6 +5,7 @@ Moves try things out here: nothing of the fit changes until a move is judged and
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -22,9 +23,13 @@ if TYPE_CHECKING:
     from hardbayes.geometry.base import Floats
     from hardbayes.kernels.rows import Centres
 
-# Entries of rows compared with centres between two looks at whether somebody pressed Ctrl-C.
-ENTRIES_A_CALL = 1 << 22
+# Entries of rows compared with centres in one call: enough to be worth it, and at most so many
+# between two looks at whether somebody pressed Ctrl-C.
+ENTRIES_A_CALL = 1 << 20
+MOST_ENTRIES_A_CALL = 1 << 22
 OUT_OF_REACH = 1e300
+
+Tiles = list[tuple[int, int]]
 
 
 class MovingClusters(NamedTuple):
@@ -44,8 +49,8 @@ class MovingClusters(NamedTuple):
 class LocalRows:
     """Rows ``ids`` (m,) in groups (m,); group g owns slots ``first[g]`` to ``first[g + 1]``.
 
-    ``copies`` says that the rows come so many times over, with slots of their own each time: the
-    copies run side by side.
+    Rows may come several times over, in different groups. Where they are sorted by group (for
+    `choose` and `along` they need not be), groups run side by side.
     """
 
     def __init__(
@@ -54,16 +59,14 @@ class LocalRows:
         ids: NDArray[np.intp],
         groups: NDArray[np.intp],
         first: NDArray[np.intp],
-        copies: int = 1,
     ) -> None:
         self._executor = executor
         self.ids = ids
         self.groups = groups
         self.first = first
-        self._copies = copies
         widest = int(first[-1]) // (len(first) - 1)  # groups are alike
         entries = -(-executor.rows.values.size // executor.n_rows)  # of a row
-        self._tiles = _cut(len(ids), copies, max(1, widest) * max(1, entries))
+        self._entries = max(1, widest) * max(1, entries)  # that a row is compared with
         self.n_slots = int(first[-1])
         self.places = np.zeros(len(ids), np.int64)
         nothing = np.zeros(executor.n_columns)
@@ -80,11 +83,11 @@ class LocalRows:
             table.exact_offset[closed] = OUT_OF_REACH
         out = np.empty(len(self.ids))
         self._run(
-            lambda start, stop: choose(
+            lambda _, start, stop: choose(
                 executor.rows, executor.constants, table, self.ids, self.groups, self.first,
                 self.places, out, start, stop,
             ),
-            in_order=False,
+            self._tiles,
         )  # fmt: skip
         return out
 
@@ -93,10 +96,11 @@ class LocalRows:
         executor = self._executor
         totals = self._no_totals(self.n_slots)
         self._run(
-            lambda start, stop: add_up(
+            lambda _, start, stop: add_up(
                 executor.rows, executor.weights, self.ids, self.places, totals, self._snaps,
                 start, stop,
-            )
+            ),
+            self._units,
         )  # fmt: skip
         return totals.weight_coarse, totals.coarse
 
@@ -106,10 +110,11 @@ class LocalRows:
         totals = self._no_totals(len(directions))
         middles = np.einsum("ij,ij->i", directions, centres)
         self._run(
-            lambda start, stop: spread(
+            lambda _, start, stop: spread(
                 executor.rows, executor.weights, self.ids, self.groups, directions, middles,
                 totals, self._snaps, start, stop,
-            )
+            ),
+            self._units,
         )  # fmt: skip
         stretched = totals.coarse - totals.weight_coarse[:, np.newaxis] * centres
         length = np.sqrt(np.einsum("ij,ij->i", stretched, stretched))
@@ -120,10 +125,10 @@ class LocalRows:
         out = np.empty(len(self.ids))
         middles = np.einsum("ij,ij->i", directions, centres)
         self._run(
-            lambda start, stop: project(
+            lambda _, start, stop: project(
                 self._executor.rows, self.ids, self.groups, directions, middles, out, start, stop
             ),
-            in_order=False,
+            self._tiles,
         )
         return out
 
@@ -136,23 +141,23 @@ class LocalRows:
         """
         executor = self._executor
         near = np.empty(len(self.ids), bool)
-        tally = np.array([[room, 0]] * self._copies)
-        some = np.zeros(self._copies, bool)  # whether a pass is for those near to moving only
-        # Passes within one call, as long as that is short.
-        at_once = max_passes if len(self._tiles[0]) == 1 else 1
+        units = self._units
+        tally = np.array([[room, 0]] * len(units))
+        some = np.zeros(len(units), bool)  # whether a pass is for those near to moving only
 
-        def task(start: int, stop: int) -> None:
-            copy = start * self._copies // len(self.ids)
+        def task(unit: int, start: int, stop: int) -> None:
+            # Passes within one call, as long as that is short.
+            at_once = max_passes if len(units[unit]) == 1 else 1
             relocate(
                 executor.rows, executor.weights, executor.constants, clusters.table,
                 clusters.sizes, clusters.members, self.ids, self.groups, self.first, self.places,
-                penalty, clusters.prior_weight, near, some[copy], tally[copy], at_once, start,
+                penalty, clusters.prior_weight, near, some[unit], tally[unit], at_once, start,
                 stop,
             )  # fmt: skip
 
-        for _ in range(0, max_passes, at_once):
+        for _ in range(max_passes if any(len(unit) > 1 for unit in units) else 1):
             before = tally[:, 1].copy()
-            self._run(task)
+            self._run(task, units)
             still = before == tally[:, 1]
             if still.all() and not some.any():
                 break
@@ -175,33 +180,41 @@ class LocalRows:
         shape = (slots, self._executor.n_columns)
         return Totals(np.zeros(shape), np.zeros(shape), np.zeros(slots), none)
 
-    def _run(self, task: Callable[[int, int], None], in_order: bool = True) -> None:
-        """Run ``task(start, stop)`` over the rows: copies side by side, each in order if it must.
+    @cached_property
+    def _tiles(self) -> list[Tiles]:
+        """Tiles of which each can be run apart from the others, where every row is."""
+        return [[tile] for tile in _cut(0, len(self.ids), ENTRIES_A_CALL // self._entries)]
+
+    @cached_property
+    def _units(self) -> list[Tiles]:
+        """Tiles of whole groups, to be run apart; those of a group that is large, in order."""
+        size = max(64, ENTRIES_A_CALL // self._entries)
+        largest = MOST_ENTRIES_A_CALL // self._entries
+        ends = np.append(np.flatnonzero(np.diff(self.groups)) + 1, len(self.ids))
+        units = []
+        start = 0
+        while start < len(self.ids):
+            # As many groups as make a call worth it; one at least.
+            last = np.searchsorted(ends, start + size, side="right") - 1
+            stop = int(ends[max(last, np.searchsorted(ends, start, side="right"))])
+            units.append(_cut(start, stop, largest))
+            start = stop
+        return units
+
+    def _run(self, task: Callable[[int, int, int], None], units: list[Tiles]) -> None:
+        """Run ``task(unit, start, stop)`` over tiles: units side by side, each in order.
 
         Who runs what never depends on the number of threads.
         """
-        parts = self._tiles if in_order else [[tile] for copy in self._tiles for tile in copy]
 
-        def run(part: int, worker: int) -> None:
-            for start, stop in parts[part]:
-                task(start, stop)
+        def run(unit: int, worker: int) -> None:
+            for start, stop in units[unit]:
+                task(unit, start, stop)
 
-        self._executor.pool.run(run, len(parts))
+        self._executor.pool.run(run, len(units))
 
 
-def _cut(m: int, copies: int, entries: int) -> list[list[tuple[int, int]]]:
-    """Cut so many rows into tiles (start, stop) of bounded work, for each copy.
-
-    ``entries``: compared with centres for each row.
-    """
-    length = m // copies
-    size = max(64, ENTRIES_A_CALL // entries)
-    if length <= size:
-        return [[(copy * length, (copy + 1) * length)] for copy in range(copies)]
-    return [
-        [
-            (start, min(start + size, (copy + 1) * length))
-            for start in range(copy * length, (copy + 1) * length, size)
-        ]
-        for copy in range(copies)
-    ]
+def _cut(start: int, stop: int, size: int) -> Tiles:
+    """Cut a range of rows into tiles (start, stop) of this size."""
+    size = max(64, size)
+    return [(begin, min(begin + size, stop)) for begin in range(start, stop, size)]

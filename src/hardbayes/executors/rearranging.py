@@ -100,14 +100,10 @@ class Rearranging:
         return counts[self.table.alive]
 
     def local(
-        self,
-        ids: NDArray[np.intp],
-        groups: NDArray[np.intp],
-        first: NDArray[np.intp],
-        copies: int = 1,
+        self, ids: NDArray[np.intp], groups: NDArray[np.intp], first: NDArray[np.intp]
     ) -> LocalRows:
         """Return these rows to try things out on."""
-        return LocalRows(self, ids, groups, first, copies)  # type: ignore[arg-type]
+        return LocalRows(self, ids, groups, first)  # type: ignore[arg-type]
 
     def moving(
         self, weights: Floats, members: NDArray[np.int64], centres: Floats, prior_weight: float

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from hardbayes.structure.partition import Partition
 
 NEIGHBOURS = 5  # that answer to each change
-# Costs of rows at centres that all trials of a round may take: this many, or a part of a sweep's.
-COSTS = 1 << 18
+# What all trials of a round may take: so many entries of rows compared with centres, or a part of
+# a sweep.
+ENTRIES = 1 << 22
 PART_OF_A_SWEEP = 0.25
 # Rows of trials that are made side by side: one trial may have more.
 ROWS_TOGETHER = 1 << 16
@@ -121,7 +122,9 @@ def _batches(
     Clusters ``touched`` (k,) by a trial taken over in the meantime take no part in others.
     """
     members = executor.member_counts()
-    budget = max(COSTS, PART_OF_A_SWEEP * executor.n_rows * len(members))
+    budget = max(
+        ENTRIES / executor.n_columns, PART_OF_A_SWEEP * executor.n_rows * len(members)
+    )  # costs of rows at centres
     trials: list[Trial] = []
     n_rows = 0
     for united, divided in pairs:

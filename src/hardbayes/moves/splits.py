@@ -155,7 +155,7 @@ def _best_divisions(
     sides = _start(executor, ids, numbers, centres, rng)
     groups = np.tile(numbers, STARTS) + np.repeat(np.arange(STARTS) * k, len(ids))
     first = np.arange(0, 2 * k * STARTS + 1, 2)
-    local = executor.local(np.tile(ids, STARTS), groups, first, STARTS)
+    local = executor.local(np.tile(ids, STARTS), groups, first)
     local.places[:] = sides.ravel() + 2 * groups
     part_weights, parts = refine(local, partition, 0.0, 0)
     # The parts as they would be if the sample were the whole, whose prior then weighs less.
@@ -200,7 +200,7 @@ def _start(
 
     pairs = STARTS - 1
     groups = np.tile(numbers, pairs) + np.repeat(np.arange(pairs) * k, m)
-    copies = executor.local(np.tile(ids, pairs), groups, np.arange(pairs * k + 1), pairs)
+    copies = executor.local(np.tile(ids, pairs), groups, np.arange(pairs * k + 1))
     distances = copies.choose(rows[k:]).reshape(pairs, m)
     rivals = _draw(row_weights * distances, numbers, k, rng)
     rows = executor.dense_rows(ids[rivals.ravel()])
