@@ -28,10 +28,13 @@ def totals_after(X, weights, moves, n_slots=3, n_threads=1):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("d", [3, 40])
 @pytest.mark.parametrize("seed", range(5))
-def test_totals_depend_on_the_members_alone(dtype, seed):
+def test_totals_depend_on_the_members_alone(dtype, d, seed, monkeypatch):
+    """Whatever way the rows came, and whether threads share them by columns or by rows."""
+    monkeypatch.setattr("hardbayes.executors.exact_totals.WORTH_SHARING", 0)
     rng = np.random.default_rng(seed)
-    X = (rng.normal(size=(500, 40)) * 10.0 ** rng.uniform(-6, 6, 40)).astype(dtype)
+    X = (rng.normal(size=(500, d)) * 10.0 ** rng.uniform(-6, 6, d)).astype(dtype)
     weights = rng.uniform(0, 2, 500)
     last = rng.integers(0, 3, 500)
     detour = [rng.integers(0, 3, 500) for _ in range(7)] + [last]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hardbayes.geometry.base import Floats, Geometry
     from hardbayes.kernels.rows import DenseRows, SparseRows
 
-# Fewer entries than this are moved faster by one thread than shared among several.
+# Fewer rows and entries than this are moved faster by one thread than shared among several.
 WORTH_SHARING = 1 << 16
 TILE_ENTRIES = 1 << 24
 SMALLEST = 1e-200  # columns of zeros need a quantum too
@@ -55,8 +55,7 @@ class ExactTotals:
 
     def clear(self, slots: int, n_columns: int) -> None:
         """Begin with so many empty slots."""
-        shape = (slots, n_columns)
-        self._parts = Totals(np.zeros(shape), np.zeros(shape), np.zeros(slots), np.zeros(slots))
+        self._parts = _nothing(slots, n_columns)
 
     def grow(self, slots: int) -> None:
         """Make room for more slots."""
@@ -85,12 +84,25 @@ class ExactTotals:
     ) -> None:
         """Take every row whose label changed from its old slot to its new one."""
         n_columns = self._parts.coarse.shape[1]
-        # Whole cache lines of columns, so that threads never write side by side.
-        shared = n_changed * n_columns >= WORTH_SHARING
-        parts = max(1, min(pool.n_threads, n_columns // 16)) if shared else 1
-        borders = [n_columns * part // parts // 8 * 8 for part in range(parts)] + [n_columns]
+        if pool.n_threads == 1 or len(before) + n_changed * n_columns < WORTH_SHARING:
+            self._move_columns(rows, before, after, 1, pool)
+        elif n_columns >= 16 * pool.n_threads:
+            self._move_columns(rows, before, after, pool.n_threads, pool)
+        else:
+            self._move_rows(rows, before, after, pool)
 
-        n_rows = len(before)
+    def _move_columns(
+        self,
+        rows: DenseRows | SparseRows,
+        before: NDArray[np.int32],
+        after: NDArray[np.int32],
+        parts: int,
+        pool: Pool,
+    ) -> None:
+        """Let each thread move its columns of all rows."""
+        n_rows, n_columns = len(before), self._parts.coarse.shape[1]
+        # Whole cache lines of columns, so that threads never write side by side.
+        borders = [n_columns * part // parts // 8 * 8 for part in range(parts)] + [n_columns]
         size = max(64, TILE_ENTRIES // n_columns)  # short calls, so that Ctrl-C is prompt
         for start in range(0, n_rows, size):
             stop = min(start + size, n_rows)
@@ -102,6 +114,34 @@ class ExactTotals:
                 )  # fmt: skip
 
             pool.run(task, parts)
+
+    def _move_rows(
+        self,
+        rows: DenseRows | SparseRows,
+        before: NDArray[np.int32],
+        after: NDArray[np.int32],
+        pool: Pool,
+    ) -> None:
+        """Let each thread move some of the rows, where columns are too few to share.
+
+        Each has sums of its own, which are then added: exact, whoever moved what.
+        """
+        n_rows, (slots, n_columns) = len(before), self._parts.coarse.shape
+        size = -(-n_rows // (4 * pool.n_threads))
+        sums: dict[int, Totals] = {}
+
+        def task(tile: int, worker: int) -> None:
+            if worker not in sums:
+                sums[worker] = _nothing(slots, n_columns)
+            move(
+                rows, self._weights, before, after, sums[worker], self._snaps, self._weight_snaps,
+                0, n_columns, tile * size, min((tile + 1) * size, n_rows),
+            )  # fmt: skip
+
+        pool.run(task, -(-n_rows // size))
+        for found in sums.values():
+            for whole, part in zip(self._parts, found, strict=True):
+                whole += part
 
     def of(self, slots: NDArray[np.intp]) -> tuple[Floats, Floats]:
         """Return weights (k,) and totals (k, d) of these slots."""
@@ -125,3 +165,8 @@ class ExactTotals:
             return value, remainder
         weights = parts.weight_coarse[slots] + parts.weight_fine[slots] + prior_weight
         return math.fsum(weights * geometry.potential(centres)), 0.0
+
+
+def _nothing(slots: int, n_columns: int) -> Totals:
+    shape = (slots, n_columns)
+    return Totals(np.zeros(shape), np.zeros(shape), np.zeros(slots), np.zeros(slots))
