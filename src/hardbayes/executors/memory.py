@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from hardbayes.executors.pool import Pool
     from hardbayes.geometry.base import Floats, Geometry
+    from hardbayes.matrices import Matrix
 
 # A tile is this many multiply-adds when nothing is skipped: about a millisecond, so that Ctrl-C is
 # prompt.
@@ -368,14 +369,27 @@ class MemoryExecutor(Rearranging):
             self.table.alive, self.geometry, prior_weight, prior_mean, centres
         )
 
+    def rows_at(self, which: slice | NDArray[np.intp]) -> Matrix:
+        """Return rows in working coordinates (m, d) float64, as CSR where they are sparse."""
+        rows = self.rows
+        scale = np.broadcast_to(rows.scale, self.n_rows)[which]
+        if isinstance(rows, DenseRows):
+            return (rows.values[which] - rows.shift) * scale[:, np.newaxis]
+        part = csr_array((rows.values, rows.columns, rows.starts), self.shape)[which]
+        values = part.data * np.repeat(scale, np.diff(part.indptr))
+        return csr_array((values, part.indices, part.indptr), part.shape)
+
     def dense_rows(self, which: slice | NDArray[np.intp]) -> Floats:
         """Return rows in working coordinates (m, d) float64."""
-        rows = self.rows
-        scale = np.broadcast_to(rows.scale, self.n_rows)[which, np.newaxis]
-        if isinstance(rows, DenseRows):
-            return (rows.values[which] - rows.shift) * scale
-        whole = csr_array((rows.values, rows.columns, rows.starts), self.shape)
-        return whole[which].toarray().astype(np.float64) * scale
+        rows = self.rows_at(which)
+        return rows.toarray() if isinstance(rows, csr_array) else rows
+
+    @property
+    def entries_per_row(self) -> int:
+        """How many numbers a row holds, in the mean."""
+        if isinstance(self.rows, SparseRows):
+            return max(1, len(self.rows.values) // self.n_rows)
+        return self.n_columns
 
     def sparse_rows(self) -> csr_array | None:
         """Return the rows in working coordinates, float64, where they are sparse."""
@@ -397,10 +411,7 @@ class MemoryExecutor(Rearranging):
         return batch
 
     def _tile_rows(self, slots: int) -> int:
-        entries = self.n_columns
-        if isinstance(self.rows, SparseRows):
-            entries = max(1, len(self.rows.values) // self.n_rows)
-        return min(max(TILE_WORK // (slots * entries), 64), 8192)
+        return min(max(TILE_WORK // (slots * self.entries_per_row), 64), 8192)
 
     def _over_tiles(self, task: Callable[[int, int, int], None], n: int, slots: int) -> None:
         """Run ``task(worker, start, stop)`` over n rows, each of which may meet so many slots."""

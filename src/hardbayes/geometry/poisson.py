@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 from scipy.special import kl_div, xlogy
 
 from hardbayes.geometry.base import Floats, Geometry
-from hardbayes.geometry.stock import KeepsStock
+from hardbayes.geometry.stock import KeepsStock, t_log_t
 
 # Stands for minus the logarithm of zero: dearer than any penalty, yet finite in float32 arithmetic.
 NEVER = 1e30
@@ -48,16 +48,12 @@ class Poisson(KeepsStock, Geometry):
         """Ten pseudo-rows where zeros would make costs infinite."""
         return 10.0 if has_border else 0.0
 
-    def stock(self, totals: Floats) -> Floats:
-        """Return ``sum_j T_j log T_j`` and ``sum_j T_j``."""
+    def stocked(self, totals: Floats) -> list[Floats]:
+        """Return ``T log T`` and ``T``."""
         totals = np.maximum(totals, 0.0)  # but for rounding
-        return np.stack([xlogy(totals, totals).sum(axis=1), totals.sum(axis=1)], axis=1)
+        return [t_log_t(totals), totals]
 
-    def stock_change(self, totals: Floats, added: Floats) -> Floats:
-        """Return the change of both sums."""
-        return self.stock(totals + added) - self.stock(totals)
-
-    def kept(self, sizes: Floats, stock: Floats) -> Floats:
+    def kept(self, sizes: Floats, stock: list[Floats]) -> Floats:
         """Return ``sum_j T_j log(T_j / N) - T_j``."""
         logarithms = np.log(np.where(sizes > 0, sizes, 1.0))
-        return stock[:, 0] - stock[:, 1] * (logarithms + 1.0)
+        return stock[0] - stock[1] * (logarithms + 1.0)

@@ -2,6 +2,8 @@
 
 from abc import ABC, abstractmethod
 
+import numpy as np
+
 from hardbayes.geometry.base import Floats
 
 
@@ -12,13 +14,14 @@ class KeepsStock(ABC):
     """
 
     @abstractmethod
-    def stock(self, totals: Floats) -> Floats:
-        """Return the sums (k, s) of clusters with totals T (k, d)."""
+    def stocked(self, totals: Floats) -> list[Floats]:
+        """Return what each entry of totals T adds to each sum: arrays shaped as T."""
 
     @abstractmethod
-    def stock_change(self, totals: Floats, added: Floats) -> Floats:
-        """Return by how much the stock (k, s) changes with ``added`` (m,) to ``totals`` (k, m)."""
+    def kept(self, sizes: Floats, stock: list[Floats]) -> Floats:
+        """Return ``N phi(T / N)`` of clusters of weights N with these sums, elementwise."""
 
-    @abstractmethod
-    def kept(self, sizes: Floats, stock: Floats) -> Floats:
-        """Return ``N phi(T / N)`` of clusters of weights N (k,) with this stock (k, s)."""
+
+def t_log_t(t: Floats) -> Floats:
+    """Return ``t log t``, 0 at zero; several times as fast as SciPy's for numbers >= 0."""
+    return t * np.log(np.maximum(t, np.finfo(np.float64).tiny))
