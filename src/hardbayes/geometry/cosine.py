@@ -59,10 +59,10 @@ class Cosine(KeepsStock, Geometry):
         gap = 2.0 * (lengths * prior - prior_weight * products)
         return np.maximum(gap, 0.0) / (lengths + prior + np.sqrt(np.maximum(square, 0.0)))
 
-    def stocked(self, totals: Floats) -> list[Floats]:
+    def stocked(self, totals: Floats) -> Floats:
         """Return ``T^2``."""
-        return [totals * totals]
+        return totals * totals
 
-    def kept(self, sizes: Floats, stock: list[Floats]) -> Floats:
+    def kept(self, sizes: Floats, sums: Floats, stock: Floats) -> Floats:
         """Return ``|T|``."""
-        return np.sqrt(np.maximum(stock[0], 0.0))
+        return np.sqrt(np.maximum(stock, 0.0))

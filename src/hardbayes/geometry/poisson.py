@@ -48,12 +48,10 @@ class Poisson(KeepsStock, Geometry):
         """Ten pseudo-rows where zeros would make costs infinite."""
         return 10.0 if has_border else 0.0
 
-    def stocked(self, totals: Floats) -> list[Floats]:
-        """Return ``T log T`` and ``T``."""
-        totals = np.maximum(totals, 0.0)  # but for rounding
-        return [t_log_t(totals), totals]
+    def stocked(self, totals: Floats) -> Floats:
+        """Return ``T log T``."""
+        return t_log_t(totals)
 
-    def kept(self, sizes: Floats, stock: list[Floats]) -> Floats:
+    def kept(self, sizes: Floats, sums: Floats, stock: Floats) -> Floats:
         """Return ``sum_j T_j log(T_j / N) - T_j``."""
-        logarithms = np.log(np.where(sizes > 0, sizes, 1.0))
-        return stock[0] - stock[1] * (logarithms + 1.0)
+        return stock - sums * (np.log(np.where(sizes > 0, sizes, 1.0)) + 1.0)

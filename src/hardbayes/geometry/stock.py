@@ -1,4 +1,4 @@
-"""Divergences for which sparse rows can be priced by their entries alone."""
+"""Divergences for which rows can be priced by their entries alone."""
 
 from abc import ABC, abstractmethod
 
@@ -8,20 +8,23 @@ from hardbayes.geometry.base import Floats
 
 
 class KeepsStock(ABC):
-    """A geometry whose ``N phi(T / N)`` follows from a few sums over columns, the stock.
+    """A geometry whose ``N phi(T / N)`` follows from N, ``sum_j T_j`` and ``sum_j f(T_j)``.
 
-    A sparse row changes such sums in its own columns only.
+    A sparse row changes such sums in its own columns only. The last is called the stock.
     """
 
     @abstractmethod
-    def stocked(self, totals: Floats) -> list[Floats]:
-        """Return what each entry of totals T adds to each sum: arrays shaped as T."""
+    def stocked(self, totals: Floats) -> Floats:
+        """Return ``f`` of each entry of totals T."""
 
     @abstractmethod
-    def kept(self, sizes: Floats, stock: list[Floats]) -> Floats:
-        """Return ``N phi(T / N)`` of clusters of weights N with these sums, elementwise."""
+    def kept(self, sizes: Floats, sums: Floats, stock: Floats) -> Floats:
+        """Return ``N phi(T / N)`` of clusters of weights N with these two sums, elementwise."""
 
 
 def t_log_t(t: Floats) -> Floats:
-    """Return ``t log t``, 0 at zero; several times as fast as SciPy's for numbers >= 0."""
-    return t * np.log(np.maximum(t, np.finfo(np.float64).tiny))
+    """Return ``t log t``, 0 at zero and below; several times as fast as SciPy's."""
+    positive = np.maximum(t, np.finfo(np.float64).tiny)
+    logarithms: Floats = np.log(positive)
+    logarithms *= positive
+    return logarithms

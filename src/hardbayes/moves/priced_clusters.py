@@ -6,12 +6,13 @@ its cost is the sum of their ``w phi(x)`` less P.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from hardbayes.geometry.stock import KeepsStock
+from hardbayes.matrices import is_sparse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,25 +21,22 @@ if TYPE_CHECKING:
     from hardbayes.matrices import Matrix
     from hardbayes.structure.partition import Partition
 
-
-class WeighedRows(NamedTuple):
-    """Rows in working coordinates that are priced together."""
-
-    rows: Matrix  # (m, d)
-    weights: Floats  # (m,), all above zero
+    Numbers = NDArray[np.intp]
 
 
-def priced_clusters(
-    partition: Partition, weights: Floats, centres: Floats, members: NDArray[np.int64]
-) -> PricedClusters:
-    """Return clusters of these weights (k,), centres (k, d) and numbers of rows (k,)."""
-    by_entries = isinstance(partition.geometry, KeepsStock)
-    kind = PricedByEntries if by_entries else PricedClusters
-    return kind(partition, weights, centres, members)
+class DenseBatch:
+    """Rows (m, d) of weights (m,) above zero, priced together."""
+
+    def __init__(self, rows: Matrix, weights: Floats) -> None:
+        dense = rows.toarray() if is_sparse(rows) else rows
+        self.weights = weights
+        self.added = weights[:, np.newaxis] * dense
 
 
 class PricedClusters:
     """Clusters that follow every row that moves; the last one is not yet open."""
+
+    batch: Any = DenseBatch
 
     def __init__(
         self,
@@ -64,38 +62,31 @@ class PricedClusters:
         """Return how many numbers are worked through to price a row of so many entries."""
         return self.totals.size
 
-    def take_in(self, rows: Matrix) -> Matrix:
-        """Return rows in the form that the other methods want."""
-        return rows.toarray() if isinstance(rows, csr_array) else rows
-
-    def kept_with(self, batch: WeighedRows, part: slice, which: Any = slice(None)) -> Floats:
+    def kept_with(self, batch: Any, part: slice, which: Numbers) -> Floats:
         """Return what clusters ``which`` (k,) would keep with each row of a part (m, k)."""
-        weights = batch.weights[part, np.newaxis]
-        totals = self.totals[:, which].T + (weights * batch.rows[part])[:, np.newaxis, :]
-        return self._kept(self.sizes[which] + weights, totals)
+        totals = self.totals[:, which].T + batch.added[part, np.newaxis, :]
+        return self._kept(self.sizes[which] + batch.weights[part, np.newaxis], totals)
 
-    def kept_without(self, batch: WeighedRows, part: slice, own: NDArray[np.intp]) -> Floats:
+    def kept_without(self, batch: Any, part: slice, own: Numbers) -> Floats:
         """Return what the clusters ``own`` (m,) of a part's rows would keep without them (m,).
 
         The prior alone, where a row is all there is.
         """
-        weights = batch.weights[part]
-        totals = self.totals[:, own].T - weights[:, np.newaxis] * batch.rows[part]
-        left = self._kept(self.sizes[own] - weights, totals)
+        totals = self.totals[:, own].T - batch.added[part]
+        left = self._kept(self.sizes[own] - batch.weights[part], totals)
         return np.where(self.members[own] > 1, left, self.kept[-1])
 
-    def move(self, batch: WeighedRows, at: int, source: int, target: int) -> None:
+    def move(self, batch: Any, at: int, source: int, target: int) -> None:
         """Take row ``at`` from a cluster to another, which may be the last."""
         if target == len(self.sizes) - 1:
             self._add_one()
-        weight = float(batch.weights[at])
-        for cluster, change in ((source, -weight), (target, weight)):
-            self.members[cluster] += 1 if change > 0 else -1
-            if self.members[cluster]:
-                self.sizes[cluster] += change
-                self._add(cluster, batch, at, change)
-            else:  # exactly: no remainder may look like a row
-                self._empty(cluster)
+        both, signs = np.array([source, target]), np.array([-1, 1])
+        self.members[both] += signs
+        self._add(batch, at, both, signs)
+        self.sizes[both] += signs * batch.weights[at]
+        if not self.members[source]:  # exactly: no remainder may look like a row
+            self._empty(source)
+        self._recount(both)
 
     def centres(self) -> Floats:
         """Return where they are now (k, d); those without rows at the prior's mean."""
@@ -106,18 +97,19 @@ class PricedClusters:
     def _add_one(self) -> None:
         """Open the cluster not yet open; another takes its place."""
         self.sizes = np.append(self.sizes, self.partition.prior_weight)
-        self.totals = np.append(self.totals, self.prior[:, np.newaxis], axis=1)
+        self.totals = np.append(self.totals, self.totals[:, -1:], axis=1)
         self.members = np.append(self.members, 0)
         self.kept = np.append(self.kept, self.kept[-1])
 
     def _empty(self, cluster: int) -> None:
         self.sizes[cluster] = self.partition.prior_weight
         self.totals[:, cluster] = self.prior
-        self.kept[cluster] = self.kept[-1]
 
-    def _add(self, cluster: int, batch: WeighedRows, at: int, weight: float) -> None:
-        self.totals[:, cluster] += weight * batch.rows[at]
-        self.kept[cluster] = self._kept(self.sizes[cluster], self.totals[:, cluster])
+    def _add(self, batch: Any, at: int, which: Numbers, signs: NDArray[np.int64]) -> None:
+        self.totals[:, which] += signs * batch.added[at][:, np.newaxis]
+
+    def _recount(self, which: Numbers) -> None:
+        self.kept[which] = self._kept(self.sizes[which], self.totals[:, which].T)
 
     def _kept(self, sizes: Floats, totals: Floats) -> Floats:
         geometry = self.partition.geometry
@@ -129,41 +121,77 @@ class PricedClusters:
         return sizes * geometry.potential(means)
 
 
+class EntryBatch:
+    """The same rows by their entries; every row has one at least, if of nothing."""
+
+    def __init__(self, rows: Matrix, weights: Floats) -> None:
+        entries = csr_array(rows)
+        lengths = np.diff(entries.indptr)
+        columns, values = entries.indices, entries.data
+        if not lengths.all():
+            before = entries.indptr[:-1][lengths == 0]
+            columns, values = np.insert(columns, before, 0), np.insert(values, before, 0.0)
+            lengths = np.maximum(lengths, 1)
+        self.weights = weights
+        self.columns = columns
+        self.added = np.repeat(weights, lengths) * values
+        self.lengths = lengths
+        self.starts = np.append(0, np.cumsum(lengths))
+        self.sums = np.add.reduceat(self.added, self.starts[:-1])  # (m,)
+
+    def entries(self, part: slice) -> tuple[NDArray[np.integer], Floats, Numbers]:
+        """Return columns and values of a part's entries, and where rows begin (m,)."""
+        first, last = self.starts[part.start], self.starts[part.stop]
+        starts = self.starts[part] - first
+        return self.columns[first:last], self.added[first:last], starts
+
+
 class PricedByEntries(PricedClusters):
-    """The same where what a cluster keeps follows from a few sums over columns, the stock.
+    """The same where what a cluster keeps follows from two sums over columns.
 
     A row changes these sums in its own columns alone: it is priced in every cluster at the cost of
     its entries, not of all columns.
     """
 
+    batch = EntryBatch
+
     def recount(self) -> None:
-        """Find the stock, and what the clusters keep, from their totals."""
-        self.stock = [values.sum(axis=0) for values in self._geometry.stocked(self.totals)]
-        self.kept = self._geometry.kept(self.sizes, self.stock)
+        """Find the sums, and what the clusters keep, from their totals."""
+        self.stocked = self._geometry.stocked(self.totals)  # (d, k)
+        self.sums, self.stock = self.totals.sum(axis=0), self.stocked.sum(axis=0)
+        self.kept = self._geometry.kept(self.sizes, self.sums, self.stock)
 
     def effort(self, entries: int) -> int:
         """Return how many numbers are worked through to price a row of so many entries."""
         return entries * len(self.sizes)
 
-    def take_in(self, rows: Matrix) -> csr_array:
-        """Return the rows' entries."""
-        return csr_array(rows)
-
-    def kept_with(self, batch: WeighedRows, part: slice, which: Any = slice(None)) -> Floats:
+    def kept_with(self, batch: Any, part: slice, which: Numbers) -> Floats:
         """Return what clusters ``which`` (k,) would keep with each row of a part (m, k)."""
-        columns, added, starts = _entries(batch, part)
-        # Contiguous, or picking entries would take longer than all the rest.
-        totals = np.ascontiguousarray(self.totals[:, which]).take(columns, axis=0)
-        weights = batch.weights[part, np.newaxis]
-        stock = self._stock_after(totals, added[:, np.newaxis], starts, which)
-        return self._geometry.kept(self.sizes[which] + weights, stock)
+        columns, added, starts = batch.entries(part)
+        if len(which) == len(self.sizes):  # several times as fast as an index
+            totals, stocked = self.totals.take(columns, 0), self.stocked.take(columns, 0)
+        else:
+            where = columns[:, np.newaxis], which
+            totals, stocked = self.totals[where], self.stocked[where]
+        totals += added[:, np.newaxis]
+        change = self._geometry.stocked(totals)
+        change -= stocked
+        return self._geometry.kept(
+            self.sizes[which] + batch.weights[part, np.newaxis],
+            self.sums[which] + batch.sums[part, np.newaxis],
+            self.stock[which] + np.add.reduceat(change, starts, axis=0),
+        )
 
-    def kept_without(self, batch: WeighedRows, part: slice, own: NDArray[np.intp]) -> Floats:
+    def kept_without(self, batch: Any, part: slice, own: Numbers) -> Floats:
         """Return what the clusters ``own`` (m,) of a part's rows would keep without them (m,)."""
-        columns, added, starts = _entries(batch, part)
-        totals = self.totals[columns, np.repeat(own, np.diff(starts))]
-        stock = self._stock_after(totals, -added, starts, own)
-        left = self._geometry.kept(self.sizes[own] - batch.weights[part], stock)
+        columns, added, starts = batch.entries(part)
+        where = columns, np.repeat(own, batch.lengths[part])
+        change = self._geometry.stocked(self.totals[where] - added) - self.stocked[where]
+        left = self._geometry.kept(
+            self.sizes[own] - batch.weights[part],
+            self.sums[own] - batch.sums[part],
+            self.stock[own] + np.add.reduceat(change, starts),
+        )
         return np.where(self.members[own] > 1, left, self.kept[-1])
 
     @property
@@ -172,50 +200,27 @@ class PricedByEntries(PricedClusters):
         assert isinstance(geometry, KeepsStock)
         return geometry
 
-    def _stock_after(
-        self, totals: Floats, added: Floats, starts: NDArray[np.integer], which: Any
-    ) -> list[Floats]:
-        """Return the stock of clusters ``which`` once each row's entries are added."""
-        before, after = self._geometry.stocked(totals), self._geometry.stocked(totals + added)
-        return [
-            stock[which] + _sums(new - old, starts)
-            for stock, old, new in zip(self.stock, before, after, strict=True)
-        ]
-
     def _add_one(self) -> None:
         super()._add_one()
-        self.stock = [np.append(stock, stock[-1]) for stock in self.stock]
+        self.sums = np.append(self.sums, self.sums[-1])
+        self.stock = np.append(self.stock, self.stock[-1])
+        self.stocked = np.append(self.stocked, self.stocked[:, -1:], axis=1)
 
     def _empty(self, cluster: int) -> None:
         super()._empty(cluster)
-        for stock in self.stock:
-            stock[cluster] = stock[-1]
+        for values in (self.sums, self.stock, self.stocked):
+            values[..., cluster] = values[..., -1]
 
-    def _add(self, cluster: int, batch: WeighedRows, at: int, weight: float) -> None:
-        columns, added, starts = _entries(batch, slice(at, at + 1))
-        added = added if weight > 0 else -added
-        stock = self._stock_after(self.totals[columns, cluster], added, starts, [cluster])
-        for sums, value in zip(self.stock, stock, strict=True):
-            sums[cluster] = value[0]
-        self.totals[columns, cluster] += added
-        stock = [sums[cluster] for sums in self.stock]
-        self.kept[cluster] = self._geometry.kept(self.sizes[cluster], stock)
+    def _add(self, batch: Any, at: int, which: Numbers, signs: NDArray[np.int64]) -> None:
+        columns, added, _ = batch.entries(slice(at, at + 1))
+        where = columns[:, np.newaxis], which
+        totals = self.totals[where] + signs * added[:, np.newaxis]
+        stocked = self._geometry.stocked(totals)
+        self.sums[which] += signs * batch.sums[at]
+        self.stock[which] += (stocked - self.stocked[where]).sum(axis=0)
+        self.totals[where], self.stocked[where] = totals, stocked
 
-
-def _entries(
-    batch: WeighedRows, part: slice
-) -> tuple[NDArray[np.integer], Floats, NDArray[np.integer]]:
-    """Return columns and weighted values of a part's entries, and where rows begin (m + 1,)."""
-    starts = batch.rows.indptr[part.start : part.stop + 1]
-    where = slice(starts[0], starts[-1])
-    weights = np.repeat(batch.weights[part], np.diff(starts))
-    return batch.rows.indices[where], weights * batch.rows.data[where], starts - starts[0]
-
-
-def _sums(values: Floats, starts: NDArray[np.integer]) -> Floats:
-    """Return the sum (m, ...) of each row's entries, whose values these are."""
-    sums = np.zeros((len(starts) - 1, *values.shape[1:]))
-    some = np.diff(starts) > 0
-    if some.any():
-        sums[some] = np.add.reduceat(values, starts[:-1][some], axis=0)
-    return sums
+    def _recount(self, which: Numbers) -> None:
+        self.kept[which] = self._geometry.kept(
+            self.sizes[which], self.sums[which], self.stock[which]
+        )

@@ -8,11 +8,12 @@ row chooses by the prices that it would find if rows came one by one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hardbayes.moves.priced_clusters import PricedClusters, WeighedRows, priced_clusters
+from hardbayes.geometry.stock import KeepsStock
+from hardbayes.moves.priced_clusters import PricedByEntries, PricedClusters
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from hardbayes.geometry.base import Floats
     from hardbayes.structure.partition import Partition
 
-TOGETHER = 1 << 17  # numbers worked through to price rows together
+TOGETHER = 1 << 17  # numbers worked through, at most, to price rows together
+FEW = 2  # moves of a batch at which it has the right size
 NOISE = 1e-12  # of what is compared: no move gains less
 
 
@@ -39,36 +41,40 @@ def walk_priced(
 
     IN/OUT numbers (m,): clusters of the rows. Returns the moves and the centres of clusters opened.
     """
-    clusters = priced_clusters(partition, weights, centres, members)
-    n_clusters, n_moves = len(weights), 0
+    by_entries = isinstance(partition.geometry, KeepsStock)
+    kind = PricedByEntries if by_entries else PricedClusters
+    clusters = kind(partition, weights, centres, members)
     row_weights = np.broadcast_to(executor.weights, executor.n_rows)
     paying = np.flatnonzero(row_weights[ids] > 0)
-    size = max(1, TOGETHER // clusters.effort(executor.entries_per_row))
+    largest = max(1, TOGETHER // clusters.effort(executor.entries_per_row))
+    size, n_moves = largest, 0
     for _ in range(max_passes):
         before = n_moves
         clusters.recount()
-        for start in range(0, len(paying), size):
+        start = 0
+        while start < len(paying):
             part = paying[start : start + size]
-            rows = clusters.take_in(executor.rows_at(ids[part]))
-            batch = WeighedRows(rows, row_weights[ids[part]])
+            start += len(part)
+            batch = clusters.batch(executor.rows_at(ids[part]), row_weights[ids[part]])
             own = numbers[part]
-            n_moves += _walk(clusters, batch, executor.constants[ids[part]], own)
+            moved = _walk(clusters, batch, executor.constants[ids[part]], own)
             numbers[part] = own
+            n_moves += moved
+            # Each move prices the rest of its batch anew: few rows together where many move.
+            size = max(1, size // 2) if moved > FEW else min(2 * size, largest)
         if n_moves == before:
             break
-    return n_moves, clusters.centres()[n_clusters : numbers.max() + 1]
+    return n_moves, clusters.centres()[len(weights) : numbers.max() + 1]
 
 
-def _walk(
-    clusters: PricedClusters, batch: WeighedRows, potentials: Floats, own: NDArray[np.intp]
-) -> int:
+def _walk(clusters: PricedClusters, batch: Any, potentials: Floats, own: NDArray[np.intp]) -> int:
     """Let the rows of a batch move; return how many did.
 
     IN potentials (m,): phi(x); IN/OUT own (m,): clusters of the rows.
     """
     brings = batch.weights * potentials
     m = len(own)
-    joined = clusters.kept_with(batch, slice(0, m))
+    joined = clusters.kept_with(batch, slice(0, m), np.arange(len(clusters.sizes)))
     left = clusters.kept_without(batch, slice(0, m), own)
     n_moves = at = 0
     while at < m:
@@ -86,13 +92,12 @@ def _walk(
         n_moves += 1
         at += 1
         if at < m:
-            rest, changed = slice(at, m), [source, target]
+            rest, changed = slice(at, m), np.array([source, target])
             joined[rest, changed] = clusters.kept_with(batch, rest, changed)
-            left[rest] = np.where(
-                np.isin(own[rest], changed),
-                clusters.kept_without(batch, rest, own[rest]),
-                left[rest],
-            )
+            theirs = (own[rest] == source) | (own[rest] == target)
+            if theirs.any():
+                new = clusters.kept_without(batch, rest, own[rest])
+                left[rest] = np.where(theirs, new, left[rest])
     return n_moves
 
 
