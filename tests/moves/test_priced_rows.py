@@ -63,7 +63,7 @@ def literal_walk(X, weights, labels, passes, divergence, penalty, prior_weight, 
 @pytest.mark.parametrize("divergence", NAMES)
 def test_rows_choose_as_if_they_came_one_by_one(divergence, container, together, monkeypatch):
     monkeypatch.setattr(priced_rows, "TOGETHER", together)
-    for seed in range(4):
+    for seed in range(2):
         X, weights, labels, options = random_labelling(divergence, seed)
         with Pool(1) as pool:
             problem = pose(container(X), geometry_for(divergence), weights, pool)

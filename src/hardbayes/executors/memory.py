@@ -385,6 +385,11 @@ class MemoryExecutor(Rearranging):
         return rows.toarray() if isinstance(rows, csr_array) else rows
 
     @property
+    def is_sparse(self) -> bool:
+        """Whether rows are known by their entries."""
+        return isinstance(self.rows, SparseRows)
+
+    @property
     def entries_per_row(self) -> int:
         """How many numbers a row holds, in the mean."""
         if isinstance(self.rows, SparseRows):

@@ -224,3 +224,73 @@ class PricedByEntries(PricedClusters):
         self.kept[which] = self._geometry.kept(
             self.sizes[which], self.sums[which], self.stock[which]
         )
+
+
+class PricedBySize(PricedClusters):
+    """The same for sparse rows where phi is a sum over columns, and that is all that is known.
+
+    A row then changes every column's ``phi(T_j / N)``, since N changes: but where it has no entry,
+    as any other row of its weight would.
+    """
+
+    batch = EntryBatch
+    most_kinds = 64  # weights that are remembered
+
+    def recount(self) -> None:
+        """Find what the clusters keep from their totals."""
+        super().recount()
+        self._elsewhere: dict[float, Floats] = {}
+
+    def effort(self, entries: int) -> int:
+        """Return how many numbers are worked through to price a row of so many entries."""
+        return entries * len(self.sizes)
+
+    def kept_with(self, batch: Any, part: slice, which: Numbers) -> Floats:
+        """Return what clusters ``which`` (k,) would keep with each row of a part (m, k)."""
+        columns, added, starts = batch.entries(part)
+        sizes = self.sizes[which] + batch.weights[part, np.newaxis]
+        at_entries = np.repeat(sizes, batch.lengths[part], axis=0)
+        totals = self.totals[columns[:, np.newaxis], which]
+        change = self._phi(totals + added[:, np.newaxis], at_entries)
+        change -= self._phi(totals, at_entries)
+        sums = self._sums_with(batch.weights[part])[:, which]
+        return sizes * (sums + np.add.reduceat(change, starts, axis=0))
+
+    def kept_without(self, batch: Any, part: slice, own: Numbers) -> Floats:
+        """Return what the clusters ``own`` (m,) of a part's rows would keep without them (m,)."""
+        columns, added, starts = batch.entries(part)
+        sizes = self.sizes[own] - batch.weights[part]
+        at_entries = np.repeat(sizes, batch.lengths[part])
+        totals = self.totals[columns, np.repeat(own, batch.lengths[part])]
+        change = self._phi(totals - added, at_entries) - self._phi(totals, at_entries)
+        sums = self._sums_with(-batch.weights[part])[np.arange(len(own)), own]
+        left = sizes * (sums + np.add.reduceat(change, starts))
+        return np.where(self.members[own] > 1, left, self.kept[-1])
+
+    def _sums_with(self, weights: Floats) -> Floats:
+        """Return ``sum_j phi(T_j / (N + w))`` of every cluster for each weight w (m, k)."""
+        kinds, kind = np.unique(weights, return_inverse=True)
+        if len(self._elsewhere) > self.most_kinds:
+            self._elsewhere.clear()
+        sums = np.empty((len(kinds), len(self.sizes)))
+        for row, weight in zip(sums, kinds, strict=True):
+            known = self._elsewhere.setdefault(float(weight), np.full(len(self.sizes), np.nan))
+            stale = np.flatnonzero(np.isnan(known))
+            values = self._phi(self.totals[:, stale], self.sizes[stale] + weight)
+            known[stale] = values.sum(axis=0)
+            row[:] = known
+        return sums[kind]
+
+    def _phi(self, totals: Floats, sizes: Floats) -> Floats:
+        geometry = self.partition.geometry
+        return geometry.generator(geometry.inside(totals / np.where(sizes > 0, sizes, 1.0)))
+
+    def _add_one(self) -> None:
+        super()._add_one()
+        self._elsewhere.clear()
+
+    def _add(self, batch: Any, at: int, which: Numbers, signs: NDArray[np.int64]) -> None:
+        columns, added, _ = batch.entries(slice(at, at + 1))
+        self.totals[columns[:, np.newaxis], which] += signs * added[:, np.newaxis]
+        for known in self._elsewhere.values():
+            known[which] = np.nan

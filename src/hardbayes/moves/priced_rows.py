@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hardbayes.geometry.stock import KeepsStock
-from hardbayes.moves.priced_clusters import PricedByEntries, PricedClusters
+from hardbayes.moves.priced_clusters import PricedByEntries, PricedBySize, PricedClusters
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hardbayes.executors.memory import MemoryExecutor
-    from hardbayes.geometry.base import Floats
+    from hardbayes.geometry.base import Floats, Geometry
     from hardbayes.structure.partition import Partition
 
 TOGETHER = 1 << 17  # numbers worked through, at most, to price rows together
@@ -41,8 +41,7 @@ def walk_priced(
 
     IN/OUT numbers (m,): clusters of the rows. Returns the moves and the centres of clusters opened.
     """
-    by_entries = isinstance(partition.geometry, KeepsStock)
-    kind = PricedByEntries if by_entries else PricedClusters
+    kind = _kind(partition.geometry, executor.is_sparse)
     clusters = kind(partition, weights, centres, members)
     row_weights = np.broadcast_to(executor.weights, executor.n_rows)
     paying = np.flatnonzero(row_weights[ids] > 0)
@@ -65,6 +64,13 @@ def walk_priced(
         if n_moves == before:
             break
     return n_moves, clusters.centres()[len(weights) : numbers.max() + 1]
+
+
+def _kind(geometry: Geometry, sparse: bool) -> type[PricedClusters]:
+    """Return the cheapest way to price rows under this divergence."""
+    if isinstance(geometry, KeepsStock):
+        return PricedByEntries
+    return PricedBySize if sparse and hasattr(geometry, "generator") else PricedClusters
 
 
 def _walk(clusters: PricedClusters, batch: Any, potentials: Floats, own: NDArray[np.intp]) -> int:
