@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.kernels.lanes import lanes_of
+from hardbayes.kernels.lanes import LANE_BYTES, lanes_of
 from hardbayes.kernels.placing import place
 from hardbayes.kernels.rows import Centres
 
@@ -66,6 +66,14 @@ def exact_form(
     return (theta if unseen is None else np.where(unseen, -UNSEEN, theta)), offset
 
 
+def _aligned_zeros(shape: tuple[int, ...], dtype: np.dtype) -> Floats:
+    """Return zeros that begin with a cache line, so that no block touches two."""
+    spare = LANE_BYTES // dtype.itemsize
+    flat = np.zeros(int(np.prod(shape)) + spare, dtype)
+    first = -flat.ctypes.data % LANE_BYTES // dtype.itemsize
+    return flat[first : len(flat) - spare + first].reshape(shape)
+
+
 class CentreTable:
     """Slots of centres; `centres` (slots, d) float64 holds them in working coordinates."""
 
@@ -93,7 +101,9 @@ class CentreTable:
         self.used = len(centres)
         self.next_rank = int(ranks.max()) + 1
         blocks = max(1, -(-self.used // self.lanes))
-        self._allocate(blocks + blocks // 4 + 1)  # room for births without a new layout
+        # Room for births without a new layout. Where rows are sparse, only in the last block:
+        # each entry of a row meets all slots side by side.
+        self._allocate(blocks if self.sparse else blocks + blocks // 4 + 1)
         self.room = len(self.rank)
         slots = np.empty(len(order), np.intp)
         slots[order] = np.arange(len(order))
@@ -177,10 +187,8 @@ class CentreTable:
 
     def _allocate(self, blocks: int) -> None:
         slots = blocks * self.lanes
-        if self.sparse:
-            self.theta = np.zeros((1, self.n_columns, slots), self.dtype)
-        else:
-            self.theta = np.zeros((blocks, self.n_columns, self.lanes), self.dtype)
+        shape = (1, self.n_columns, slots) if self.sparse else (blocks, self.n_columns, self.lanes)
+        self.theta = _aligned_zeros(shape, self.dtype)
         self.offset = np.full(slots, np.inf, self.dtype)
         self.centres = np.zeros((slots, self.n_columns))
         squared = self.geometry.squared_distance

@@ -2,7 +2,7 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import kl_div, xlogy
+from scipy.special import kl_div
 
 from hardbayes.geometry.base import Floats, Geometry
 from hardbayes.geometry.stock import KeepsStock, t_log_t
@@ -25,7 +25,7 @@ class Poisson(KeepsStock, Geometry):
 
     def generator(self, x: Floats) -> Floats:
         """Return ``x log x - x``."""
-        return xlogy(x, x) - x
+        return t_log_t(x) - x
 
     def gradient(self, c: Floats) -> Floats:
         """Return ``log c``, a huge negative number for zero."""
@@ -50,7 +50,7 @@ class Poisson(KeepsStock, Geometry):
 
     def stocked(self, totals: Floats) -> Floats:
         """Return ``T log T``."""
-        return t_log_t(totals)
+        return t_log_t(np.maximum(totals, 0.0))  # but for rounding
 
     def kept(self, sizes: Floats, sums: Floats, stock: Floats) -> Floats:
         """Return ``sum_j T_j log(T_j / N) - T_j``."""

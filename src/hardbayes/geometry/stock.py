@@ -23,8 +23,5 @@ class KeepsStock(ABC):
 
 
 def t_log_t(t: Floats) -> Floats:
-    """Return ``t log t``, 0 at zero and below; several times as fast as SciPy's."""
-    positive = np.maximum(t, np.finfo(np.float64).tiny)
-    logarithms: Floats = np.log(positive)
-    logarithms *= positive
-    return logarithms
+    """Return ``t log t`` of numbers >= 0, 0 at zero; several times as fast as SciPy's."""
+    return t * np.log(np.maximum(t, np.finfo(np.float64).tiny))

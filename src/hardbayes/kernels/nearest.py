@@ -122,7 +122,7 @@ def is_scored(bounds, batch, r, g):
     return bounds.upper.shape[0] == 0 or bounds.lower[batch.ids[r], g] <= batch.reach[r]
 
 
-@kernel
+@inlined
 def score_open_groups(rows, centres, bounds, batch, size, m):
     """Score each row of the batch against the groups that its bounds do not rule out."""
     n_blocks = centres.rank.shape[0] // centres.lanes
@@ -141,7 +141,7 @@ def score_open_groups(rows, centres, bounds, batch, size, m):
             score_blocks(rows, batch, n_members, m, centres, first, last)
 
 
-@kernel
+@inlined
 def settle(rows, weights, prices, constants, centres, bounds, labels, dear, batch, size):
     """Decide for the scored rows of the batch; return how many are dear."""
     lanes = centres.lanes
@@ -191,7 +191,12 @@ def settle(rows, weights, prices, constants, centres, bounds, labels, dear, batc
             for b in range(n_blocks):
                 if batch.smallest[r, b] > limit:
                     continue
-                for k in range(b * lanes, (b + 1) * lanes):
+                first = b * lanes
+                last = first + lanes
+                if batch.second[r, b] > limit:  # one of the block alone can win
+                    first += batch.place[r, b]
+                    last = first + 1
+                for k in range(first, last):
                     if k != own and centres.rank[k] >= 0:
                         cost = row_cost(rows, i, constants, centres, k)
                         if beats(cost, k, best, winner, centres.rank):
