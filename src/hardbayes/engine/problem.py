@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,11 +44,10 @@ class Problem:
         """Objective in working units of an objective of one in the user's: a power of two."""
         return self.frame.unit * self.weight_unit
 
-    @cached_property
+    @property
     def mean(self) -> Floats:
         """Overall mean (d,) in working coordinates."""
-        weight, total = self.executor.total()
-        return total / weight
+        return self.executor.mean
 
     def partition(self, penalty: float, prior_weight: float, max_clusters: int | None) -> Partition:
         """Return the structure to fit; ``penalty`` and ``prior_weight`` in the user's units."""

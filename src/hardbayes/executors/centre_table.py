@@ -7,7 +7,7 @@ next layout; new centres are appended.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -50,9 +50,18 @@ def bare_centres(
 ) -> Centres:
     """Return centres (k, d), slot by slot in the order given, for kernels that need no scores."""
     exact, offset = exact_form(geometry, centres, unseen)
+    return _bare(dtype, exact, offset, geometry.squared_distance)
+
+
+def bare_point(dtype: np.dtype, point: Floats) -> Centres:
+    """Return one point (d,) for kernels that take squared distances from it."""
+    return _bare(dtype, point[np.newaxis].copy(), np.array([point @ point]), True)
+
+
+def _bare(dtype: np.dtype, exact: Floats, offset: Floats, squared: bool) -> Centres:
     return Centres(
-        np.empty((0, 0, 0), dtype), np.empty(0, dtype), exact, offset, np.arange(len(centres)),
-        geometry.squared_distance, 0.0, 0.0, 1, 0.0, 0.0,
+        np.empty((0, 0, 0), dtype), np.empty(0, dtype), exact, offset, np.arange(len(exact)),
+        squared, 0.0, 0.0, 1, 0.0, 0.0,
     )  # fmt: skip
 
 
@@ -74,8 +83,16 @@ def _aligned_zeros(shape: tuple[int, ...], dtype: np.dtype) -> Floats:
     return flat[first : len(flat) - spare + first].reshape(shape)
 
 
+class Drift(NamedTuple):
+    """How far centres (k,) have moved: what `kernels.nearest` asks of bounds."""
+
+    distance: Floats  # of the centres where costs are squared distances, else of theta
+    most: Floats  # by how much the cost at the anchor has risen, rounding aside
+    least: Floats
+
+
 class CentreTable:
-    """Slots of centres; `centres` (slots, d) float64 holds them in working coordinates."""
+    """Slots of centres, and what the kernels read of them."""
 
     def __init__(
         self,
@@ -92,6 +109,9 @@ class CentreTable:
         self.lanes = lanes_of(dtype.itemsize)
         self._limits = np.finfo(dtype)
         self.unseen = unseen
+        self.anchor: Floats = np.zeros(0)
+        self.anchor_length = 0.0
+        self.precision = (self.n_columns + 8) * float(np.finfo(np.float64).eps)
         self._alive: NDArray[np.intp] | None = None
         self.lay_out(centres, np.arange(len(centres)))
 
@@ -145,21 +165,36 @@ class CentreTable:
         """Whether births and deaths have spoilt the layout enough to lay out anew."""
         return self.used > self.room or self.used > 2 * (len(self.alive) + self.lanes)
 
-    def write(self, slots: NDArray[np.intp], centres: Floats) -> Floats:
+    def write(self, slots: NDArray[np.intp], centres: Floats) -> Drift:
         """Set the centres of these slots; return how far each has moved."""
         theta, offset = self.geometry.affine(centres)
-        if not self.geometry.squared_distance:
-            if self.unseen is None:
-                self.exact[slots] = theta
-            else:
-                self.exact[slots] = np.where(self.unseen, -UNSEEN, theta)
-                theta = np.where(self.unseen, 0.0, theta)
-        drift = np.empty(len(slots))
+        exact = centres if self.geometry.squared_distance else theta
+        if self.unseen is not None and exact is theta:
+            exact = np.where(self.unseen, -UNSEEN, theta)
+            theta = np.where(self.unseen, 0.0, theta)
+        distance = np.empty(len(slots))
         place(
-            slots, centres, theta, offset, self._view(len(self.rank) // self.lanes),
-            self.centres, self.theta_norm, drift,
+            slots, exact, theta, offset, self._view(len(self.rank) // self.lanes),
+            self.theta_norm, distance,
         )  # fmt: skip
-        return drift
+        if not len(self.anchor):
+            return Drift(distance, np.zeros(1), np.zeros(1))
+        before, doubts = self.level[slots], self.doubt[slots]
+        self._measure(slots)
+        rise, doubts = self.level[slots] - before, doubts + self.doubt[slots]
+        return Drift(distance, rise + doubts, rise - doubts)
+
+    def follow(self, anchor: Floats) -> None:
+        """Tell from now on by how much costs at this point (d,) rise; bounds on costs need it."""
+        self.anchor, self.anchor_length = anchor, float(np.linalg.norm(anchor))
+        self._measure(np.arange(self.used))
+
+    def _measure(self, slots: NDArray[np.intp]) -> None:
+        """Find the cost at the anchor, up to a constant, and its rounding error."""
+        offset = self.exact_offset[slots]
+        self.level[slots] = offset - self.exact[slots] @ self.anchor
+        size = np.abs(offset) + self.theta_norm[slots] * self.anchor_length
+        self.doubt[slots] = self.precision * size
 
     def view(self) -> Centres:
         """Return the arrays for the kernels, without the empty blocks at the end."""
@@ -190,10 +225,10 @@ class CentreTable:
         shape = (1, self.n_columns, slots) if self.sparse else (blocks, self.n_columns, self.lanes)
         self.theta = _aligned_zeros(shape, self.dtype)
         self.offset = np.full(slots, np.inf, self.dtype)
-        self.centres = np.zeros((slots, self.n_columns))
-        squared = self.geometry.squared_distance
-        self.exact = self.centres if squared else np.zeros((slots, self.n_columns))
+        self.exact = np.zeros((slots, self.n_columns))
         self.exact_offset = np.zeros(slots)
+        self.level = np.zeros(slots)
+        self.doubt = np.zeros(slots)
         self.theta_norm = np.zeros(slots)
         self.rank = np.full(slots, -1, np.int64)
 
@@ -201,7 +236,7 @@ class CentreTable:
         old = self.__dict__.copy()
         slots = len(old["rank"])
         self._allocate(2 * slots // self.lanes)
-        for name in ("offset", "centres", "exact", "exact_offset", "theta_norm", "rank"):
+        for name in ("offset", "exact", "exact_offset", "theta_norm", "level", "doubt", "rank"):
             getattr(self, name)[:slots] = old[name]
         if self.sparse:
             self.theta[:, :, :slots] = old["theta"]

@@ -6,13 +6,14 @@ additive totals. So neither the tiles nor the number of threads can change a bit
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from hardbayes.executors.carried_bounds import CarriedBounds, no_bounds
-from hardbayes.executors.centre_table import CentreTable, bare_centres
+from hardbayes.executors.centre_table import CentreTable, bare_centres, bare_point
 from hardbayes.executors.exact_totals import ExactTotals
 from hardbayes.executors.reading import as_matrix
 from hardbayes.executors.rearranging import Rearranging
@@ -104,8 +105,22 @@ class MemoryExecutor(Rearranging):
         self._bounds = None
 
     def _table_of(self, centres: Floats) -> CentreTable:
-        sparse = isinstance(self.rows, SparseRows)
-        return CentreTable(self.geometry, self.dtype, centres, sparse, self.unseen)
+        return CentreTable(self.geometry, self.dtype, centres, self.is_sparse, self.unseen)
+
+    @cached_property
+    def mean(self) -> Floats:
+        """Overall mean (d,)."""
+        weight, total = self.total()
+        return total / weight
+
+    @cached_property
+    def _radius(self) -> NDArray[np.float32] | None:
+        """How far each row (n,) is from the mean, rounded up, where bounds are on costs."""
+        if self.geometry.squared_distance:
+            return None
+        mean = bare_point(self.dtype, self.mean)
+        squares = self._all_costs(mean, np.zeros(1, np.intp), slice(0, self.n_rows))[:, 0]
+        return (np.sqrt(squares) * (1 + 1e-6)).astype(np.float32)
 
     def take_labels(self, labels: NDArray[np.intp]) -> None:
         """Set the labels from numbers of the living clusters, oldest first."""
@@ -120,12 +135,14 @@ class MemoryExecutor(Rearranging):
         """
         centres = self.table.view()
         blocks = centres.n_blocks
-        if last or self.table.used == 1 or not self.geometry.squared_distance:
+        if last or self.table.used == 1:
             self._bounds = None
             bounds = no_bounds(blocks)
         else:
             if self._bounds is None:
-                self._bounds = CarriedBounds(self.n_rows, self.table)
+                if self._radius is not None:
+                    self.table.follow(self.mean)
+                self._bounds = CarriedBounds(self.n_rows, self.table, self._radius)
             bounds = self._bounds.view(blocks)
         found: list[int] = []
 
@@ -138,7 +155,8 @@ class MemoryExecutor(Rearranging):
             )  # fmt: skip
 
         self._over_tiles(task, self.n_rows, len(centres.rank))
-        bounds.drift[:] = 0
+        if self._bounds is not None:
+            self._bounds.settle()
         return sum(found)
 
     def visiting_order(self, visits: NDArray[np.signedinteger]) -> NDArray[np.signedinteger]:
@@ -177,9 +195,9 @@ class MemoryExecutor(Rearranging):
         which the last so many slots opened.
         """
         centres = self.table.view()
-        bounds = self._bounds
-        upper = np.empty(0, np.float32) if bounds is None else bounds.upper
-        radii = upper if bounds is None else bounds.radii(self.table)
+        known = self._bounds
+        bounds = no_bounds(centres.n_blocks) if known is None else known.view(centres.n_blocks)
+        radii = bounds.upper if known is None else known.radii(self.table)
         first, last = first_slot // self.table.lanes, centres.n_blocks
         slots = (last - first) * self.table.lanes
         opened = np.full(len(self.table.rank), np.iinfo(np.int64).max)
@@ -189,8 +207,8 @@ class MemoryExecutor(Rearranging):
 
         def task(worker: int, start: int, stop: int) -> None:
             consider(
-                self.rows, self.weights, prices, self.constants, centres, upper, radii, self.labels,
-                self._dear, ids, visits, opened, block_opened, first, last,
+                self.rows, self.weights, prices, self.constants, centres, bounds, radii,
+                self.labels, self._dear, ids, visits, opened, block_opened, first, last,
                 self._batch(worker, centres), start, stop,
             )  # fmt: skip
 
@@ -283,7 +301,7 @@ class MemoryExecutor(Rearranging):
         if self._bounds is not None:
             upper = self._bounds.upper
             self._bounds = None  # the old bounds go before the new ones come
-            self._bounds = CarriedBounds(self.n_rows, self.table)
+            self._bounds = CarriedBounds(self.n_rows, self.table, self._radius)
             self._bounds.upper[:] = upper
         return slots
 

@@ -125,7 +125,7 @@ class Rearranging:
         penalty. Without bounds the costs are taken, for divergences other than squared distances
         with some slack: there the two factors are right for small changes only.
         """
-        bounds = self._bounds
+        bounds = self._bounds if self.geometry.squared_distance else None
         size = np.ones(len(self.table.rank))
         size[self.table.alive] = sizes
         pays = np.ones(len(size))  # nobody joins a slot that is dead

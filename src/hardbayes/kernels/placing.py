@@ -8,13 +8,13 @@ TOGETHER = 64
 
 
 @kernel
-def place(slots, centres, theta, offset, table, points, norms, drift):
+def place(slots, exact, theta, offset, table, norms, drift):
     """Write centres and their affine form into slots.
 
-    IN slots (k,), centres (k, d), theta (k, d), offset (k,) float64; OUT table: Centres; points
-    (slots, d): the centres; norms (slots,): |theta|; drift (k,): how far each centre has moved.
+    IN slots (k,), exact, theta (k, d), offset (k,) float64; OUT table: Centres; norms (slots,):
+    |theta|; drift (k,): how far each of ``exact`` has moved.
     """
-    d = centres.shape[1]
+    d = exact.shape[1]
     lanes = table.lanes
     side_by_side = table.theta.shape[0] == 1  # as sparse rows want them
     for k in range(slots.shape[0]):
@@ -31,10 +31,10 @@ def place(slots, centres, theta, offset, table, points, norms, drift):
             moved = 0.0
             square = 0.0
             for j in range(first, min(first + TOGETHER, d)):
-                step = centres[k, j] - points[slot, j]
+                step = exact[k, j] - table.exact[slot, j]
                 moved += step * step
                 square += theta[k, j] * theta[k, j]
-                points[slot, j] = centres[k, j]
+                table.exact[slot, j] = exact[k, j]
                 table.theta[block, j, lane] = theta[k, j]
             norms[slot] += square
             drift[k] += moved
