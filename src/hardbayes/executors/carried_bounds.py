@@ -1,4 +1,4 @@
-"""Bounds on distances, carried from sweep to sweep while centres move, are born and die."""
+"""Bounds on what centres cost, carried from sweep to sweep while they move, are born and die."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ STATE_BYTES = 48e6
 BYTES_WITHOUT_LOWER = 17
 # Nanoseconds to keep one bound, beside some 5 + 0.3 d to score a row against one block.
 BOUND_COST = 25
+# And to keep those on costs, which are wider than those on distances, for a row.
+COST_BOUNDS = 50
 FEW = 64  # newborn centres looked at together
 
 
@@ -31,6 +33,14 @@ def no_bounds(blocks: int) -> Bounds:
     return Bounds(
         nothing, nothing.reshape(0, 1), nothing, one, one, shifts, shifts, 0.0, 0.0, blocks
     )
+
+
+def worth_carrying(table: CentreTable) -> bool:
+    """Whether bounds spare more than they cost."""
+    if table.used == 1 or table.geometry.squared_distance:
+        return table.used > 1
+    blocks = -(-table.used // table.lanes)
+    return blocks * (5 + 0.3 * table.n_columns) > COST_BOUNDS
 
 
 class CarriedBounds:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_array
 
-from hardbayes.executors.carried_bounds import CarriedBounds, no_bounds
+from hardbayes.executors.carried_bounds import CarriedBounds, no_bounds, worth_carrying
 from hardbayes.executors.centre_table import CentreTable, bare_centres, bare_point
 from hardbayes.executors.exact_totals import ExactTotals
 from hardbayes.executors.reading import as_matrix
@@ -135,7 +135,7 @@ class MemoryExecutor(Rearranging):
         """
         centres = self.table.view()
         blocks = centres.n_blocks
-        if last or self.table.used == 1:
+        if last or not worth_carrying(self.table):
             self._bounds = None
             bounds = no_bounds(blocks)
         else:

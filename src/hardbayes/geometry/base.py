@@ -162,3 +162,8 @@ def _sums_by_row(rows: csr_array, values: Floats) -> NDArray[np.float64]:
     n = rows.shape[0]
     owner = np.repeat(np.arange(n), np.diff(rows.indptr))
     return np.asarray(np.bincount(owner, values, n), np.float64)
+
+
+def t_log_t(t: Floats) -> Floats:
+    """Return ``t log t`` of numbers >= 0, 0 at zero; several times as fast as SciPy's."""
+    return t * np.log(np.maximum(t, np.finfo(np.float64).tiny))
