@@ -6,6 +6,7 @@ from scipy import sparse
 
 from hardbayes import DPMeans, penalty_for
 from hardbayes.engine.problem import pose
+from hardbayes.executors import carried_bounds
 from hardbayes.executors.memory import MemoryExecutor
 from hardbayes.executors.pool import Pool
 from hardbayes.geometry import GEOMETRIES, Mahalanobis, geometry_for
@@ -24,6 +25,12 @@ def clustered(divergence, n, seed):
     members = rng.integers(0, 30, n)
     X = 0.7 * centres[members] + 0.3 * rows_for(name, rng, n, 8, zeros=False)
     return np.ascontiguousarray(X)
+
+
+@pytest.fixture(autouse=True)
+def always(monkeypatch):
+    """Carry bounds even where scoring these few columns would be as cheap."""
+    monkeypatch.setattr(carried_bounds, "COST_BOUNDS", 0)
 
 
 def fitted(monkeypatch, carried, X, **options):
