@@ -39,6 +39,8 @@ class Geometry(ABC):
     degree: int | None = None
     #: What every row is divided by before anything else: its "sum", its "length", or None.
     row_unit: str | None = None
+    #: Rows weigh what they were divided by, times their weights.
+    length_as_weight: bool = False
     #: Entries are at least zero; a column of zeros then says nothing about any cluster.
     nonnegative: bool = False
     #: Entries lie between zero and one.
