@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hardbayes.executors.frame import Frame, frame_for, power_of_two_scale
-from hardbayes.matrices import chunks
+from hardbayes.matrices import chunks, is_sparse
 from hardbayes.structure.partition import Partition
 
 if TYPE_CHECKING:
@@ -104,14 +104,15 @@ def opening_prices(
     if not partition.prior_weight:
         return np.array([partition.penalty])
     weights = np.broadcast_to(executor.weights if weights is None else weights, executor.n_rows)
-    rows = executor.sparse_rows()
-    if rows is not None:
-        return partition.penalty + partition.geometry.opening_costs(
-            rows, weights, partition.prior_weight, partition.prior_mean
-        )
     prices = np.empty(executor.n_rows)
-    for part in chunks(executor.n_rows, executor.n_columns):
-        prices[part] = partition.prices(executor.dense_rows(part), weights[part])
+    for part in chunks(executor.n_rows, executor.entries_per_row):
+        rows = executor.rows_at(part)
+        if is_sparse(rows):
+            prices[part] = partition.penalty + partition.geometry.opening_costs(
+                rows, weights[part], partition.prior_weight, partition.prior_mean
+            )
+        else:
+            prices[part] = partition.prices(rows, weights[part])
     return prices
 
 

@@ -10,17 +10,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from hardbayes.executors.carried_bounds import CarriedBounds, no_bounds, worth_carrying
 from hardbayes.executors.centre_table import CentreTable, bare_centres, bare_point
 from hardbayes.executors.exact_totals import ExactTotals
-from hardbayes.executors.reading import as_matrix
+from hardbayes.executors.reading import entries_per_row, working_rows
 from hardbayes.executors.rearranging import Rearranging
 from hardbayes.kernels.costs import all_costs, costs
 from hardbayes.kernels.nearest import assign
 from hardbayes.kernels.newcomers import consider, next_opening
-from hardbayes.kernels.rows import Batch, Centres, DenseRows, SparseRows, new_batch
+from hardbayes.kernels.rows import Batch, Centres, SparseRows, new_batch
+from hardbayes.matrices import is_sparse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from hardbayes.executors.pool import Pool
     from hardbayes.geometry.base import Floats, Geometry
+    from hardbayes.kernels.rows import DenseRows
     from hardbayes.matrices import Matrix
 
 # A tile is this many multiply-adds when nothing is skipped: about a millisecond, so that Ctrl-C is
@@ -389,18 +390,12 @@ class MemoryExecutor(Rearranging):
 
     def rows_at(self, which: slice | NDArray[np.intp]) -> Matrix:
         """Return rows in working coordinates (m, d) float64, as CSR where they are sparse."""
-        rows = self.rows
-        scale = np.broadcast_to(rows.scale, self.n_rows)[which]
-        if isinstance(rows, DenseRows):
-            return (rows.values[which] - rows.shift) * scale[:, np.newaxis]
-        part = csr_array((rows.values, rows.columns, rows.starts), self.shape)[which]
-        values = part.data * np.repeat(scale, np.diff(part.indptr))
-        return csr_array((values, part.indices, part.indptr), part.shape)
+        return working_rows(self.rows, self.shape, which)
 
     def dense_rows(self, which: slice | NDArray[np.intp]) -> Floats:
         """Return rows in working coordinates (m, d) float64."""
         rows = self.rows_at(which)
-        return rows.toarray() if isinstance(rows, csr_array) else rows
+        return rows.toarray() if is_sparse(rows) else rows
 
     @property
     def is_sparse(self) -> bool:
@@ -410,19 +405,11 @@ class MemoryExecutor(Rearranging):
     @property
     def entries_per_row(self) -> int:
         """How many numbers a row holds, in the mean."""
-        if isinstance(self.rows, SparseRows):
-            return max(1, len(self.rows.values) // self.n_rows)
-        return self.n_columns
-
-    def sparse_rows(self) -> csr_array | None:
-        """Return the rows in working coordinates, float64, where they are sparse."""
-        if isinstance(self.rows, DenseRows):
-            return None
-        return as_matrix(self.rows, self.n_columns)
+        return entries_per_row(self.rows, self.shape)
 
     def _batch_size(self) -> int:
         """Rows scored together: as many as stay in cache, one where rows are sparse."""
-        if isinstance(self.rows, SparseRows):
+        if self.is_sparse:
             return 1
         return min(max(BATCH_BYTES // (self.dtype.itemsize * self.n_columns), 16), 256)
 

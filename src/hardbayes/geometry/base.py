@@ -141,22 +141,31 @@ class Geometry(ABC):
         ``mu = (w x + eta m) / (w + eta)`` is ``eta m / (w + eta)`` wherever the row has no entry:
         one sum over all columns serves all rows of a weight, and is put right where they have.
         """
-
-        def costs(x: Floats, m: Floats, w: Floats) -> Floats:
-            mu = (w * x + prior_weight * m) / (w + prior_weight)
-            return w * self.terms(x, mu) + prior_weight * self.terms(m, mu)
-
+        costs = self._opening_terms
         kinds, kind = np.unique(weights, return_inverse=True)
-        nothing = np.concatenate(
-            [
-                costs(np.zeros(1), prior_mean, kinds[part, np.newaxis]).sum(axis=1)
-                for part in chunks(len(kinds), len(prior_mean))
-            ]
-        )
+        nothing = self.empty_opening_costs(kinds, prior_weight, prior_mean)
         weight = np.repeat(weights, np.diff(rows.indptr))
         mean = prior_mean[rows.indices]
-        extra = costs(rows.data, mean, weight) - costs(np.zeros(1), mean, weight)
+        extra = costs(rows.data, mean, weight, prior_weight)
+        extra -= costs(np.zeros(1), mean, weight, prior_weight)
         return np.maximum(nothing[kind] + _sums_by_row(rows, extra), 0.0)
+
+    def empty_opening_costs(
+        self, weights: Floats, prior_weight: float, prior_mean: Floats
+    ) -> NDArray[np.float64]:
+        """Return the same of rows of zeros with these weights (n,)."""
+        return np.concatenate(
+            [
+                self._opening_terms(
+                    np.zeros(1), prior_mean, weights[part, np.newaxis], prior_weight
+                ).sum(axis=1)
+                for part in chunks(len(weights), len(prior_mean))
+            ]
+        )
+
+    def _opening_terms(self, x: Floats, m: Floats, w: Floats, prior_weight: float) -> Floats:
+        mu = (w * x + prior_weight * m) / (w + prior_weight)
+        return w * self.terms(x, mu) + prior_weight * self.terms(m, mu)
 
 
 def _sums_by_row(rows: csr_array, values: Floats) -> NDArray[np.float64]:

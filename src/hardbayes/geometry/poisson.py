@@ -48,6 +48,13 @@ class Poisson(KeepsStock, Geometry):
         """Ten pseudo-rows where zeros would make costs infinite."""
         return 10.0 if has_border else 0.0
 
+    def empty_opening_costs(
+        self, weights: Floats, prior_weight: float, prior_mean: Floats
+    ) -> NDArray[np.float64]:
+        """Return ``eta log(1 + w / eta) sum_j m_j``: all columns are alike but for their m."""
+        costs: NDArray[np.float64] = prior_weight * np.log1p(weights / prior_weight)
+        return costs * prior_mean.sum()
+
     def stocked(self, totals: Floats) -> Floats:
         """Return ``T log T``."""
         return t_log_t(np.maximum(totals, 0.0))  # but for rounding
