@@ -32,21 +32,17 @@ class Point(NamedTuple):
     """The objective after one sweep, up to a constant that all sweeps share.
 
     ``sum_i w_i D(x_i, mu) + eta D(m, mu)`` over a cluster is
-    ``sum w phi(x) + eta phi(m) - (n + eta) phi(mu)``: only the last term depends on the partition,
-    and it follows from the cluster's totals, with no pass over the rows.
+    ``sum w phi(x) - [(n + eta) phi(mu) - eta phi(m)]``: only the bracket, the potential, depends on
+    the partition, and it follows from the cluster's totals, with no pass over the rows.
     """
 
     n_clusters: int
     potential: float
     remainder: float  # what float64 cannot hold of the potential
 
-    def above(self, other: Point, per_cluster: float) -> float:
+    def above(self, other: Point) -> float:
         """How much higher the objective is here than at ``other``, without the penalty."""
-        return (
-            per_cluster * (self.n_clusters - other.n_clusters)
-            - (self.potential - other.potential)
-            - (self.remainder - other.remainder)
-        )
+        return (other.potential - self.potential) + (other.remainder - self.remainder)
 
 
 def level_rounding(history: Floats) -> Floats:

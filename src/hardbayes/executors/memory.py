@@ -383,7 +383,7 @@ class MemoryExecutor(Rearranging):
     def potential(
         self, prior_weight: float, prior_mean: Floats, centres: Floats
     ) -> tuple[float, float]:
-        """Return ``sum_c (n_c + eta) Phi(mu_c)`` and what float64 cannot hold of it."""
+        """Return ``sum_c (n_c + eta) phi(mu_c) - eta phi(m)``, and what float64 drops of it."""
         return self._totals.potential(
             self.table.alive, self.geometry, prior_weight, prior_mean, centres
         )

@@ -141,14 +141,21 @@ class Geometry(ABC):
         ``mu = (w x + eta m) / (w + eta)`` is ``eta m / (w + eta)`` wherever the row has no entry:
         one sum over all columns serves all rows of a weight, and is put right where they have.
         """
-        costs = self._opening_terms
         kinds, kind = np.unique(weights, return_inverse=True)
-        nothing = self.empty_opening_costs(kinds, prior_weight, prior_mean)
+        nothing = self.empty_opening_costs(kinds, prior_weight, prior_mean)[kind]
         weight = np.repeat(weights, np.diff(rows.indptr))
         mean = prior_mean[rows.indices]
-        extra = costs(rows.data, mean, weight, prior_weight)
-        extra -= costs(np.zeros(1), mean, weight, prior_weight)
-        return np.maximum(nothing[kind] + _sums_by_row(rows, extra), 0.0)
+        own = self._opening_terms(rows.data, mean, weight, prior_weight)
+        covered = _sums_by_row(rows, self._opening_terms(np.zeros(1), mean, weight, prior_weight))
+        costs = _sums_by_row(rows, own) + np.maximum(nothing - covered, 0.0)
+        # Where the entries cover nearly all, that difference would cancel.
+        full = np.flatnonzero(nothing - covered < 1e-3 * covered)
+        for part in chunks(len(full), rows.shape[1]):
+            ids = full[part]
+            dense, weight = rows[ids].toarray(), weights[ids, np.newaxis]
+            terms = self._opening_terms(dense, prior_mean, weight, prior_weight)
+            costs[ids] = terms.sum(axis=1)
+        return costs
 
     def empty_opening_costs(
         self, weights: Floats, prior_weight: float, prior_mean: Floats
