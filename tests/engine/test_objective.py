@@ -17,6 +17,19 @@ def test_rises_within_rounding_are_levelled():
 def test_a_real_rise_is_never_hidden():
     history = np.array([10.0, 5.0, 6.0])
     np.testing.assert_array_equal(level_rounding(history), history)
+    np.testing.assert_array_equal(level_rounding(history, floor=0.5), history)
+
+
+@pytest.mark.parametrize("divergence", ["kl", "poisson", "itakura_saito", "logistic", "cosine"])
+def test_rows_alike_but_for_rounding_show_no_rise(divergence):
+    """What is left of phi(x) + offset - <x, theta> is smaller than their rounding errors."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        rows = rng.uniform(0.2, 0.8, (3, 5))[rng.integers(0, 3, 60)]
+        X = rows * (1 + 1e-7 * rng.normal(size=(60, 5)))
+        for penalty in (0.0, 1e-14):
+            model = quiet_fit(DPMeans(penalty, divergence=divergence, random_state=0), X)
+            assert (np.diff(model.objective_history_) <= 0).all()
 
 
 @pytest.mark.parametrize("search", ["paper", "split-merge"])

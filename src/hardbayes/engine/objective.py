@@ -45,12 +45,12 @@ class Point(NamedTuple):
         return (other.potential - self.potential) + (other.remainder - self.remainder)
 
 
-def level_rounding(history: Floats) -> Floats:
+def level_rounding(history: Floats, floor: float = 0.0) -> Floats:
     """Return the trace without rises that are mere rounding; a real one would stay to be seen.
 
     Sweeps that change less than float64 can show may seem to raise the objective in its last
-    places.
+    places, or by ``floor`` where it is what is left of larger numbers.
     """
     levelled: Floats = np.maximum.accumulate(history[::-1])[::-1].copy()
-    is_noise = np.abs(levelled - history).max() <= 1e-9 * np.abs(history).max()
+    is_noise = np.abs(levelled - history).max() <= 1e-9 * np.abs(history).max() + floor
     return levelled if is_noise else history

@@ -49,6 +49,22 @@ class Problem:
         """Overall mean (d,) in working coordinates."""
         return self.executor.mean
 
+    @property
+    def rounding(self) -> float:
+        """What rounding may do to the objective, in the user's units.
+
+        Squared distances are summed as they are; other costs are what is left of
+        ``phi(x) + offset - <x, theta>``, whose size the overall mean's theta tells.
+        """
+        if self.geometry.squared_distance:
+            return 0.0
+        executor = self.executor
+        weights = np.broadcast_to(executor.weights, executor.n_rows)
+        theta, offset = self.geometry.affine(self.mean[np.newaxis])
+        at_mean = float(np.abs(offset[0]) + np.abs(theta[0] * self.mean).sum())
+        size = float(weights @ np.abs(executor.constants)) + float(weights.sum()) * at_mean
+        return (executor.n_columns + 8) * float(np.finfo(np.float64).eps) * size / self.unit
+
     def partition(self, penalty: float, prior_weight: float, max_clusters: int | None) -> Partition:
         """Return the structure to fit; ``penalty`` and ``prior_weight`` in the user's units."""
         return Partition(
