@@ -21,6 +21,7 @@ from benchmarks import (
     search_cost,
     small,
     sparse,
+    sparse_sweeps,
     threads,
     whole_fits,
 )
@@ -35,6 +36,7 @@ SECTIONS: dict[str, Callable[[Options], Section]] = {
     "search-cost": search_cost.run,
     "whole-fits": whole_fits.run,
     "sparse": sparse.run,
+    "sparse-sweeps": sparse_sweeps.run,
     "small": small.run,
     "cold": cold.run,
     "threads": threads.run,

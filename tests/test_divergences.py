@@ -10,6 +10,7 @@ from hardbayes.geometry import (
     ExponentialFamily,
     Geometry,
     ItakuraSaito,
+    KullbackLeibler,
     Mahalanobis,
     geometry_for,
 )
@@ -227,6 +228,31 @@ def test_a_documents_length_as_its_weight():
     model, literal = fit_both(counts, 20.0, lengths, 0, **options)
     assert_equals_literal(model, literal)
     np.testing.assert_allclose(model.cluster_weights_.sum(), counts.sum())
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_length_as_weight_on_request(container):
+    rng = np.random.default_rng(21)
+    counts = rng.poisson(rng.gamma(0.5, size=(80, 6)) * 20.0) + np.eye(6)[rng.integers(0, 6, 80)]
+    weights, X = rng.uniform(0.5, 2.0, 80), container(counts.astype(float))
+    asked = KullbackLeibler(length_as_weight=True)
+    for given in (None, weights):
+        passed = counts.sum(axis=1) * (1.0 if given is None else given)
+        penalty = penalty_for(X, 4, divergence=asked, sample_weight=given)
+        assert penalty == penalty_for(X, 4, divergence="kl", sample_weight=passed)
+        one = quiet_fit(DPMeans(penalty, divergence=asked, random_state=0), X, given)
+        other = quiet_fit(DPMeans(penalty, divergence="kl", random_state=0), X, passed)
+        np.testing.assert_array_equal(one.labels_, other.labels_)
+        np.testing.assert_array_equal(one.cluster_weights_, other.cluster_weights_)
+        value = objective(
+            X,
+            one.labels_,
+            penalty,
+            divergence=asked,
+            sample_weight=given,
+            prior_weight=one.prior_weight_,
+        )
+        np.testing.assert_allclose(value, one.objective_, rtol=1e-9)
 
 
 # --- the mean is the minimiser -----------------------------------------------------------------

@@ -9,6 +9,7 @@ from scipy import sparse
 Matrix: TypeAlias = NDArray[np.floating] | sparse.csr_array
 
 CHUNK_BYTES = 1 << 21
+SAFE = (1e-250, 1e250)  # squares that neither overflow nor lose their small terms
 
 
 def is_sparse(matrix: Matrix) -> TypeGuard[sparse.csr_array]:
@@ -35,7 +36,13 @@ def row_lengths(matrix: Matrix) -> NDArray[np.float64]:
         return largest * np.sqrt(np.bincount(owner, values * values, n))
     lengths = []
     for rows in chunks(*matrix.shape):
-        part = np.abs(matrix[rows], dtype=np.float64)
+        part = np.asarray(matrix[rows], np.float64)
+        with np.errstate(over="ignore", under="ignore"):
+            squares = np.einsum("ij,ij->i", part, part)
+        if squares.min() > SAFE[0] and squares.max() < SAFE[1]:
+            lengths.append(np.sqrt(squares))
+            continue
+        part = np.abs(part)
         largest = part.max(axis=1)
         largest[largest == 0] = 1.0
         part /= largest[:, np.newaxis]

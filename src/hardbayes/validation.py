@@ -224,8 +224,14 @@ def check_domain(matrix: Matrix, geometry: Geometry, names: list[str] | None = N
             )
 
 
-def check_weights(sample_weight: Any, matrix: Matrix) -> Floats | None:
+def check_weights(
+    sample_weight: Any, matrix: Matrix, geometry: Geometry | None = None
+) -> Floats | None:
     """Return weights as float64 (n,), (1,) where all are equal, or None."""
+    if geometry is not None and geometry.length_as_weight:
+        given = check_weights(sample_weight, matrix)
+        lengths = geometry.row_sizes(matrix)
+        return check_weights(lengths if given is None else lengths * given, matrix)
     if sample_weight is None:
         return None
     if isinstance(sample_weight, numbers.Number):

@@ -112,6 +112,7 @@ def test_every_section_has_a_name():
         "search-cost",
         "whole-fits",
         "sparse",
+        "sparse-sweeps",
         "small",
         "cold",
         "threads",

@@ -35,7 +35,7 @@ def test_births_and_deaths_keep_the_others(sparse, dtype):
     table.open(born[3:])
     table.close(table.alive[[3, 20]])
     expected = np.delete(np.vstack([centres, born]), [3, 20], axis=0)
-    np.testing.assert_array_equal(table.centres[table.alive], expected)
+    np.testing.assert_array_equal(table.exact[table.alive], expected)
     view = table.view()
     assert np.isinf(view.offset[view.rank < 0]).all()
     np.testing.assert_allclose(view.offset[table.alive], (expected**2).sum(axis=1), rtol=1e-6)

@@ -257,9 +257,8 @@ class Descent:
         executor, partition, centres = self.executor, self.partition, self.centres
         executor.forget_bounds()
         terms = measure(executor, partition, centres)
-        base = partition.prior_weight * float(partition.geometry.potential(partition.prior_mean))
         trace = np.array(
-            [terms.fit + terms.prior + point.above(self.points[-1], base) for point in self.points]
+            [terms.fit + terms.prior + point.above(self.points[-1]) for point in self.points]
         )
         counts = np.array([point.n_clusters for point in self.points])
         if status is Status.OUT_OF_STEPS or executor.has_orphans:

@@ -32,29 +32,25 @@ class Point(NamedTuple):
     """The objective after one sweep, up to a constant that all sweeps share.
 
     ``sum_i w_i D(x_i, mu) + eta D(m, mu)`` over a cluster is
-    ``sum w phi(x) + eta phi(m) - (n + eta) phi(mu)``: only the last term depends on the partition,
-    and it follows from the cluster's totals, with no pass over the rows.
+    ``sum w phi(x) - [(n + eta) phi(mu) - eta phi(m)]``: only the bracket, the potential, depends on
+    the partition, and it follows from the cluster's totals, with no pass over the rows.
     """
 
     n_clusters: int
     potential: float
     remainder: float  # what float64 cannot hold of the potential
 
-    def above(self, other: Point, per_cluster: float) -> float:
+    def above(self, other: Point) -> float:
         """How much higher the objective is here than at ``other``, without the penalty."""
-        return (
-            per_cluster * (self.n_clusters - other.n_clusters)
-            - (self.potential - other.potential)
-            - (self.remainder - other.remainder)
-        )
+        return (other.potential - self.potential) + (other.remainder - self.remainder)
 
 
-def level_rounding(history: Floats) -> Floats:
+def level_rounding(history: Floats, floor: float = 0.0) -> Floats:
     """Return the trace without rises that are mere rounding; a real one would stay to be seen.
 
     Sweeps that change less than float64 can show may seem to raise the objective in its last
-    places.
+    places, or by ``floor`` where it is what is left of larger numbers.
     """
     levelled: Floats = np.maximum.accumulate(history[::-1])[::-1].copy()
-    is_noise = np.abs(levelled - history).max() <= 1e-9 * np.abs(history).max()
+    is_noise = np.abs(levelled - history).max() <= 1e-9 * np.abs(history).max() + floor
     return levelled if is_noise else history

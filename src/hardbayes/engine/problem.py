@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hardbayes.executors.frame import Frame, frame_for, power_of_two_scale
-from hardbayes.matrices import chunks
+from hardbayes.matrices import chunks, is_sparse
 from hardbayes.structure.partition import Partition
 
 if TYPE_CHECKING:
@@ -45,11 +44,26 @@ class Problem:
         """Objective in working units of an objective of one in the user's: a power of two."""
         return self.frame.unit * self.weight_unit
 
-    @cached_property
+    @property
     def mean(self) -> Floats:
         """Overall mean (d,) in working coordinates."""
-        weight, total = self.executor.total()
-        return total / weight
+        return self.executor.mean
+
+    @property
+    def rounding(self) -> float:
+        """What rounding may do to the objective, in the user's units.
+
+        Squared distances are summed as they are; other costs are what is left of
+        ``phi(x) + offset - <x, theta>``, whose size the overall mean's theta tells.
+        """
+        if self.geometry.squared_distance:
+            return 0.0
+        executor = self.executor
+        weights = np.broadcast_to(executor.weights, executor.n_rows)
+        theta, offset = self.geometry.affine(self.mean[np.newaxis])
+        at_mean = float(np.abs(offset[0]) + np.abs(theta[0] * self.mean).sum())
+        size = float(weights @ np.abs(executor.constants)) + float(weights.sum()) * at_mean
+        return (executor.n_columns + 8) * float(np.finfo(np.float64).eps) * size / self.unit
 
     def partition(self, penalty: float, prior_weight: float, max_clusters: int | None) -> Partition:
         """Return the structure to fit; ``penalty`` and ``prior_weight`` in the user's units."""
@@ -106,14 +120,15 @@ def opening_prices(
     if not partition.prior_weight:
         return np.array([partition.penalty])
     weights = np.broadcast_to(executor.weights if weights is None else weights, executor.n_rows)
-    rows = executor.sparse_rows()
-    if rows is not None:
-        return partition.penalty + partition.geometry.opening_costs(
-            rows, weights, partition.prior_weight, partition.prior_mean
-        )
     prices = np.empty(executor.n_rows)
-    for part in chunks(executor.n_rows, executor.n_columns):
-        prices[part] = partition.prices(executor.dense_rows(part), weights[part])
+    for part in chunks(executor.n_rows, executor.entries_per_row):
+        rows = executor.rows_at(part)
+        if is_sparse(rows):
+            prices[part] = partition.penalty + partition.geometry.opening_costs(
+                rows, weights[part], partition.prior_weight, partition.prior_mean
+            )
+        else:
+            prices[part] = partition.prices(rows, weights[part])
     return prices
 
 

@@ -59,7 +59,7 @@ def fitted_attributes(
         "prior_weight_": model.partition.prior_weight,
         "inertia_": solution.terms.fit / unit,
         "objective_": float(history[-1]),
-        "objective_history_": level_rounding(history),
+        "objective_history_": level_rounding(history, problem.rounding),
         "n_iter_": len(history),
         "n_splits_": solution.n_splits,
         "n_merges_": solution.n_merges,

@@ -231,7 +231,7 @@ class DPMeans(
         geometry = geometry_for(self.divergence)
         seen = DPMeans()  # takes the feature names: a failed fit leaves no trace on this one
         matrix = check_matrix(X, geometry, seen)
-        weights = check_weights(sample_weight, matrix)
+        weights = check_weights(sample_weight, matrix, geometry)
         # Not NumPy's global stream for None: a fit leaves no trace there.
         state = self.random_state
         rng = np.random.RandomState() if state is None else check_random_state(state)

@@ -59,7 +59,7 @@ def objective(
     geometry = geometry_for(divergence)
     matrix = check_matrix(X, geometry)
     numbers = check_labels(labels, matrix.shape[0])
-    weights = check_weights(sample_weight, matrix)
+    weights = check_weights(sample_weight, matrix, geometry)
     with Pool(resolve_threads(None)) as pool:
         problem = pose(matrix, geometry, weights, pool)
         partition = problem.partition(cluster_penalty, prior_weight, None)

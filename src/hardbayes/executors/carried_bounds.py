@@ -1,4 +1,4 @@
-"""Bounds on distances, carried from sweep to sweep while centres move, are born and die."""
+"""Bounds on what centres cost, carried from sweep to sweep while they move, are born and die."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hardbayes.kernels.nearest import NARROW, TINY, Bounds
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hardbayes.executors.centre_table import CentreTable
+    from hardbayes.executors.centre_table import CentreTable, Drift
     from hardbayes.geometry.base import Floats
 
 # What bounds, labels and the rest of a row's state may take in all; beyond it rows have one lower
@@ -21,19 +21,36 @@ STATE_BYTES = 48e6
 BYTES_WITHOUT_LOWER = 17
 # Nanoseconds to keep one bound, beside some 5 + 0.3 d to score a row against one block.
 BOUND_COST = 25
+# And to keep those on costs, which are wider than those on distances, for a row.
+COST_BOUNDS = 50
 FEW = 64  # newborn centres looked at together
 
 
 def no_bounds(blocks: int) -> Bounds:
     """Return bounds for kernels that must look at every centre."""
-    nothing = np.empty(0, np.float32)
-    return Bounds(nothing, nothing.reshape(0, 1), nothing, np.zeros(1, np.float32), blocks)
+    nothing, one = np.empty(0, np.float32), np.zeros(1, np.float32)
+    shifts = np.zeros(1)
+    return Bounds(
+        nothing, nothing.reshape(0, 1), nothing, one, one, shifts, shifts, 0.0, 0.0, blocks
+    )
+
+
+def worth_carrying(table: CentreTable) -> bool:
+    """Whether bounds spare more than they cost."""
+    if table.used == 1 or table.geometry.squared_distance:
+        return table.used > 1
+    blocks = -(-table.used // table.lanes)
+    return blocks * (5 + 0.3 * table.n_columns) > COST_BOUNDS
 
 
 class CarriedBounds:
-    """An upper bound on each row's distance to its own centre, lower bounds to the others."""
+    """An upper bound on what each row's own centre costs it, lower bounds on what others would.
 
-    def __init__(self, n_rows: int, table: CentreTable) -> None:
+    On distances, where costs are squared distances. ``radius`` (n,): each row's distance from the
+    table's anchor, or None there.
+    """
+
+    def __init__(self, n_rows: int, table: CentreTable, radius: NDArray | None = None) -> None:
         slots = len(table.rank)
         blocks = slots // table.lanes
         affordable = max(1, int((STATE_BYTES / n_rows - BYTES_WITHOUT_LOWER) // 4))
@@ -42,36 +59,65 @@ class CarriedBounds:
         self.width = self.span * table.lanes  # slots in a group
         groups = -(-blocks // self.span)
         self.upper = np.full(n_rows, np.inf, np.float32)
-        self.lower = np.full((n_rows, groups), -1, np.float32)  # rules nothing out
+        self.lower = np.full((n_rows, groups), -np.inf, np.float32)  # rules nothing out
+        self.radius = np.ones(1, np.float32) if radius is None else radius
+        self.unit = table.precision
+        self.farthest = table.anchor_length
         self.drift = np.zeros(slots, np.float32)
+        self.shift = np.zeros(slots)
+        self._least_shift = np.zeros(slots)
         self.known = table.used  # slots that the lower bounds speak of
 
     def view(self, blocks: int) -> Bounds:
         """Return the arrays for a kernel that looks at so many blocks."""
         starts = np.arange(0, len(self.drift), self.width)
-        group_drift = np.maximum.reduceat(self.drift, starts)[: -(-blocks // self.span)]
-        return Bounds(self.upper, self.lower, self.drift, group_drift, self.span)
+        used = -(-blocks // self.span)
+        least = np.minimum.reduceat(self._least_shift, starts)[:used]
+        return Bounds(
+            self.upper,
+            self.lower,
+            self.drift,
+            np.maximum.reduceat(self.drift, starts)[:used],
+            self.radius,
+            self.shift,
+            np.where(np.isinf(least), 0.0, least),  # groups of dead slots
+            self.unit,
+            self.farthest,
+            self.span,
+        )
 
-    def add_drift(self, slots: NDArray[np.intp], distance: Floats) -> None:
+    def add_drift(self, slots: NDArray[np.intp], drift: Drift) -> None:
         """Note how far the centres of these slots have moved."""
-        self.drift[slots] = distance * (1 + 1e-6)
+        self.drift[slots] = drift.distance * (1 + 1e-6)
+        self.shift[slots] = drift.most
+        self._least_shift[:] = np.inf  # nobody goes to a slot that is dead
+        self._least_shift[slots] = drift.least
+
+    def settle(self) -> None:
+        """Take the bounds as they are for those at the present centres."""
+        self.drift[:] = 0
+        self.shift[:] = 0
+        self._least_shift[:] = 0
 
     def radii(self, table: CentreTable) -> NDArray[np.float32]:
         """Return for each slot how near a row must be to its centre to need no newborn.
 
         By the triangle inequality: half the distance to the nearest newborn. Zero, which spares
-        nobody the look, where there are so many that some would be near anyway.
+        nobody the look, where there are so many that some would be near anyway, and where costs are
+        no squared distances.
         """
-        if table.used - self.known > FEW:
+        if not table.geometry.squared_distance or table.used - self.known > FEW:
             return np.zeros(table.used, np.float32)
         return (0.5 * NARROW * self._to_newborn(table, self.known, table.used)).astype(np.float32)
 
     def welcome(self, table: CentreTable, labels: NDArray[np.int32]) -> None:
         """Bound the distances to newborn centres, before any centre moves.
 
-        A row is no nearer to a newborn than its own centre is, less its distance to that.
+        A row is no nearer to a newborn than its own centre is, less its distance to that. Where
+        costs are no squared distances, nothing is known of the newborn.
         """
-        for group in range(self.known // self.width, -(-table.used // self.width)):
+        groups = range(self.known // self.width, -(-table.used // self.width))
+        for group in groups if table.geometry.squared_distance else ():
             first = max(group * self.width, self.known)
             last = min((group + 1) * self.width, table.used)
             nearest = self._to_newborn(table, first, last) * NARROW
@@ -80,8 +126,10 @@ class CarriedBounds:
             if group * self.width < self.known:
                 np.minimum(low, self.lower[:, group], out=low)
             self.lower[:, group] = low
+        if not table.geometry.squared_distance:
+            self.lower[:, groups.start : groups.stop] = -np.inf
         # To members of the newborn, nothing is known of the centres they left.
-        self.lower[labels >= self.known] = -1
+        self.lower[labels >= self.known] = -np.inf
         self.known = table.used
 
     @staticmethod
@@ -90,7 +138,7 @@ class CarriedBounds:
         nearest = np.full(table.used, np.inf)
         for start in range(first, last, FEW):
             stop = min(start + FEW, last)
-            distances = cdist(table.centres[: table.used], table.centres[start:stop])
+            distances = cdist(table.exact[: table.used], table.exact[start:stop])
             distances[np.arange(start, stop), np.arange(stop - start)] = np.inf
             np.minimum(nearest, distances.min(axis=1), out=nearest)
         return nearest

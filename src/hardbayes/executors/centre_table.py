@@ -7,11 +7,11 @@ next layout; new centres are appended.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.kernels.lanes import lanes_of
+from hardbayes.kernels.lanes import LANE_BYTES, lanes_of
 from hardbayes.kernels.placing import place
 from hardbayes.kernels.rows import Centres
 
@@ -50,9 +50,18 @@ def bare_centres(
 ) -> Centres:
     """Return centres (k, d), slot by slot in the order given, for kernels that need no scores."""
     exact, offset = exact_form(geometry, centres, unseen)
+    return _bare(dtype, exact, offset, geometry.squared_distance)
+
+
+def bare_point(dtype: np.dtype, point: Floats) -> Centres:
+    """Return one point (d,) for kernels that take squared distances from it."""
+    return _bare(dtype, point[np.newaxis].copy(), np.array([point @ point]), True)
+
+
+def _bare(dtype: np.dtype, exact: Floats, offset: Floats, squared: bool) -> Centres:
     return Centres(
-        np.empty((0, 0, 0), dtype), np.empty(0, dtype), exact, offset, np.arange(len(centres)),
-        geometry.squared_distance, 0.0, 0.0, 1, 0.0, 0.0,
+        np.empty((0, 0, 0), dtype), np.empty(0, dtype), exact, offset, np.arange(len(exact)),
+        squared, 0.0, 0.0, 1, 0.0, 0.0,
     )  # fmt: skip
 
 
@@ -66,8 +75,24 @@ def exact_form(
     return (theta if unseen is None else np.where(unseen, -UNSEEN, theta)), offset
 
 
+def _aligned_zeros(shape: tuple[int, ...], dtype: np.dtype) -> Floats:
+    """Return zeros that begin with a cache line, so that no block touches two."""
+    spare = LANE_BYTES // dtype.itemsize
+    flat = np.zeros(int(np.prod(shape)) + spare, dtype)
+    first = -flat.ctypes.data % LANE_BYTES // dtype.itemsize
+    return flat[first : len(flat) - spare + first].reshape(shape)
+
+
+class Drift(NamedTuple):
+    """How far centres (k,) have moved: what `kernels.nearest` asks of bounds."""
+
+    distance: Floats  # of the centres where costs are squared distances, else of theta
+    most: Floats  # by how much the cost at the anchor has risen, rounding aside
+    least: Floats
+
+
 class CentreTable:
-    """Slots of centres; `centres` (slots, d) float64 holds them in working coordinates."""
+    """Slots of centres, and what the kernels read of them."""
 
     def __init__(
         self,
@@ -84,6 +109,9 @@ class CentreTable:
         self.lanes = lanes_of(dtype.itemsize)
         self._limits = np.finfo(dtype)
         self.unseen = unseen
+        self.anchor: Floats = np.zeros(0)
+        self.anchor_length = 0.0
+        self.precision = (self.n_columns + 8) * float(np.finfo(np.float64).eps)
         self._alive: NDArray[np.intp] | None = None
         self.lay_out(centres, np.arange(len(centres)))
 
@@ -93,7 +121,9 @@ class CentreTable:
         self.used = len(centres)
         self.next_rank = int(ranks.max()) + 1
         blocks = max(1, -(-self.used // self.lanes))
-        self._allocate(blocks + blocks // 4 + 1)  # room for births without a new layout
+        # Room for births without a new layout. Where rows are sparse, only in the last block:
+        # each entry of a row meets all slots side by side.
+        self._allocate(blocks if self.sparse else blocks + blocks // 4 + 1)
         self.room = len(self.rank)
         slots = np.empty(len(order), np.intp)
         slots[order] = np.arange(len(order))
@@ -135,21 +165,36 @@ class CentreTable:
         """Whether births and deaths have spoilt the layout enough to lay out anew."""
         return self.used > self.room or self.used > 2 * (len(self.alive) + self.lanes)
 
-    def write(self, slots: NDArray[np.intp], centres: Floats) -> Floats:
+    def write(self, slots: NDArray[np.intp], centres: Floats) -> Drift:
         """Set the centres of these slots; return how far each has moved."""
         theta, offset = self.geometry.affine(centres)
-        if not self.geometry.squared_distance:
-            if self.unseen is None:
-                self.exact[slots] = theta
-            else:
-                self.exact[slots] = np.where(self.unseen, -UNSEEN, theta)
-                theta = np.where(self.unseen, 0.0, theta)
-        drift = np.empty(len(slots))
+        exact = centres if self.geometry.squared_distance else theta
+        if self.unseen is not None and exact is theta:
+            exact = np.where(self.unseen, -UNSEEN, theta)
+            theta = np.where(self.unseen, 0.0, theta)
+        distance = np.empty(len(slots))
         place(
-            slots, centres, theta, offset, self._view(len(self.rank) // self.lanes),
-            self.centres, self.theta_norm, drift,
+            slots, exact, theta, offset, self._view(len(self.rank) // self.lanes),
+            self.theta_norm, distance,
         )  # fmt: skip
-        return drift
+        if not len(self.anchor):
+            return Drift(distance, np.zeros(1), np.zeros(1))
+        before, doubts = self.level[slots], self.doubt[slots]
+        self._measure(slots)
+        rise, doubts = self.level[slots] - before, doubts + self.doubt[slots]
+        return Drift(distance, rise + doubts, rise - doubts)
+
+    def follow(self, anchor: Floats) -> None:
+        """Tell from now on by how much costs at this point (d,) rise; bounds on costs need it."""
+        self.anchor, self.anchor_length = anchor, float(np.linalg.norm(anchor))
+        self._measure(np.arange(self.used))
+
+    def _measure(self, slots: NDArray[np.intp]) -> None:
+        """Find the cost at the anchor, up to a constant, and its rounding error."""
+        offset = self.exact_offset[slots]
+        self.level[slots] = offset - self.exact[slots] @ self.anchor
+        size = np.abs(offset) + self.theta_norm[slots] * self.anchor_length
+        self.doubt[slots] = self.precision * size
 
     def view(self) -> Centres:
         """Return the arrays for the kernels, without the empty blocks at the end."""
@@ -177,15 +222,13 @@ class CentreTable:
 
     def _allocate(self, blocks: int) -> None:
         slots = blocks * self.lanes
-        if self.sparse:
-            self.theta = np.zeros((1, self.n_columns, slots), self.dtype)
-        else:
-            self.theta = np.zeros((blocks, self.n_columns, self.lanes), self.dtype)
+        shape = (1, self.n_columns, slots) if self.sparse else (blocks, self.n_columns, self.lanes)
+        self.theta = _aligned_zeros(shape, self.dtype)
         self.offset = np.full(slots, np.inf, self.dtype)
-        self.centres = np.zeros((slots, self.n_columns))
-        squared = self.geometry.squared_distance
-        self.exact = self.centres if squared else np.zeros((slots, self.n_columns))
+        self.exact = np.zeros((slots, self.n_columns))
         self.exact_offset = np.zeros(slots)
+        self.level = np.zeros(slots)
+        self.doubt = np.zeros(slots)
         self.theta_norm = np.zeros(slots)
         self.rank = np.full(slots, -1, np.int64)
 
@@ -193,7 +236,7 @@ class CentreTable:
         old = self.__dict__.copy()
         slots = len(old["rank"])
         self._allocate(2 * slots // self.lanes)
-        for name in ("offset", "centres", "exact", "exact_offset", "theta_norm", "rank"):
+        for name in ("offset", "exact", "exact_offset", "theta_norm", "level", "doubt", "rank"):
             getattr(self, name)[:slots] = old[name]
         if self.sparse:
             self.theta[:, :, :slots] = old["theta"]

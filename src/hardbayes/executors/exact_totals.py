@@ -157,14 +157,17 @@ class ExactTotals:
         prior_mean: Floats,
         centres: Floats,
     ) -> tuple[float, float]:
-        """Return ``sum_c (n_c + eta) Phi(mu_c)`` and what float64 cannot hold of it."""
+        """Return ``sum_c (n_c + eta) phi(mu_c) - eta phi(m)``, and what float64 drops of it."""
         parts = self._parts
         if geometry.squared_distance:
             prior = prior_weight * prior_mean
-            value, remainder = squared_potential(parts, prior_weight, prior, slots)
+            nothing = np.zeros((1, len(prior)))
+            value, remainder = squared_potential(parts, prior_weight, prior, nothing, slots)
             return value, remainder
         weights = parts.weight_coarse[slots] + parts.weight_fine[slots] + prior_weight
-        return math.fsum(weights * geometry.potential(centres)), 0.0
+        terms = weights * geometry.potential(centres)
+        alone = prior_weight * float(geometry.potential(prior_mean))
+        return math.fsum([*terms, -len(slots) * alone]), 0.0
 
 
 def _nothing(slots: int, n_columns: int) -> Totals:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hardbayes.executors.memory import MemoryExecutor
+    from hardbayes.executors.rearranging import Rearranging
     from hardbayes.geometry.base import Floats
     from hardbayes.kernels.rows import Centres
 
@@ -55,7 +55,7 @@ class LocalRows:
 
     def __init__(
         self,
-        executor: MemoryExecutor,
+        executor: Rearranging,
         ids: NDArray[np.intp],
         groups: NDArray[np.intp],
         first: NDArray[np.intp],
@@ -65,8 +65,7 @@ class LocalRows:
         self.groups = groups
         self.first = first
         widest = int(first[-1]) // (len(first) - 1)  # groups are alike
-        entries = -(-executor.rows.values.size // executor.n_rows)  # of a row
-        self._entries = max(1, widest) * max(1, entries)  # that a row is compared with
+        self._entries = max(1, widest) * executor.entries_per_row  # that a row is compared with
         self.n_slots = int(first[-1])
         self.places = np.zeros(len(ids), np.int64)
         nothing = np.zeros(executor.n_columns)

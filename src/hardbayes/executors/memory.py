@@ -1,4 +1,4 @@
-"""Rows in memory (or mapped into it): numba kernels over tiles of rows, on our own threads.
+"""A labelling of rows in memory (or mapped into it), and how it changes from sweep to sweep.
 
 What goes out to a tile is a small named tuple of arrays; what comes back is labels and exactly
 additive totals. So neither the tiles nor the number of threads can change a bit of the result.
@@ -6,92 +6,33 @@ additive totals. So neither the tiles nor the number of threads can change a bit
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from hardbayes.executors.carried_bounds import CarriedBounds, no_bounds
+from hardbayes.executors.carried_bounds import CarriedBounds, no_bounds, worth_carrying
 from hardbayes.executors.centre_table import CentreTable, bare_centres
-from hardbayes.executors.exact_totals import ExactTotals
-from hardbayes.executors.reading import as_matrix
 from hardbayes.executors.rearranging import Rearranging
-from hardbayes.kernels.costs import all_costs, costs
+from hardbayes.kernels.costs import costs
 from hardbayes.kernels.nearest import assign
 from hardbayes.kernels.newcomers import consider, find_openings
-from hardbayes.kernels.rows import Batch, Centres, DenseRows, SparseRows, new_batch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
-    from hardbayes.executors.pool import Pool
-    from hardbayes.geometry.base import Floats, Geometry
-
-# A tile is this many multiply-adds when nothing is skipped: about a millisecond, so that Ctrl-C is
-# prompt.
-TILE_WORK = 1 << 24
-BATCH_BYTES = 1 << 17
+    from hardbayes.geometry.base import Floats
 
 
 class MemoryExecutor(Rearranging):
-    """One data set, its labels, and the passes over it.
+    """One data set, its labels, and the passes over it; made as `DataRows` are."""
 
-    Parameters
-    ----------
-    rows : DenseRows or SparseRows
-    shape : (n, d)
-    geometry : Geometry
-    weights : array (n,), or (1,) for all rows alike
-    constants : array (n,) of ``phi(x)``, or (1,) where costs are squared distances
-    largest : array (d,)
-        Bounds on the absolute values of each column in working coordinates.
-    pool : Pool
-    """
-
-    def __init__(
-        self,
-        rows: DenseRows | SparseRows,
-        shape: tuple[int, int],
-        geometry: Geometry,
-        weights: Floats,
-        constants: Floats,
-        largest: Floats,
-        pool: Pool,
-    ) -> None:
-        self.rows = rows
-        self.shape = self.n_rows, self.n_columns = shape
-        self.geometry = geometry
-        self.weights = weights
-        self.constants = constants
-        self.pool = pool
-        self.dtype = rows.values.dtype
-        self._largest = largest
-        self._totals = ExactTotals(weights, self.n_rows, largest)
-        self.unseen: NDArray[np.bool_] | None = None
+    def __init__(self, *data: Any) -> None:
+        super().__init__(*data)
+        self._totals = self._no_totals()
         self.labels = np.empty(0, np.int32)
         self._bounds: CarriedBounds | None = None
-        self._batches: dict[int, Batch] = {}
 
     # -- starting -------------------------------------------------------------------------------
-
-    def total(self) -> tuple[float, Floats]:
-        """Return the weight and the total (d,) of all rows."""
-        weights, totals = self.totals_of(np.zeros(self.n_rows, np.int32), 1)
-        return float(weights[0]), totals[0]
-
-    def totals_of(self, labels: NDArray[np.int32], n_clusters: int) -> tuple[Floats, Floats]:
-        """Return weights (k,) and totals (k, d) of any labelling."""
-        totals = ExactTotals(self.weights, self.n_rows, self._largest)
-        totals.clear(n_clusters, self.n_columns)
-        nowhere = np.full(self.n_rows, -1, np.int32)
-        totals.move(self.rows, nowhere, labels, self.n_rows, self.pool)
-        return totals.of(np.arange(n_clusters))
-
-    def see_columns(self, seen: NDArray[np.bool_]) -> None:
-        """Tell which columns hold any mass; the others cost alike at every centre."""
-        self.unseen = None if seen.all() else ~seen
 
     def start(self, centres: Floats) -> None:
         """Begin at these centres (k, d), with no row assigned."""
@@ -103,8 +44,7 @@ class MemoryExecutor(Rearranging):
         self._bounds = None
 
     def _table_of(self, centres: Floats) -> CentreTable:
-        sparse = isinstance(self.rows, SparseRows)
-        return CentreTable(self.geometry, self.dtype, centres, sparse, self.unseen)
+        return CentreTable(self.geometry, self.dtype, centres, self.is_sparse, self.unseen)
 
     def take_labels(self, labels: NDArray[np.intp]) -> None:
         """Set the labels from numbers of the living clusters, oldest first."""
@@ -119,12 +59,14 @@ class MemoryExecutor(Rearranging):
         """
         centres = self.table.view()
         blocks = centres.n_blocks
-        if last or self.table.used == 1 or not self.geometry.squared_distance:
+        if last or not worth_carrying(self.table):
             self._bounds = None
             bounds = no_bounds(blocks)
         else:
             if self._bounds is None:
-                self._bounds = CarriedBounds(self.n_rows, self.table)
+                if self._radius is not None:
+                    self.table.follow(self.mean)
+                self._bounds = CarriedBounds(self.n_rows, self.table, self._radius)
             bounds = self._bounds.view(blocks)
         found: list[int] = []
 
@@ -137,7 +79,8 @@ class MemoryExecutor(Rearranging):
             )  # fmt: skip
 
         self._over_tiles(task, self.n_rows, len(centres.rank))
-        bounds.drift[:] = 0
+        if self._bounds is not None:
+            self._bounds.settle()
         return sum(found)
 
     def visiting_order(self, visits: NDArray[np.signedinteger]) -> NDArray[np.signedinteger]:
@@ -176,9 +119,9 @@ class MemoryExecutor(Rearranging):
         which the last so many slots opened.
         """
         centres = self.table.view()
-        bounds = self._bounds
-        upper = np.empty(0, np.float32) if bounds is None else bounds.upper
-        radii = upper if bounds is None else bounds.radii(self.table)
+        known = self._bounds
+        bounds = no_bounds(centres.n_blocks) if known is None else known.view(centres.n_blocks)
+        radii = bounds.upper if known is None else known.radii(self.table)
         first, last = first_slot // self.table.lanes, centres.n_blocks
         slots = (last - first) * self.table.lanes
         opened = np.full(len(self.table.rank), np.iinfo(np.int64).max)
@@ -188,8 +131,8 @@ class MemoryExecutor(Rearranging):
 
         def task(worker: int, start: int, stop: int) -> None:
             consider(
-                self.rows, self.weights, prices, self.constants, centres, upper, radii, self.labels,
-                self._dear, ids, visits, opened, block_opened, first, last,
+                self.rows, self.weights, prices, self.constants, centres, bounds, radii,
+                self.labels, self._dear, ids, visits, opened, block_opened, first, last,
                 self._batch(worker, centres), start, stop,
             )  # fmt: skip
 
@@ -279,7 +222,7 @@ class MemoryExecutor(Rearranging):
         if self._bounds is not None:
             upper = self._bounds.upper
             self._bounds = None  # the old bounds go before the new ones come
-            self._bounds = CarriedBounds(self.n_rows, self.table)
+            self._bounds = CarriedBounds(self.n_rows, self.table, self._radius)
             self._bounds.upper[:] = upper
         return slots
 
@@ -294,14 +237,6 @@ class MemoryExecutor(Rearranging):
     def n_slots(self) -> int:
         """Number of slots in use, dead ones included: where the next birth goes."""
         return self.table.used
-
-    def row(self, i: int) -> Floats:
-        """Return one row (d,) in working coordinates, float64."""
-        return self.dense_rows(slice(i, i + 1))[0]
-
-    def weights_of(self, ids: NDArray[np.signedinteger] | slice) -> Floats:
-        """Return the weights of these rows."""
-        return np.broadcast_to(self.weights, self.n_rows)[ids]
 
     @property
     def has_orphans(self) -> bool:
@@ -327,11 +262,6 @@ class MemoryExecutor(Rearranging):
         self._over_tiles(task, self.n_rows, 1)
         return out
 
-    def costs_at(self, centre: Floats) -> Floats:
-        """Return each row's cost (n,) at one point (d,)."""
-        table = bare_centres(self.geometry, self.dtype, centre[np.newaxis], self.unseen)
-        return self._all_costs(table, np.zeros(1, np.intp), slice(0, self.n_rows))[:, 0]
-
     def forget_bounds(self) -> None:
         """Give the bounds' memory back; the next assignment starts without them."""
         self._bounds = None
@@ -344,66 +274,10 @@ class MemoryExecutor(Rearranging):
         """Return every row's cost at every living centre (n, k), oldest first."""
         return self.costs_of(slice(0, self.n_rows))
 
-    def _all_costs(self, centres: Centres, slots: NDArray[np.intp], part: slice) -> Floats:
-        n = part.stop - part.start
-        out = np.empty((n, len(slots)))
-
-        def task(worker: int, start: int, stop: int) -> None:
-            all_costs(
-                self.rows, self.constants, centres, slots, out, part.start,
-                part.start + start, part.start + stop,
-            )  # fmt: skip
-
-        self._over_tiles(task, n, len(slots))
-        return out
-
     def potential(
         self, prior_weight: float, prior_mean: Floats, centres: Floats
     ) -> tuple[float, float]:
-        """Return ``sum_c (n_c + eta) Phi(mu_c)`` and what float64 cannot hold of it."""
+        """Return ``sum_c (n_c + eta) phi(mu_c) - eta phi(m)``, and what float64 drops of it."""
         return self._totals.potential(
             self.table.alive, self.geometry, prior_weight, prior_mean, centres
         )
-
-    def dense_rows(self, which: slice | NDArray[np.intp]) -> Floats:
-        """Return rows in working coordinates (m, d) float64."""
-        rows = self.rows
-        scale = np.broadcast_to(rows.scale, self.n_rows)[which, np.newaxis]
-        if isinstance(rows, DenseRows):
-            return (rows.values[which] - rows.shift) * scale
-        whole = csr_array((rows.values, rows.columns, rows.starts), self.shape)
-        return whole[which].toarray().astype(np.float64) * scale
-
-    def sparse_rows(self) -> csr_array | None:
-        """Return the rows in working coordinates, float64, where they are sparse."""
-        if isinstance(self.rows, DenseRows):
-            return None
-        return as_matrix(self.rows, self.n_columns)
-
-    def _batch_size(self) -> int:
-        """Rows scored together: as many as stay in cache, one where rows are sparse."""
-        if isinstance(self.rows, SparseRows):
-            return 1
-        return min(max(BATCH_BYTES // (self.dtype.itemsize * self.n_columns), 16), 256)
-
-    def _batch(self, worker: int, centres: Centres) -> Batch:
-        """Return a thread's room for scoring, made anew when there are more blocks."""
-        batch = self._batches.get(worker)
-        if batch is None or batch.smallest.shape[1] < centres.n_blocks:
-            batch = self._batches[worker] = new_batch(self._batch_size(), centres)
-        return batch
-
-    def _tile_rows(self, slots: int) -> int:
-        entries = self.n_columns
-        if isinstance(self.rows, SparseRows):
-            entries = max(1, len(self.rows.values) // self.n_rows)
-        return min(max(TILE_WORK // (slots * entries), 64), 8192)
-
-    def _over_tiles(self, task: Callable[[int, int, int], None], n: int, slots: int) -> None:
-        """Run ``task(worker, start, stop)`` over n rows, each of which may meet so many slots."""
-        size = self._tile_rows(slots)
-
-        def tile_task(tile: int, worker: int) -> None:
-            task(worker, tile * size, min((tile + 1) * size, n))
-
-        self.pool.run(tile_task, -(-n // size))

@@ -42,20 +42,33 @@ def row_constants(rows: DenseRows | SparseRows, geometry: Geometry, n_columns: i
     """Return ``phi(x)`` of each row, or one zero where costs are squared distances."""
     if geometry.squared_distance:
         return np.zeros(1)
-    if isinstance(rows, SparseRows):
-        return geometry.sparse_potential(as_matrix(rows, n_columns))
-    scale = np.broadcast_to(rows.scale, len(rows.values))[:, np.newaxis]
+    potential = geometry.potential if isinstance(rows, DenseRows) else geometry.sparse_potential
+    shape = number_of(rows), n_columns
     return np.concatenate(
         [
-            geometry.potential((rows.values[part] - rows.shift) * scale[part])
-            for part in chunks(*rows.values.shape)
+            potential(working_rows(rows, shape, part))
+            for part in chunks(shape[0], entries_per_row(rows, shape))
         ]
     )
 
 
-def as_matrix(rows: SparseRows, n_columns: int) -> csr_array:
-    """Return sparse rows in working coordinates, float64."""
-    n = len(rows.starts) - 1
-    scale = np.broadcast_to(rows.scale, n)
-    values = rows.values * np.repeat(scale, np.diff(rows.starts))
-    return csr_array((values, rows.columns, rows.starts), (n, n_columns))
+def number_of(rows: DenseRows | SparseRows) -> int:
+    """Return the number of rows."""
+    return len(rows.values) if isinstance(rows, DenseRows) else len(rows.starts) - 1
+
+
+def entries_per_row(rows: DenseRows | SparseRows, shape: tuple[int, int]) -> int:
+    """Return how many numbers a row holds, in the mean."""
+    return shape[1] if isinstance(rows, DenseRows) else max(1, len(rows.values) // shape[0])
+
+
+def working_rows(
+    rows: DenseRows | SparseRows, shape: tuple[int, int], which: slice | NDArray[np.intp]
+) -> Matrix:
+    """Return some rows in working coordinates (m, d) float64, as CSR where they are sparse."""
+    scale = np.broadcast_to(rows.scale, shape[0])[which]
+    if isinstance(rows, DenseRows):
+        return (rows.values[which] - rows.shift) * scale[:, np.newaxis]
+    part = csr_array((rows.values, rows.columns, rows.starts), shape)[which]
+    values = part.data * np.repeat(scale, np.diff(part.indptr))
+    return csr_array((values, part.indices, part.indptr), part.shape)

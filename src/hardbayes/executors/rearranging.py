@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hardbayes.executors.centre_table import bare_centres
+from hardbayes.executors.data_rows import DataRows
 from hardbayes.executors.local import LocalRows, MovingClusters
 from hardbayes.matrices import chunks
 
@@ -21,21 +22,16 @@ if TYPE_CHECKING:
 
     from hardbayes.executors.carried_bounds import CarriedBounds
     from hardbayes.executors.centre_table import CentreTable
-    from hardbayes.geometry.base import Floats, Geometry
+    from hardbayes.geometry.base import Floats
 
 SLACK = 0.8
 
 
-class Rearranging:
+class Rearranging(DataRows):
     """What moves may do to the labels of an executor."""
 
     table: CentreTable
     labels: NDArray[np.int32]
-    weights: Floats
-    n_rows: int
-    geometry: Geometry
-    dtype: np.dtype
-    unseen: NDArray[np.bool_] | None
     _bounds: CarriedBounds | None
     costs_of: Callable[[slice], Floats]
 
@@ -103,7 +99,7 @@ class Rearranging:
         self, ids: NDArray[np.intp], groups: NDArray[np.intp], first: NDArray[np.intp]
     ) -> LocalRows:
         """Return these rows to try things out on."""
-        return LocalRows(self, ids, groups, first)  # type: ignore[arg-type]
+        return LocalRows(self, ids, groups, first)
 
     def moving(
         self, weights: Floats, members: NDArray[np.int64], centres: Floats, prior_weight: float
@@ -120,7 +116,7 @@ class Rearranging:
         penalty. Without bounds the costs are taken, for divergences other than squared distances
         with some slack: there the two factors are right for small changes only.
         """
-        bounds = self._bounds
+        bounds = self._bounds if self.geometry.squared_distance else None
         size = np.ones(len(self.table.rank))
         size[self.table.alive] = sizes
         pays = np.ones(len(size))  # nobody joins a slot that is dead
@@ -129,7 +125,7 @@ class Rearranging:
         found = []
         for part in chunks(self.n_rows, max(width, len(sizes) if bounds is None else 0)):
             own = size[self.labels[part]]
-            weights = np.broadcast_to(self.weights, self.n_rows)[part]
+            weights = self.weights_of(part)
             left = own - weights
             alone = left - prior_weight <= 1e-9 * weights
             frees = own / np.where(alone, own, left)

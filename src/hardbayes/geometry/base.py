@@ -39,6 +39,8 @@ class Geometry(ABC):
     degree: int | None = None
     #: What every row is divided by before anything else: its "sum", its "length", or None.
     row_unit: str | None = None
+    #: Rows weigh what they were divided by, times their weights.
+    length_as_weight: bool = False
     #: Entries are at least zero; a column of zeros then says nothing about any cluster.
     nonnegative: bool = False
     #: Entries lie between zero and one.
@@ -139,22 +141,38 @@ class Geometry(ABC):
         ``mu = (w x + eta m) / (w + eta)`` is ``eta m / (w + eta)`` wherever the row has no entry:
         one sum over all columns serves all rows of a weight, and is put right where they have.
         """
-
-        def costs(x: Floats, m: Floats, w: Floats) -> Floats:
-            mu = (w * x + prior_weight * m) / (w + prior_weight)
-            return w * self.terms(x, mu) + prior_weight * self.terms(m, mu)
-
         kinds, kind = np.unique(weights, return_inverse=True)
-        nothing = np.concatenate(
-            [
-                costs(np.zeros(1), prior_mean, kinds[part, np.newaxis]).sum(axis=1)
-                for part in chunks(len(kinds), len(prior_mean))
-            ]
-        )
+        nothing = self.empty_opening_costs(kinds, prior_weight, prior_mean)[kind]
         weight = np.repeat(weights, np.diff(rows.indptr))
         mean = prior_mean[rows.indices]
-        extra = costs(rows.data, mean, weight) - costs(np.zeros(1), mean, weight)
-        return np.maximum(nothing[kind] + _sums_by_row(rows, extra), 0.0)
+        own = self._opening_terms(rows.data, mean, weight, prior_weight)
+        covered = _sums_by_row(rows, self._opening_terms(np.zeros(1), mean, weight, prior_weight))
+        costs = _sums_by_row(rows, own) + np.maximum(nothing - covered, 0.0)
+        # Where the entries cover nearly all, that difference would cancel.
+        full = np.flatnonzero(nothing - covered < 1e-3 * covered)
+        for part in chunks(len(full), rows.shape[1]):
+            ids = full[part]
+            dense, weight = rows[ids].toarray(), weights[ids, np.newaxis]
+            terms = self._opening_terms(dense, prior_mean, weight, prior_weight)
+            costs[ids] = terms.sum(axis=1)
+        return costs
+
+    def empty_opening_costs(
+        self, weights: Floats, prior_weight: float, prior_mean: Floats
+    ) -> NDArray[np.float64]:
+        """Return the same of rows of zeros with these weights (n,)."""
+        return np.concatenate(
+            [
+                self._opening_terms(
+                    np.zeros(1), prior_mean, weights[part, np.newaxis], prior_weight
+                ).sum(axis=1)
+                for part in chunks(len(weights), len(prior_mean))
+            ]
+        )
+
+    def _opening_terms(self, x: Floats, m: Floats, w: Floats, prior_weight: float) -> Floats:
+        mu = (w * x + prior_weight * m) / (w + prior_weight)
+        return w * self.terms(x, mu) + prior_weight * self.terms(m, mu)
 
 
 def _sums_by_row(rows: csr_array, values: Floats) -> NDArray[np.float64]:
@@ -162,3 +180,8 @@ def _sums_by_row(rows: csr_array, values: Floats) -> NDArray[np.float64]:
     n = rows.shape[0]
     owner = np.repeat(np.arange(n), np.diff(rows.indptr))
     return np.asarray(np.bincount(owner, values, n), np.float64)
+
+
+def t_log_t(t: Floats) -> Floats:
+    """Return ``t log t`` of numbers >= 0, 0 at zero; several times as fast as SciPy's."""
+    return t * np.log(np.maximum(t, np.finfo(np.float64).tiny))

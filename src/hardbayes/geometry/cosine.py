@@ -59,14 +59,10 @@ class Cosine(KeepsStock, Geometry):
         gap = 2.0 * (lengths * prior - prior_weight * products)
         return np.maximum(gap, 0.0) / (lengths + prior + np.sqrt(np.maximum(square, 0.0)))
 
-    def stock(self, totals: Floats) -> Floats:
-        """Return ``|T|^2``."""
-        return np.einsum("kd,kd->k", totals, totals)[:, np.newaxis]
+    def stocked(self, totals: Floats) -> Floats:
+        """Return ``T^2``."""
+        return totals * totals
 
-    def stock_change(self, totals: Floats, added: Floats) -> Floats:
-        """Return ``|T + x|^2 - |T|^2``."""
-        return ((2.0 * totals + added) @ added)[:, np.newaxis]
-
-    def kept(self, sizes: Floats, stock: Floats) -> Floats:
+    def kept(self, sizes: Floats, sums: Floats, stock: Floats) -> Floats:
         """Return ``|T|``."""
-        return np.sqrt(np.maximum(stock[:, 0], 0.0))
+        return np.sqrt(np.maximum(stock, 0.0))

@@ -2,14 +2,15 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import rel_entr, xlog1py, xlogy
+from scipy.special import rel_entr
 
-from hardbayes.geometry.base import Floats, Geometry
+from hardbayes.geometry.base import Floats, Geometry, t_log_t
 
 # A centre at 0 or 1 counts as so close to it: what contradicts it costs 690 nats for each column,
 # dearer than any sensible penalty, and yet not so dear that the other columns are lost beside it.
 CLOSE = 1e-300
 CERTAIN = -np.log(CLOSE)
+ALMOST_ONE = np.nextafter(1.0, 0.0)
 
 
 class Logistic(Geometry):
@@ -25,7 +26,8 @@ class Logistic(Geometry):
 
     def generator(self, x: Floats) -> Floats:
         """Return ``x log x + (1 - x) log(1 - x)``."""
-        return xlogy(x, x) + xlog1py(1.0 - x, -x)
+        # Of one itself the logarithm counts for nothing, whatever it is.
+        return t_log_t(x) + (1.0 - x) * np.log1p(-np.minimum(x, ALMOST_ONE))
 
     def gradient(self, c: Floats) -> Floats:
         """Return the log odds."""

@@ -2,9 +2,9 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import kl_div, xlogy
+from scipy.special import kl_div
 
-from hardbayes.geometry.base import Floats, Geometry
+from hardbayes.geometry.base import Floats, Geometry, t_log_t
 from hardbayes.geometry.stock import KeepsStock
 
 # Stands for minus the logarithm of zero: dearer than any penalty, yet finite in float32 arithmetic.
@@ -25,7 +25,7 @@ class Poisson(KeepsStock, Geometry):
 
     def generator(self, x: Floats) -> Floats:
         """Return ``x log x - x``."""
-        return xlogy(x, x) - x
+        return t_log_t(x) - x
 
     def gradient(self, c: Floats) -> Floats:
         """Return ``log c``, a huge negative number for zero."""
@@ -48,16 +48,17 @@ class Poisson(KeepsStock, Geometry):
         """Ten pseudo-rows where zeros would make costs infinite."""
         return 10.0 if has_border else 0.0
 
-    def stock(self, totals: Floats) -> Floats:
-        """Return ``sum_j T_j log T_j`` and ``sum_j T_j``."""
-        totals = np.maximum(totals, 0.0)  # but for rounding
-        return np.stack([xlogy(totals, totals).sum(axis=1), totals.sum(axis=1)], axis=1)
+    def empty_opening_costs(
+        self, weights: Floats, prior_weight: float, prior_mean: Floats
+    ) -> NDArray[np.float64]:
+        """Return ``eta log(1 + w / eta) sum_j m_j``: all columns are alike but for their m."""
+        costs: NDArray[np.float64] = prior_weight * np.log1p(weights / prior_weight)
+        return costs * prior_mean.sum()
 
-    def stock_change(self, totals: Floats, added: Floats) -> Floats:
-        """Return the change of both sums."""
-        return self.stock(totals + added) - self.stock(totals)
+    def stocked(self, totals: Floats) -> Floats:
+        """Return ``T log T``."""
+        return t_log_t(np.maximum(totals, 0.0))  # but for rounding
 
-    def kept(self, sizes: Floats, stock: Floats) -> Floats:
+    def kept(self, sizes: Floats, sums: Floats, stock: Floats) -> Floats:
         """Return ``sum_j T_j log(T_j / N) - T_j``."""
-        logarithms = np.log(np.where(sizes > 0, sizes, 1.0))
-        return stock[:, 0] - stock[:, 1] * (logarithms + 1.0)
+        return stock - sums * (np.log(np.where(sizes > 0, sizes, 1.0)) + 1.0)

@@ -1,4 +1,4 @@
-"""Divergences for which sparse rows can be priced by their entries alone."""
+"""Divergences for which rows can be priced by their entries alone."""
 
 from abc import ABC, abstractmethod
 
@@ -6,19 +6,15 @@ from hardbayes.geometry.base import Floats
 
 
 class KeepsStock(ABC):
-    """A geometry whose ``N phi(T / N)`` follows from a few sums over columns, the stock.
+    """A geometry whose ``N phi(T / N)`` follows from N, ``sum_j T_j`` and ``sum_j f(T_j)``.
 
-    A sparse row changes such sums in its own columns only.
+    A sparse row changes such sums in its own columns only. The last is called the stock.
     """
 
     @abstractmethod
-    def stock(self, totals: Floats) -> Floats:
-        """Return the sums (k, s) of clusters with totals T (k, d)."""
+    def stocked(self, totals: Floats) -> Floats:
+        """Return ``f`` of each entry of totals T."""
 
     @abstractmethod
-    def stock_change(self, totals: Floats, added: Floats) -> Floats:
-        """Return by how much the stock (k, s) changes with ``added`` (m,) to ``totals`` (k, m)."""
-
-    @abstractmethod
-    def kept(self, sizes: Floats, stock: Floats) -> Floats:
-        """Return ``N phi(T / N)`` of clusters of weights N (k,) with this stock (k, s)."""
+    def kept(self, sizes: Floats, sums: Floats, stock: Floats) -> Floats:
+        """Return ``N phi(T / N)`` of clusters of weights N with these two sums, elementwise."""

@@ -1,11 +1,16 @@
 """The partition's decision: each row goes to its cheapest centre.
 
 Scores in the data's own precision propose, and decide where their error bound leaves no doubt;
-elsewhere the direct formula in float64 does, ties going to the centre created first. Where costs
-are squared distances, bounds carried from sweep to sweep prove for most rows that nothing can have
-changed: ``upper`` bounds the distance to the row's own centre, ``lower[g]`` to all other centres of
-group ``g`` (Hamerly 2010 with one group, Ding et al. 2015 with many). Rows that the bounds do not
-settle are scored together, in batches.
+elsewhere the direct formula in float64 does, ties going to the centre created first. Bounds carried
+from sweep to sweep prove for most rows that nothing can have changed: ``upper`` bounds what the
+row's own centre costs it, ``lower[g]`` all other centres of group ``g`` (Hamerly 2010 with one
+group, Ding et al. 2015 with many). Rows that the bounds do not settle are scored together, in
+batches.
+
+Where costs are squared distances the bounds are on distances, and a centre that moves by ``drift``
+changes them by as much at most. Elsewhere they are on the costs themselves, ``constant + offset -
+<x, theta>``: at the overall mean m a cost changes by a known ``shift``, and at any other row x by
+as much, give or take ``|x - m| |change of theta|``, its radius times the drift.
 """
 
 from typing import NamedTuple
@@ -24,12 +29,17 @@ TINY = np.float32(1e-37)
 
 
 class Bounds(NamedTuple):
-    """Distance bounds, and how far the centres have moved since they held."""
+    """Bounds on distances or costs, and how far the centres have moved since they held."""
 
     upper: np.ndarray  # (n,) float32; empty where nothing is carried
     lower: np.ndarray  # (n, groups) float32
     drift: np.ndarray  # (slots,) float32, rounded up
     group_drift: np.ndarray  # (groups,) float32, rounded up
+    radius: np.ndarray  # (n,) float32: |x - m|, rounded up; (1,) where costs are squared distances
+    shift: np.ndarray  # (slots,) float64: by how much a cost at m has risen, at most
+    group_shift: np.ndarray  # (groups,) float64: at least
+    unit: float  # relative precision of a cost by the direct formula
+    farthest: float  # |m|
     span: int  # blocks in a group
 
 
@@ -40,9 +50,26 @@ def above(distance):
 
 
 @inlined
-def below(square):
-    """Root of a square (or less) rounded down to float32 with room to spare."""
-    return np.float32(np.sqrt(max(0.0, square)) * NARROW) - TINY
+def from_above(cost, slack, squared):
+    """Bound for a row whose centre costs it no more than ``cost`` and its rounding error."""
+    return above(np.sqrt(max(0.0, cost)) if squared else max(0.0, cost + slack))
+
+
+@inlined
+def from_below(cost, squared):
+    """Bound for a row whom other centres cost this or more, rounded down with room to spare."""
+    if squared:
+        return np.float32(np.sqrt(max(0.0, cost)) * NARROW) - TINY
+    return np.float32(cost - (1 - NARROW) * abs(cost)) - TINY
+
+
+@inlined
+def cost_slack(constant, radius, centres, bounds):
+    """Bound the rounding error of a row's costs by the direct formula, where they are affine."""
+    if centres.squared:
+        return 0.0
+    size = (radius + bounds.farthest) * centres.theta_bound + centres.offset_bound
+    return bounds.unit * (abs(constant) + size)
 
 
 @inlined
@@ -73,19 +100,32 @@ def assign(rows, weights, prices, constants, centres, bounds, labels, dear, batc
             cost = np.inf
             reach = np.float32(np.inf)
             if own >= 0:
-                reach = above(np.float64(upper[i]) + bounds.drift[own])
                 n_open = 0
-                for g in range(n_groups):
-                    low = lower[i, g] * NARROW32 - bounds.group_drift[g]
-                    lower[i, g] = low
-                    n_open += low <= reach
-                square = np.float64(reach) * reach
-                if n_open == 0 and pick(weights, i) * square <= pick(prices, i):
+                slack = 0.0
+                if centres.squared:
+                    reach = above(np.float64(upper[i]) + bounds.drift[own])
+                    for g in range(n_groups):
+                        low = lower[i, g] * NARROW32 - bounds.group_drift[g]
+                        lower[i, g] = low
+                        n_open += low <= reach
+                    most = np.float64(reach) * reach
+                else:
+                    radius = np.float64(bounds.radius[i])
+                    slack = cost_slack(pick(constants, i), radius, centres, bounds)
+                    rise = bounds.shift[own] + radius * bounds.drift[own]
+                    reach = from_above(np.float64(upper[i]) + rise, slack, False)
+                    for g in range(n_groups):
+                        fall = bounds.group_shift[g] - radius * bounds.group_drift[g]
+                        low = from_below(np.float64(lower[i, g]) + fall, False)
+                        lower[i, g] = low
+                        n_open += low <= reach
+                    most = np.float64(reach)
+                if n_open == 0 and pick(weights, i) * most <= pick(prices, i):
                     upper[i] = reach
                     continue
-                if n_open < n_groups or n_groups == 1:  # else the exact distance would hardly help
+                if n_open < n_groups or n_groups == 1:  # else the exact cost would hardly help
                     cost = row_cost(rows, i, constants, centres, own)
-                    reach = above(np.sqrt(cost))
+                    reach = from_above(cost, slack, centres.squared)
                     n_open = 0
                     for g in range(n_groups):
                         n_open += lower[i, g] <= reach
@@ -98,13 +138,14 @@ def assign(rows, weights, prices, constants, centres, bounds, labels, dear, batc
 
             m = np.int64(read_row(rows, i, batch, size))
             squares = np.float64(sum_of_squares(batch.x, size, m))
-            error = score_error(m, squares, centres)
+            base = squares if centres.squared else pick(constants, i)
+            error = score_error(m, squares, base, centres)
             batch.ids[size] = i
             batch.cost[size] = cost
             batch.reach[size] = reach
-            batch.base[size] = squares if centres.squared else pick(constants, i)
+            batch.base[size] = base
             batch.error[size] = error
-            batch.limit[size] = cost - batch.base[size] + error
+            batch.limit[size] = cost - base + error
             size += 1
         if size == batch.x.shape[0] or (i == stop and size > 0):
             score_open_groups(rows, centres, bounds, batch, np.int64(size), np.int64(m))
@@ -122,7 +163,7 @@ def is_scored(bounds, batch, r, g):
     return bounds.upper.shape[0] == 0 or bounds.lower[batch.ids[r], g] <= batch.reach[r]
 
 
-@kernel
+@inlined
 def score_open_groups(rows, centres, bounds, batch, size, m):
     """Score each row of the batch against the groups that its bounds do not rule out."""
     n_blocks = centres.rank.shape[0] // centres.lanes
@@ -141,7 +182,7 @@ def score_open_groups(rows, centres, bounds, batch, size, m):
             score_blocks(rows, batch, n_members, m, centres, first, last)
 
 
-@kernel
+@inlined
 def settle(rows, weights, prices, constants, centres, bounds, labels, dear, batch, size):
     """Decide for the scored rows of the batch; return how many are dear."""
     lanes = centres.lanes
@@ -191,7 +232,12 @@ def settle(rows, weights, prices, constants, centres, bounds, labels, dear, batc
             for b in range(n_blocks):
                 if batch.smallest[r, b] > limit:
                     continue
-                for k in range(b * lanes, (b + 1) * lanes):
+                first = b * lanes
+                last = first + lanes
+                if batch.second[r, b] > limit:  # one of the block alone can win
+                    first += batch.place[r, b]
+                    last = first + 1
+                for k in range(first, last):
                     if k != own and centres.rank[k] >= 0:
                         cost = row_cost(rows, i, constants, centres, k)
                         if beats(cost, k, best, winner, centres.rank):
@@ -203,7 +249,10 @@ def settle(rows, weights, prices, constants, centres, bounds, labels, dear, batc
         labels[i] = winner
 
         if carried:
-            bounds.upper[i] = above(np.sqrt(max(0.0, best)))
+            slack = cost_slack(
+                pick(constants, i), np.float64(pick(bounds.radius, i)), centres, bounds
+            )
+            bounds.upper[i] = from_above(best, slack, centres.squared)
             for g in range(bounds.group_drift.shape[0]):
                 first = g * span
                 if not is_scored(bounds, batch, r, g):
@@ -214,8 +263,9 @@ def settle(rows, weights, prices, constants, centres, bounds, labels, dear, batc
                     low = min(
                         low, np.float64(batch.second[r, b] if is_winner else batch.smallest[r, b])
                     )
-                bounds.lower[i, g] = below(batch.base[r] + low - error)
+                bounds.lower[i, g] = from_below(batch.base[r] + low - error, centres.squared)
             if own >= 0 and winner != own and not own_scored:
                 g = own // lanes // span
-                bounds.lower[i, g] = min(bounds.lower[i, g], below(batch.cost[r]))
+                left = from_below(batch.cost[r] - slack, centres.squared)
+                bounds.lower[i, g] = min(bounds.lower[i, g], left)
     return n_dear

@@ -4,13 +4,13 @@ import numpy as np
 
 from hardbayes.kernels.compiling import inlined, kernel
 from hardbayes.kernels.lanes import sum_of_squares
-from hardbayes.kernels.nearest import above, beats
+from hardbayes.kernels.nearest import beats, cost_slack, from_above
 from hardbayes.kernels.rows import pick, read_row, row_cost, score_blocks, score_error
 
 
 @kernel
 def consider(
-    rows, weights, prices, constants, centres, upper, radii, labels, dear, ids, visits,
+    rows, weights, prices, constants, centres, bounds, radii, labels, dear, ids, visits,
     opened, block_opened, first, last, batch, start, stop,
 ):  # fmt: skip
     """Let rows choose among centres that were opened before their visit.
@@ -19,24 +19,25 @@ def consider(
 
     IN radii (slots,) float32: rows with a lower upper bound need not look; ids (m,) row numbers, or
     empty for all rows; visits (n,): each row's turn; opened (slots,), block_opened (blocks,) int64:
-    the turn at which a slot was opened, and the last slot of a block; IN/OUT labels, upper; IN/OUT
+    the turn at which a slot was opened, and the last slot of a block; IN/OUT labels, bounds; IN/OUT
     dear: 2 means settled already, 1 becomes 0 where a centre is cheap enough; SCRATCH batch.
     """
     batch_size = batch.x.shape[0]
     everyone = ids.shape[0] == 0
+    carried = bounds.upper.shape[0] > 0
     size = 0
     m = np.int64(0)
     for p in range(start, stop + 1):
         if p < stop:
             i = p if everyone else ids[p]
-            if dear[i] == 2 or (upper.shape[0] > 0 and upper[i] < radii[labels[i]]):
+            if dear[i] == 2 or (carried and bounds.upper[i] < radii[labels[i]]):
                 continue
             m = read_row(rows, i, batch, size)
             squares = np.float64(sum_of_squares(batch.x, size, m))
             base = squares if centres.squared else pick(constants, i)
             batch.ids[size] = i
             batch.cost[size] = row_cost(rows, i, constants, centres, labels[i])
-            batch.error[size] = score_error(m, squares, centres)
+            batch.error[size] = score_error(m, squares, base, centres)
             batch.limit[size] = batch.cost[size] - base + batch.error[size]
             size += 1
         if size == 0 or (p < stop and size < batch_size):
@@ -46,7 +47,7 @@ def consider(
         score_blocks(rows, batch, size, m, centres, first, last)
         for r in range(size):
             choose(
-                rows, weights, prices, constants, centres, upper, labels, dear, visits, opened,
+                rows, weights, prices, constants, centres, bounds, labels, dear, visits, opened,
                 block_opened, first, last, batch, r,
             )  # fmt: skip
         size = 0
@@ -54,7 +55,7 @@ def consider(
 
 @inlined
 def choose(
-    rows, weights, prices, constants, centres, upper, labels, dear, visits, opened, block_opened,
+    rows, weights, prices, constants, centres, bounds, labels, dear, visits, opened, block_opened,
     first, last, batch, r,
 ):  # fmt: skip
     """Decide for one scored row by the direct formula at centres that score near the least."""
@@ -80,8 +81,10 @@ def choose(
                     winner = np.int64(k)
     if winner != before:
         labels[i] = winner
-        if upper.shape[0] > 0:
-            upper[i] = above(np.sqrt(best))
+        if bounds.upper.shape[0] > 0:
+            radius = np.float64(pick(bounds.radius, i))
+            slack = cost_slack(pick(constants, i), radius, centres, bounds)
+            bounds.upper[i] = from_above(best, slack, centres.squared)
     if dear[i] == 1 and pick(weights, i) * best <= pick(prices, i):
         dear[i] = 0
 

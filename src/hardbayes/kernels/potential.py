@@ -28,23 +28,38 @@ def _two_product(a, b):
     return p, ((a_high * b_high - p) + a_high * b_low + a_low * b_high) + a_low * b_low
 
 
+@inlined
+def _square_over(coarse, fine, prior, k, weight):
+    """Return ``|total + prior|^2 / weight`` of slot k as two numbers."""
+    square = 0.0
+    rest = 0.0
+    for j in range(prior.shape[0]):
+        high, low = _two_sum(coarse[k, j], prior[j])
+        high, low = _two_sum(high, low + fine[k, j])
+        p, error = _two_product(high, high)
+        square, carry = _two_sum(square, p)
+        rest += carry + error + 2.0 * high * low
+    quotient = square / weight
+    p, error = _two_product(quotient, weight)
+    return quotient, ((square - p) - error + rest) / weight
+
+
 @kernel
-def squared_potential(totals, prior_weight, prior, slots):
-    """IN totals, prior (d,): the prior's own total, slots (k,); returns (value, remainder)."""
+def squared_potential(totals, prior_weight, prior, nothing, slots):
+    """Return the sum over slots (k,), less as often that of the prior alone, and its remainder.
+
+    IN totals, prior (d,): the prior's own total, nothing (1, d): zeros.
+    """
     value = 0.0
     remainder = 0.0
+    alone = 0.0
+    rest_alone = 0.0
+    if prior_weight > 0.0:
+        alone, rest_alone = _square_over(nothing, nothing, prior, 0, prior_weight)
     for k in slots:
         weight = totals.weight_coarse[k] + totals.weight_fine[k] + prior_weight
-        square = 0.0
-        rest = 0.0
-        for j in range(prior.shape[0]):
-            high, low = _two_sum(totals.coarse[k, j], totals.fine[k, j] + prior[j])
-            p, error = _two_product(high, high)
-            square, carry = _two_sum(square, p)
-            rest += carry + error + 2.0 * high * low
-        quotient = square / weight
-        p, error = _two_product(quotient, weight)
-        rest = ((square - p) - error + rest) / weight
-        value, carry = _two_sum(value, quotient)
-        remainder += carry + rest
+        quotient, rest = _square_over(totals.coarse, totals.fine, prior, k, weight)
+        more, carry = _two_sum(quotient, -alone)
+        value, rounding = _two_sum(value, more)
+        remainder += carry + rounding + rest - rest_alone
     return np.float64(value), np.float64(remainder)

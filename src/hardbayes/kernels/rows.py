@@ -312,12 +312,12 @@ def _score_blocks(rows, batch, n_members, m, centres, first, last):
 
 
 @inlined
-def score_error(m, squares, centres):
+def score_error(m, squares, base, centres):
     """Bound the rounding error of any score of a row with ``m`` entries, to first order.
 
     A sum of m products errs by at most m units in the last place of ``sum |x_j theta_j|``, which
-    Cauchy and Schwarz bound; reading the row, rounding theta and the offset, and |x|^2 itself add a
-    few more.
+    Cauchy and Schwarz bound; reading the row, rounding theta and the offset, and what turns the
+    score into a cost, ``base``, add a few more.
     """
-    size = np.sqrt(squares) * centres.theta_bound + centres.offset_bound + squares
+    size = np.sqrt(squares) * centres.theta_bound + centres.offset_bound + abs(base)
     return (m + 8) * (centres.unit * size + centres.tiny)

@@ -187,7 +187,7 @@ def _start(
     """Return on which side each row (starts, m) begins."""
     k, m = len(centres), len(ids)
     whole = executor.local(ids, numbers, np.arange(k + 1))
-    row_weights = np.broadcast_to(executor.weights, executor.n_rows)[ids]
+    row_weights = executor.weights_of(ids)
     costs: Floats = np.broadcast_to(row_weights * whole.choose(centres), (STARTS, m))
     seeds = _draw(costs, numbers, k, rng)
     rows = executor.dense_rows(ids[seeds.ravel()])

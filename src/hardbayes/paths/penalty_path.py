@@ -205,7 +205,7 @@ def penalty_path(
     geometry = geometry_for(template.divergence)
     seen = DPMeans()  # takes the feature names
     matrix = check_matrix(X, geometry, seen)
-    weights = check_weights(sample_weight, matrix)
+    weights = check_weights(sample_weight, matrix, geometry)
     state = template.random_state
     rng = np.random.RandomState() if state is None else check_random_state(state)
     with Pool(resolve_threads(template.n_jobs)) as pool:

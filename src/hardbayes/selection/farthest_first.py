@@ -102,6 +102,6 @@ def penalty_for(
             "The 'n_clusters' parameter of penalty_for must be an int from 1 to the number of "
             f"rows, {matrix.shape[0]}. Got {n_clusters!r} instead."
         )
-    weights = check_weights(sample_weight, matrix)
+    weights = check_weights(sample_weight, matrix, geometry)
     with Pool(resolve_threads(None)) as pool:
         return farthest_first_penalty(pose(matrix, geometry, weights, pool), n_clusters)
