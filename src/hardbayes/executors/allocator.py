@@ -8,9 +8,9 @@ import numpy as np
 
 from hardbayes.executors.allocation_results import Combination, Joined, Settled, Sums
 from hardbayes.executors.collapsed_sweep import CollapsedSweep
-from hardbayes.kernels.allocating import EXACT, FLIP, FLIP_PAIRS, KEEP, allocate
+from hardbayes.kernels.allocating import EXACT, FLIP, FLIP_PAIRS, KEEP, read_and_allocate
 from hardbayes.kernels.combining import best_combination
-from hardbayes.kernels.features import MOST_EXACT, Features, Room, new_features, new_room
+from hardbayes.kernels.features import MOST_EXACT, Features, Room, lay_out, new_features, new_room
 from hardbayes.kernels.growing import grow
 from hardbayes.kernels.joining import join
 from hardbayes.kernels.pairing import pair_totals
@@ -150,15 +150,16 @@ class Allocator:
         costs = np.empty(self.n_rows)
         fits, changes = np.zeros(n_groups), np.zeros(n_groups, np.int64)
 
-        def visit(tile: Tile, group: int, worker: int) -> None:
-            fit, changed = allocate(
-                tile.rows, tile.weights, features, rule, membership[tile.part], costs[tile.part],
-                gram[group], correction[group], self._room(worker, features),
+        def visit(part: slice, group: int, worker: int) -> None:
+            fit, changed = read_and_allocate(
+                *self.tiles.raw(part), self.tiles.weights_of(part), features, rule,
+                membership[part], costs[part], gram[group], correction[group],
+                self._room(worker, features),
             )  # fmt: skip
             fits[group] += fit
             changes[group] += changed
 
-        self.tiles.visit(visit, self.pool)
+        self.tiles.visit_raw(visit, self.pool)
         return Sums(
             float(fits.sum()), int(changes.sum()), gram.sum(axis=0), correction.sum(axis=0), costs
         )
@@ -289,7 +290,9 @@ class Allocator:
 
     def _features(self, components: Floats) -> Features:
         if self._laid_out is None or self._laid_out[0] is not components:
-            self._laid_out = (components, new_features(components, self.tiles.origin))
+            features = new_features(components, self.tiles.origin, self.tiles.largest)
+            lay_out(features, self._room(0, features))
+            self._laid_out = (components, features)
         return self._laid_out[1]
 
     def _room(self, worker: int, features: Features) -> Room:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 KEPT = 1 << 18
 # Tiles of larger data: they stay in cache between being read and being used.
 TILE = 1 << 16
+# Rows that a kernel reads for itself, in one call.
+RUN = 1 << 22
 # Sums are kept for each group of tiles: many enough to share among threads and to interrupt, few
 # enough to hold.
 MOST_GROUPS = 64
@@ -62,6 +64,7 @@ class Tiles:
             size = max(1, TILE // self.n_columns)
         starts = range(0, self.n_rows, size)
         self.slices = [slice(at, min(at + size, self.n_rows)) for at in starts]
+        self.largest = self.slices[0].stop  # rows in a tile
         n_groups = min(MOST_GROUPS, len(self.slices))
         self.groups = [list(group) for group in np.array_split(range(len(starts)), n_groups)]
         self._kept = self._read(self.slices[0]) if len(self.slices) == 1 else None
@@ -71,18 +74,45 @@ class Tiles:
         """Whether all rows are one tile."""
         return self._kept is not None
 
-    def read(self, tile: int) -> Tile:
-        """Return a tile."""
+    def read(self, tile: int, room: Floats | None = None) -> Tile:
+        """Return a tile; its rows lie in ``room`` (largest, d), if given, where not kept anyway."""
         part = self.slices[tile]
-        rows = self._read(part) if self._kept is None else self._kept
-        return Tile(rows, self.weights if len(self.weights) == 1 else self.weights[part], part)
+        rows = self._read(part, room) if self._kept is None else self._kept
+        return Tile(rows, self.weights_of(part), part)
+
+    def weights_of(self, part: slice) -> Floats:
+        """Return the weights of some rows (m,), or (1,)."""
+        return self.weights if len(self.weights) == 1 else self.weights[part]
+
+    def raw(self, part: slice) -> tuple[NDArray[np.floating], Floats, float]:
+        """Return some rows as they are stored, but dense; and their shift and scale."""
+        if self._kept is not None:
+            return self._kept[part], np.zeros(self.n_columns), 1.0
+        rows = self._matrix[part]
+        values = rows.toarray() if is_sparse(rows) else rows.view()
+        values.flags.writeable = False  # one kind of array to compile for
+        return values, self._frame.shift, self._frame.scale
 
     def visit(self, visitor: Callable[[Tile, int, int], None], pool: Pool) -> None:
         """Call ``visitor(tile, group, worker)`` for every tile; those of a group in order."""
+        # Fresh memory for every tile would cost as much as reading it.
+        rooms = [np.empty((self.largest, self.n_columns)) for _ in range(pool.n_threads)]
 
         def task(group: int, worker: int) -> None:
             for tile in self.groups[group]:
-                visitor(self.read(tile), group, worker)
+                visitor(self.read(tile, rooms[worker]), group, worker)
+
+        pool.run(task, len(self.groups))
+
+    def visit_raw(self, visitor: Callable[[slice, int, int], None], pool: Pool) -> None:
+        """Call ``visitor(part, group, worker)`` for parts of the rows, those of a group in order."""
+        size = max(1, (TILE if is_sparse(self._matrix) else RUN) // self.n_columns)
+
+        def task(group: int, worker: int) -> None:
+            tiles = self.groups[group]
+            stop = self.slices[tiles[-1]].stop
+            for start in range(self.slices[tiles[0]].start, stop, size):
+                visitor(slice(start, min(start + size, stop)), group, worker)
 
         pool.run(task, len(self.groups))
 
@@ -107,11 +137,11 @@ class Tiles:
         """Return row i (d,)."""
         return self._read(slice(i, i + 1))[0]
 
-    def _read(self, part: slice | NDArray[np.intp]) -> Floats:
-        if is_sparse(self._matrix):
-            rows = self._matrix[part].toarray()
-        else:
-            rows = self._matrix[part]
-            if self._is_shifted:
-                rows = np.subtract(rows, self._frame.shift, dtype=np.float64)
-        return np.multiply(rows, self._frame.scale, dtype=np.float64)
+    def _read(self, part: slice | NDArray[np.intp], room: Floats | None = None) -> Floats:
+        rows = self._matrix[part]
+        if is_sparse(rows):
+            rows = rows.toarray()
+        out = None if room is None else room[: len(rows)]
+        if self._is_shifted:
+            rows = np.subtract(rows, self._frame.shift, out=out, dtype=np.float64)
+        return np.multiply(rows, self._frame.scale, out=out, dtype=np.float64)

@@ -8,12 +8,13 @@ more than rounding, so that equal subsets cannot take turns for ever.
 import numpy as np
 
 from hardbayes.kernels.compiling import inlined, kernel
-from hardbayes.kernels.feature_lanes import add_residual, best_lane, subtract_members
+from hardbayes.kernels.feature_lanes import add_residual, subtract_members
 from hardbayes.kernels.features import LOW, list_members, project
+from hardbayes.kernels.flip_lanes import EIGHT, ROUNDING, flip_eight, project_eight, rows_in_doubt
 from hardbayes.kernels.rows import pick
+from hardbayes.kernels.subset_lanes import best_lane, best_row
 
 KEEP, FLIP, FLIP_PAIRS, EXACT = 0, 1, 2, 3
-ROUNDING = 1e-13
 MOST_ROUNDS = 100  # of pair flips in one row; each lowers its cost, so a handful is enough
 
 
@@ -25,56 +26,204 @@ def allocate(rows, weights, features, rule, membership, costs, gram, correction,
     squared residuals; INOUT gram (k, k): adds Z'WZ; correction (k, d): adds Z'WR of the residuals
     R. Returns the weighted sum of costs and the number of rows that changed.
     """
-    n = rows.shape[0]
+    clear(room)
+    fit, changed = decide(rows, weights, features, rule, membership, costs, gram, correction, room)
+    deal_out(room, gram, correction)
+    return fit, changed
+
+
+@kernel
+def read_and_allocate(
+    values, shift, scale, weights, features, rule, membership, costs, gram, correction, room
+):  # fmt: skip
+    """Do the same for rows ``(values - shift) * scale``, some at a time, so that they stay near."""
+    n, d = values.shape
+    size = room.rows.shape[0]
+    fit = 0.0
+    changed = 0
+    clear(room)
+    for start in range(0, n, size):
+        stop = min(start + size, n)
+        for i in range(start, stop):
+            for j in range(d):
+                room.rows[i - start, j] = (np.float64(values[i, j]) - shift[j]) * scale
+        own = weights[start:stop] if weights.shape[0] > 1 else weights
+        more, others = decide(
+            room.rows[: stop - start], own, features, rule, membership[start:stop],
+            costs[start:stop], gram, correction, room,
+        )  # fmt: skip
+        fit += more
+        changed += others
+    deal_out(room, gram, correction)
+    return fit, changed
+
+
+@kernel
+def decide(rows, weights, features, rule, membership, costs, gram, correction, room):
+    """Do the work of `allocate`, with what belongs to whole subsets left in ``room``."""
+    margin = 1.0 if rule == FLIP else features.margin[0]
+    near = margin * least_square(features.gram) / 4.0
     k = features.components.shape[0]
     fit = 0.0
     changed = 0
-    components, origin = features.components, features.origin
-    members, residual = room.members, room.residual
-    for i in range(n):
-        if rule == EXACT:
-            project(rows, i, features, room.products)
-            changed += take_best_subset(i, features, membership, room)
-        elif rule != KEEP:
-            count = list_members(i, membership, k, members)
-            subtract_members(rows, i, members, count, components, origin, residual)
-            project(residual, 0, features, room.products)
-            changed += flip(i, features, membership, room.products, rule == FLIP_PAIRS)
-        count = list_members(i, membership, k, members)
-        costs[i] = subtract_members(rows, i, members, count, components, origin, residual)
-        weight = pick(weights, i)
-        fit += weight * costs[i]
-        if weight == 0:
-            continue
-        for m in range(count):
-            for other in range(count):
-                gram[members[m], members[other]] += weight
-        add_residual(residual, weight, members, count, correction)
+    for first in range(0, rows.shape[0], EIGHT):
+        count = min(EIGHT, rows.shape[0] - first)
+        farthest = 0.0
+        for r in range(count):
+            room.chosen[r] = subset_of(first + r, membership, k)
+            costs[first + r] = leave(rows, first + r, r, features, membership, room)
+            farthest = max(farthest, costs[first + r])
+        if rule != KEEP and farthest > near:
+            moved = choose(rows, first, count, rule, margin, features, membership, room)
+            for r in range(count):
+                if (moved >> r) & 1:
+                    changed += 1
+                    costs[first + r] = leave(rows, first + r, r, features, membership, room)
+        for r in range(count):
+            weight = pick(weights, first + r)
+            fit += weight * costs[first + r]
+            if weight > 0:
+                collect(first + r, r, weight, features, membership, gram, correction, room)
     return fit, changed
 
 
 @inlined
-def take_best_subset(i, features, membership, room):
+def leave(rows, i, r, features, membership, room):
+    """OUT residual number r: what its features leave of row i; returns its square.
+
+    IN room.chosen[r]: the row's subset, where there is a table of subsets.
+    """
+    k = features.components.shape[0]
+    members, residuals = room.members, room.residuals
+    if features.sums.shape[0] > 0:
+        members[0] = room.chosen[r]
+        return subtract_members(rows, i, members, 1, features.sums, features.origin, residuals, r)
+    count = list_members(i, membership, k, members)
+    return subtract_members(
+        rows, i, members, count, features.components, features.origin, residuals, r
+    )
+
+
+@inlined
+def collect(i, r, weight, features, membership, gram, correction, room):
+    """Add residual number r, of row i, to what the refit needs."""
+    k = features.components.shape[0]
+    members = room.members
+    if features.sums.shape[0] > 0:
+        members[0] = room.chosen[r]
+        room.weights[members[0]] += weight
+        add_residual(room.residuals, r, weight, members, 1, room.totals)
+        return
+    count = list_members(i, membership, k, members)
+    add_residual(room.residuals, r, weight, members, count, correction)
+    for m in range(count):
+        for other in range(count):
+            gram[members[m], members[other]] += weight
+
+
+@inlined
+def choose(rows, first, count, rule, margin, features, membership, room):
+    """Decide for ``count`` rows from ``first`` on, by their residuals; returns which moved."""
+    k = features.components.shape[0]
+    products, signs = room.pulls, room.signs
+    everyone = (1 << count) - 1
+    for block in range(features.across.shape[0]):
+        project_eight(room.residuals, features.across, block, products)
+    for r in range(count):
+        for a in range(k):
+            signs[a, r] = 1.0 - 2.0 * membership[first + r, a]
+    doubt = rows_in_doubt(products, signs, features.gram, margin) & everyone
+    if doubt == 0:
+        return 0
+    moved = flip_eight(products, signs, features.gram)
+    if rule == EXACT:
+        again = moved
+        while again & doubt:  # cheaper than to look at all subsets
+            again = flip_eight(products, signs, features.gram)
+            moved |= again
+            doubt = rows_in_doubt(products, signs, features.gram, margin) & everyone
+    elif rule == FLIP_PAIRS:
+        for r in range(count):
+            if (doubt >> r) & 1 and flip_pairs(r, features, products, signs):
+                moved |= 1 << r
+    moved &= everyone
+    for r in range(count):
+        if (moved >> r) & 1:
+            take(first + r, r, signs, membership, room)
+        if rule == EXACT and (doubt >> r) & 1:
+            project(rows, first + r, features, room.products)
+            moved |= take_best_subset(first + r, r, features, membership, room) << r
+    return moved
+
+
+@inlined
+def take(i, r, signs, membership, room):
+    """Give row i the features that its signs tell."""
+    subset = 0
+    for a in range(signs.shape[0]):
+        has = signs[a, r] < 0
+        membership[i, a] = has
+        subset |= np.int64(has) << a
+    room.chosen[r] = subset
+
+
+@inlined
+def clear(room):
+    """Forget the totals of all subsets."""
+    room.totals[:] = 0.0
+    room.weights[:] = 0.0
+
+
+@inlined
+def subset_of(i, membership, k):
+    """The features of row i as the bits of a number."""
+    subset = 0
+    for a in range(k):
+        subset |= np.int64(membership[i, a]) << a
+    return subset
+
+
+@inlined
+def least_square(gram):
+    """The least squared length of a component."""
+    least = np.inf
+    for a in range(gram.shape[0]):
+        least = min(least, gram[a, a])
+    return least
+
+
+@inlined
+def deal_out(room, gram, correction):
+    """Give the totals of every subset to each of its features."""
+    k, d = correction.shape
+    for subset in range(room.weights.shape[0]):
+        weight = room.weights[subset]
+        if weight == 0:
+            continue
+        for a in range(k):
+            if (subset >> a) & 1:
+                for b in range(k):
+                    if (subset >> b) & 1:
+                        gram[a, b] += weight
+                for j in range(d):
+                    correction[a, j] += room.totals[subset, j]
+
+
+@inlined
+def take_best_subset(i, r, features, membership, room):
     """Give row i its cheapest subset, from ``|zA|^2 - 2 z (products)``; returns 1 if it changed."""
     k = features.components.shape[0]
     noise = 0.0
-    current = 0
+    current = room.chosen[r]
     for a in range(k):
         room.products[a] *= 2.0
         noise += abs(room.products[a])
-        current += membership[i, a] << a
     room.high[0] = 0.0
     for a in range(4, k):
         for subset in range(1 << (a - 4)):
             room.high[(1 << (a - 4)) + subset] = room.high[subset] + room.products[a]
     lane = best_lane(features.subsets, room.products, room.high)
-    most = -np.inf
-    chosen = lane
-    for row in range(features.subsets.shape[0]):
-        gain = room.high[row] - features.subsets[row, lane]
-        if gain > most:
-            most = gain
-            chosen = row * LOW + lane
+    chosen = best_row(features.turned, lane, room.high) * LOW + lane
     if chosen == current:
         return 0
     best = score_of(chosen, features, room)
@@ -84,6 +233,7 @@ def take_best_subset(i, features, membership, room):
         return 0
     for a in range(k):
         membership[i, a] = (chosen >> a) & 1
+    room.chosen[r] = chosen
     return 1
 
 
@@ -91,70 +241,51 @@ def take_best_subset(i, features, membership, room):
 def score_of(subset, features, room):
     """Cost of a subset, up to what is the same for all."""
     score = features.subsets[subset // LOW, subset % LOW] - room.high[subset // LOW]
-    for a in range(4):
-        if (subset >> a) & 1:
-            score -= room.products[a]
+    for a in range(4):  # without a branch, which chance would often mispredict
+        score -= ((subset >> a) & 1) * room.products[a]
     return score
 
 
 @inlined
-def flip_gain(i, a, features, membership, products):
-    """How much cheaper row i becomes if it gains or loses feature a."""
-    sign = -1.0 if membership[i, a] else 1.0
-    gain = 2.0 * sign * products[a] - features.gram[a, a]
-    return gain if gain > ROUNDING * features.gram[a, a] else 0.0
-
-
-@inlined
-def turn(i, a, features, membership, products):
-    """Flip feature a of row i; INOUT products: of its residual with each component."""
-    sign = -1.0 if membership[i, a] else 1.0
-    membership[i, a] = 1 - membership[i, a]
+def turn(r, a, features, products, signs):
+    """Flip feature a of row r; INOUT products of its residual with each component, signs."""
     for b in range(features.components.shape[0]):
-        products[b] -= sign * features.gram[a, b]
+        products[b, r] -= signs[a, r] * features.gram[a, b]
+    signs[a, r] = -signs[a, r]
 
 
 @inlined
-def flip(i, features, membership, products, with_pairs):
-    """Flip what makes row i cheaper; returns 1 if it changed.
-
-    One pass in order; with pairs, until neither one flip nor two at once help.
-    """
-    k = features.components.shape[0]
-    changed = 0
+def flip_pairs(r, features, products, signs):
+    """Flip one feature or two of row r until neither makes it cheaper; returns whether any did."""
+    changed = False
     for _ in range(MOST_ROUNDS):
         again = False
-        for a in range(k):
-            if flip_gain(i, a, features, membership, products) > 0:
-                turn(i, a, features, membership, products)
-                changed = 1
+        for a in range(features.components.shape[0]):
+            square = features.gram[a, a]
+            if 2.0 * signs[a, r] * products[a, r] - square > ROUNDING * square:
+                turn(r, a, features, products, signs)
                 again = True
-        if not with_pairs:
-            break
         if not again:
-            first, second = best_pair(i, features, membership, products)
+            first, second = best_pair(r, features, products, signs)
             if first < 0:
                 break
-            turn(i, first, features, membership, products)
-            turn(i, second, features, membership, products)
-            changed = 1
+            turn(r, first, features, products, signs)
+            turn(r, second, features, products, signs)
+        changed = True
     return changed
 
 
 @inlined
-def best_pair(i, features, membership, products):
+def best_pair(r, features, products, signs):
     """Return the two features whose joint flip gains most, or -1, -1."""
-    k = features.components.shape[0]
     most = 0.0
     first = second = -1
-    for a in range(k):
-        sign = -1.0 if membership[i, a] else 1.0
-        alone = 2.0 * sign * products[a] - features.gram[a, a]
+    for a in range(features.components.shape[0]):
+        alone = 2.0 * signs[a, r] * products[a, r] - features.gram[a, a]
         for b in range(a):
-            other = -1.0 if membership[i, b] else 1.0
             size = features.gram[a, a] + features.gram[b, b]
-            gain = alone + 2.0 * other * products[b] - features.gram[b, b]
-            gain -= 2.0 * sign * other * features.gram[a, b]
+            gain = alone + 2.0 * signs[b, r] * products[b, r] - features.gram[b, b]
+            gain -= 2.0 * signs[a, r] * signs[b, r] * features.gram[a, b]
             if gain > most and gain > ROUNDING * size:
                 most = gain
                 first, second = a, b

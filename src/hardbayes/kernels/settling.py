@@ -33,5 +33,5 @@ def settle(
         if not refit(features.components, gram, correction, factor):
             return sweep + 1, changed, False
         is_refitted = True
-        lay_out(features, room.residual)
+        lay_out(features, room)
     return fits.shape[0], changed, True
