@@ -129,7 +129,7 @@ def test_how_rows_are_stored_does_not_matter(rows, store):
     for values in (rows.values, stored):
         membership = rows.start.copy()
         with Pool(2) as pool:
-            found.append((rows.allocator(pool, values).sweep(rows.components, membership).fit))
+            found.append(rows.allocator(pool, values).sweep(rows.components, membership).fit)
         found.append(membership)
     assert found[0] == found[2]
     np.testing.assert_array_equal(found[1], found[3])

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 KEPT = 1 << 18
 # Tiles of larger data: they stay in cache between being read and being used.
 TILE = 1 << 16
-# Rows that a kernel reads for itself, in one call.
+# What a kernel reads for itself in one call: some milliseconds' work.
 RUN = 1 << 22
 # Sums are kept for each group of tiles: many enough to share among threads and to interrupt, few
 # enough to hold.
@@ -67,6 +67,9 @@ class Tiles:
         self.largest = self.slices[0].stop  # rows in a tile
         n_groups = min(MOST_GROUPS, len(self.slices))
         self.groups = [list(group) for group in np.array_split(range(len(starts)), n_groups)]
+        # Rows that a kernel reads for itself in one call.
+        most = max(1, (TILE if is_sparse(matrix) else RUN) // self.n_columns)
+        self.run = min(most, self.slices[self.groups[0][-1]].stop)
         self._kept = self._read(self.slices[0]) if len(self.slices) == 1 else None
 
     @property
@@ -105,14 +108,13 @@ class Tiles:
         pool.run(task, len(self.groups))
 
     def visit_raw(self, visitor: Callable[[slice, int, int], None], pool: Pool) -> None:
-        """Call ``visitor(part, group, worker)`` for parts of the rows, those of a group in order."""
-        size = max(1, (TILE if is_sparse(self._matrix) else RUN) // self.n_columns)
+        """Call ``visitor(part, group, worker)`` for parts of the rows; of a group in order."""
 
         def task(group: int, worker: int) -> None:
             tiles = self.groups[group]
             stop = self.slices[tiles[-1]].stop
-            for start in range(self.slices[tiles[0]].start, stop, size):
-                visitor(slice(start, min(start + size, stop)), group, worker)
+            for start in range(self.slices[tiles[0]].start, stop, self.run):
+                visitor(slice(start, min(start + self.run, stop)), group, worker)
 
         pool.run(task, len(self.groups))
 

@@ -176,7 +176,7 @@ def clear(room):
 
 @inlined
 def subset_of(i, membership, k):
-    """The features of row i as the bits of a number."""
+    """Return the features of row i as the bits of a number."""
     subset = 0
     for a in range(k):
         subset |= np.int64(membership[i, a]) << a
@@ -185,7 +185,7 @@ def subset_of(i, membership, k):
 
 @inlined
 def least_square(gram):
-    """The least squared length of a component."""
+    """Return the least squared length of a component."""
     least = np.inf
     for a in range(gram.shape[0]):
         least = min(least, gram[a, a])

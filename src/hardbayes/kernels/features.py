@@ -17,6 +17,7 @@ from hardbayes.kernels.lanes import sum_of_squares
 LANES = 8  # components side by side in a block of products
 LOW = 16  # subsets side by side in the table: those of the first four features
 MOST_EXACT = 12  # features up to which all subsets are looked at: 4096 of them
+FEWEST_ROWS = 8  # for each of the subsets, where they are tabled
 MOST_TABLED = 1 << 16  # numbers in a table of all sums of components: it must stay in cache
 STEPS = 12  # down from one, in which a margin is sought
 ROOM = 1 << 13  # numbers read at a time: 64 kilobytes
@@ -55,12 +56,12 @@ class Room(NamedTuple):
 def new_features(components: np.ndarray, origin: np.ndarray, n_rows: int) -> Features:
     """Make room for components (k, d), which are not copied; ``origin`` (d,).
 
-    ``n_rows`` will be looked at in one call: of few, a table of all subsets would not pay.
+    ``n_rows`` will be looked at in one call: for few, a table of all subsets would not pay.
     """
     k, d = components.shape
     blocks = max(1, -(-k // LANES))
     high = 1 << max(0, k - 4) if k <= MOST_EXACT else 0
-    tabled = k <= MOST_EXACT and (1 << k) <= n_rows and d << k <= MOST_TABLED
+    tabled = k <= MOST_EXACT and (FEWEST_ROWS << k) <= n_rows and d << k <= MOST_TABLED
     return Features(
         components,
         np.zeros((blocks, d, LANES)),

@@ -51,10 +51,10 @@ def project_eight(typing, rows, across, block, products):
 def rows_in_doubt(typing, products, signs, gram, margin):
     """Return which of eight rows might be cheaper with other features, as bits.
 
-    IN products (at least k, EIGHT) of their residuals with each component; signs (k, EIGHT): 1 where
-    a row lacks a feature, -1 where it has it; gram (k, k). Flipping features with signs e makes a
-    row dearer by ``|eA|^2 - 2 e (products)``, at least the sum over them of ``margin |A_a|^2 - 2
-    e_a products_a``. Where none of these is below zero, no other subset is cheaper.
+    IN products (at least k, EIGHT) of their residuals with each component; signs (k, EIGHT): 1
+    where a row lacks a feature, -1 where it has it; gram (k, k). Flipping features with signs e
+    makes a row dearer by ``|eA|^2 - 2 e (products)``, at least the sum over them of ``margin
+    |A_a|^2 - 2 e_a products_a``. Where none of these is below zero, no other subset is cheaper.
     """
     signature = types.int64(products, signs, gram, types.float64)
 
