@@ -12,7 +12,7 @@ from hardbayes.kernels.feature_lanes import add_residual, subtract_members
 from hardbayes.kernels.features import LOW, list_members, project
 from hardbayes.kernels.flip_lanes import EIGHT, ROUNDING, flip_eight, project_eight, rows_in_doubt
 from hardbayes.kernels.rows import pick
-from hardbayes.kernels.subset_lanes import best_lane, best_row
+from hardbayes.kernels.subset_lanes import best_lane, most_gained
 
 KEEP, FLIP, FLIP_PAIRS, EXACT = 0, 1, 2, 3
 MOST_ROUNDS = 100  # of pair flips in one row; each lowers its cost, so a handful is enough
@@ -214,7 +214,6 @@ def take_best_subset(i, r, features, membership, room):
     """Give row i its cheapest subset, from ``|zA|^2 - 2 z (products)``; returns 1 if it changed."""
     k = features.components.shape[0]
     noise = 0.0
-    current = room.chosen[r]
     for a in range(k):
         room.products[a] *= 2.0
         noise += abs(room.products[a])
@@ -222,15 +221,19 @@ def take_best_subset(i, r, features, membership, room):
     for a in range(4, k):
         for subset in range(1 << (a - 4)):
             room.high[(1 << (a - 4)) + subset] = room.high[subset] + room.products[a]
+    gain = gain_of(room.chosen[r], features, room)
+    size = abs(features.subsets[room.chosen[r] // LOW, room.chosen[r] % LOW])
+    most = most_gained(features.subsets, room.products, room.high)
+    if not most > gain + ROUNDING * (noise + size):
+        return 0
     lane = best_lane(features.subsets, room.products, room.high)
-    chosen = best_row(features.turned, lane, room.high) * LOW + lane
-    if chosen == current:
-        return 0
-    best = score_of(chosen, features, room)
-    score = score_of(current, features, room)
-    size = abs(features.subsets[current // LOW, current % LOW])
-    if not best < score - ROUNDING * (noise + size):
-        return 0
+    chosen = lane
+    most = -np.inf
+    for row in range(features.subsets.shape[0]):
+        gain = room.high[row] - features.subsets[row, lane]
+        if gain > most:
+            most = gain
+            chosen = row * LOW + lane
     for a in range(k):
         membership[i, a] = (chosen >> a) & 1
     room.chosen[r] = chosen
@@ -238,12 +241,12 @@ def take_best_subset(i, r, features, membership, room):
 
 
 @inlined
-def score_of(subset, features, room):
-    """Cost of a subset, up to what is the same for all."""
-    score = features.subsets[subset // LOW, subset % LOW] - room.high[subset // LOW]
+def gain_of(subset, features, room):
+    """Return what a subset is cheaper than none, but for what is the same for all."""
+    gain = room.high[subset // LOW] - features.subsets[subset // LOW, subset % LOW]
     for a in range(4):  # without a branch, which chance would often mispredict
-        score -= ((subset >> a) & 1) * room.products[a]
-    return score
+        gain += ((subset >> a) & 1) * room.products[a]
+    return gain
 
 
 @inlined

@@ -32,7 +32,6 @@ class Features(NamedTuple):
     gram: np.ndarray  # (k, k): components @ components.T
     origin: np.ndarray  # (1, d)
     subsets: np.ndarray  # (high, LOW): |zA - origin|^2 of each subset, inf where there is none
-    turned: np.ndarray  # (LOW, at least high): the same the other way round
     sums: np.ndarray  # (2^k, d): zA of each subset; (0, d) where the table would not pay
     margin: np.ndarray  # (1,): gram is at least this share of its diagonal; 0 where none is known
 
@@ -41,7 +40,7 @@ class Room(NamedTuple):
     """Scratch memory of one thread."""
 
     products: np.ndarray  # (blocks * LANES,): of one vector with each component
-    high: np.ndarray  # (at least high,): sums of products over subsets of all but the first four
+    high: np.ndarray  # (high,): sums of products over subsets of all but the first four
     members: np.ndarray  # (k + 1,) int64: features of one row
     chosen: np.ndarray  # (EIGHT,) int64: subsets of rows
     residuals: np.ndarray  # (EIGHT, d)
@@ -68,7 +67,6 @@ def new_features(components: np.ndarray, origin: np.ndarray, n_rows: int) -> Fea
         np.empty((k, k)),
         origin[np.newaxis],
         np.full((high, LOW), np.inf),
-        np.full((LOW, -(-high // LANES) * LANES), np.inf),
         np.empty((1 << k if tabled else 0, d)),
         np.empty(1),
     )
@@ -80,7 +78,7 @@ def new_room(features: Features) -> Room:
     k = len(features.components)
     return Room(
         np.empty(blocks * lanes),
-        np.zeros(features.turned.shape[1]),
+        np.empty(len(features.subsets)),
         np.empty(k + 1, np.int64),
         np.empty(EIGHT, np.int64),
         np.zeros((EIGHT, d)),
@@ -126,14 +124,7 @@ def lay_out_sums(features, total):
     for subset in range(1 << k):
         for j in range(d):
             total[0, j] = sums[subset, j] - features.origin[0, j]
-        write_square(subset, sum_of_squares(total, 0, d), features)
-
-
-@inlined
-def write_square(subset, square, features):
-    """Write ``|zA - origin|^2`` of a subset to where it belongs."""
-    features.subsets[subset // LOW, subset % LOW] = square
-    features.turned[subset % LOW, subset // LOW] = square
+        features.subsets[subset // LOW, subset % LOW] = sum_of_squares(total, 0, d)
 
 
 @inlined
@@ -144,7 +135,7 @@ def lay_out_subsets(features, total):
     for j in range(d):
         total[0, j] = -features.origin[0, j]
     subset = 0
-    write_square(subset, sum_of_squares(total, 0, d), features)
+    features.subsets[subset // LOW, subset % LOW] = sum_of_squares(total, 0, d)
     for step in range(1, 1 << k):
         a = 0
         while (step >> a) & 1 == 0:
@@ -153,7 +144,7 @@ def lay_out_subsets(features, total):
         sign = 1.0 if (subset >> a) & 1 else -1.0
         for j in range(d):
             total[0, j] += sign * components[a, j]
-        write_square(subset, sum_of_squares(total, 0, d), features)
+        features.subsets[subset // LOW, subset % LOW] = sum_of_squares(total, 0, d)
 
 
 @inlined
