@@ -8,7 +8,8 @@ import numpy as np
 
 from hardbayes.executors.allocation_results import Combination, Joined, Settled, Sums
 from hardbayes.executors.collapsed_sweep import CollapsedSweep
-from hardbayes.kernels.allocating import EXACT, FLIP, FLIP_PAIRS, KEEP, read_and_allocate
+from hardbayes.kernels.allocating import allocate
+from hardbayes.kernels.choosing import EXACT, FLIP, FLIP_PAIRS, KEEP
 from hardbayes.kernels.combining import best_combination
 from hardbayes.kernels.features import MOST_EXACT, Features, Room, lay_out, new_features, new_room
 from hardbayes.kernels.growing import grow
@@ -111,10 +112,9 @@ class Allocator:
         work = self.n_rows * (k * d + (1 << min(k, MOST_EXACT)))
         fits = np.empty(min(max_sweeps, max(1, LONGEST_CALL // work)))
         gram, correction, costs = np.empty((k, k)), np.empty((k, d)), np.empty(self.n_rows)
-        tile = self.tiles.read(0)
         n_sweeps, changed, is_sound = settle(
-            tile.rows, tile.weights, features, rule, is_refitted, membership, costs, gram,
-            correction, fits, self._room(0, features),
+            *self.tiles.raw(slice(None)), self.weights, features, rule, is_refitted, membership,
+            costs, gram, correction, fits, self._room(0, features),
         )  # fmt: skip
         fits = fits[:n_sweeps]
         at_rest = changed == 0 and (n_sweeps > 1 or is_refitted)
@@ -148,7 +148,7 @@ class Allocator:
         fits, changes = np.zeros(n_groups), np.zeros(n_groups, np.int64)
 
         def visit(part: slice, group: int, worker: int) -> None:
-            fit, changed = read_and_allocate(
+            fit, changed = allocate(
                 *self.tiles.raw(part), self.tiles.weights_of(part), features, rule,
                 membership[part], costs[part], gram[group], correction[group],
                 self._room(worker, features),

@@ -59,6 +59,7 @@ class Tiles:
         far = float(np.abs(self.origin).max(initial=0.0))
         self.nothing = self.n_columns * (1e-12 + 1e-14 * far) ** 2
         self._is_shifted = bool(frame.shift.any())
+        self._unshifted = np.zeros(self.n_columns)
         size = self.n_rows
         if self.n_rows * self.n_columns > KEPT:
             size = max(1, TILE // self.n_columns)
@@ -90,11 +91,10 @@ class Tiles:
     def raw(self, part: slice) -> tuple[NDArray[np.floating], Floats, float]:
         """Return some rows as they are stored, but dense; and their shift and scale."""
         if self._kept is not None:
-            return self._kept[part], np.zeros(self.n_columns), 1.0
+            return self._kept[part], self._unshifted, 1.0
         rows = self._matrix[part]
-        values = rows.toarray() if is_sparse(rows) else rows.view()
-        values.flags.writeable = False  # one kind of array to compile for
-        return values, self._frame.shift, self._frame.scale
+        values = rows.toarray() if is_sparse(rows) else np.asarray(rows).view()
+        return _read_only(values), self._frame.shift, self._frame.scale
 
     def visit(self, visitor: Callable[[Tile, int, int], None], pool: Pool) -> None:
         """Call ``visitor(tile, group, worker)`` for every tile; those of a group in order."""
@@ -146,4 +146,10 @@ class Tiles:
         out = None if room is None else room[: len(rows)]
         if self._is_shifted:
             rows = np.subtract(rows, self._frame.shift, out=out, dtype=np.float64)
-        return np.multiply(rows, self._frame.scale, out=out, dtype=np.float64)
+        return _read_only(np.multiply(rows, self._frame.scale, out=out, dtype=np.float64))
+
+
+def _read_only(rows: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Return the same array as one kind that kernels compile for."""
+    rows.flags.writeable = False
+    return rows

@@ -7,50 +7,38 @@ more than rounding, so that equal subsets cannot take turns for ever.
 
 import numpy as np
 
+from hardbayes.kernels.choosing import FLIP, KEEP, choose
 from hardbayes.kernels.compiling import inlined, kernel
 from hardbayes.kernels.feature_lanes import add_residual, subtract_members
-from hardbayes.kernels.features import LOW, list_members, project
-from hardbayes.kernels.flip_lanes import EIGHT, ROUNDING, flip_eight, project_eight, rows_in_doubt
+from hardbayes.kernels.features import MOST_EXACT, list_members
+from hardbayes.kernels.flip_lanes import EIGHT
 from hardbayes.kernels.rows import pick
-from hardbayes.kernels.subset_lanes import best_lane, most_gained
-
-KEEP, FLIP, FLIP_PAIRS, EXACT = 0, 1, 2, 3
-MOST_ROUNDS = 100  # of pair flips in one row; each lowers its cost, so a handful is enough
 
 
 @kernel
-def allocate(rows, weights, features, rule, membership, costs, gram, correction, room):
-    """Decide for every row, and collect what the refit needs.
-
-    IN rows (n, d), weights (n,) or (1,), rule; INOUT membership (n, k) uint8; OUT costs (n,): the
-    squared residuals; INOUT gram (k, k): adds Z'WZ; correction (k, d): adds Z'WR of the residuals
-    R. Returns the weighted sum of costs and the number of rows that changed.
-    """
-    clear(room)
-    fit, changed = decide(rows, weights, features, rule, membership, costs, gram, correction, room)
-    deal_out(room, gram, correction)
-    return fit, changed
-
-
-@kernel
-def read_and_allocate(
+def allocate(
     values, shift, scale, weights, features, rule, membership, costs, gram, correction, room
 ):  # fmt: skip
-    """Do the same for rows ``(values - shift) * scale``, some at a time, so that they stay near."""
+    """Decide for every row ``(values - shift) * scale``, and collect what the refit needs.
+
+    IN values (n, d), shift (d,), weights (n,) or (1,), rule; INOUT membership (n, k) uint8; OUT
+    costs (n,): the squared residuals; INOUT gram (k, k): adds Z'WZ; correction (k, d): adds Z'WR of
+    the residuals R. Returns the weighted sum of costs and the number of rows that changed.
+    """
     n, d = values.shape
     size = room.rows.shape[0]
     fit = 0.0
     changed = 0
-    clear(room)
-    for start in range(0, n, size):
+    room.totals[:] = 0.0
+    room.weights[:] = 0.0
+    for start in range(0, n, size):  # some at a time, so that they stay near
         stop = min(start + size, n)
         for i in range(start, stop):
             for j in range(d):
                 room.rows[i - start, j] = (np.float64(values[i, j]) - shift[j]) * scale
-        own = weights[start:stop] if weights.shape[0] > 1 else weights
         more, others = decide(
-            room.rows[: stop - start], own, features, rule, membership[start:stop],
-            costs[start:stop], gram, correction, room,
+            room.rows[: stop - start], weights[start:stop] if weights.shape[0] > 1 else weights,
+            features, rule, membership[start:stop], costs[start:stop], gram, correction, room,
         )  # fmt: skip
         fit += more
         changed += others
@@ -58,9 +46,9 @@ def read_and_allocate(
     return fit, changed
 
 
-@kernel
+@inlined
 def decide(rows, weights, features, rule, membership, costs, gram, correction, room):
-    """Do the work of `allocate`, with what belongs to whole subsets left in ``room``."""
+    """Do the same for rows (m, d), with what belongs to whole subsets left in ``room``."""
     margin = 1.0 if rule == FLIP else features.margin[0]
     near = margin * least_square(features.gram) / 4.0
     k = features.components.shape[0]
@@ -122,63 +110,10 @@ def collect(i, r, weight, features, membership, gram, correction, room):
 
 
 @inlined
-def choose(rows, first, count, rule, margin, features, membership, room):
-    """Decide for ``count`` rows from ``first`` on, by their residuals; returns which moved."""
-    k = features.components.shape[0]
-    products, signs = room.pulls, room.signs
-    everyone = (1 << count) - 1
-    for block in range(features.across.shape[0]):
-        project_eight(room.residuals, features.across, block, products)
-    for r in range(count):
-        for a in range(k):
-            signs[a, r] = 1.0 - 2.0 * membership[first + r, a]
-    doubt = rows_in_doubt(products, signs, features.gram, margin) & everyone
-    if doubt == 0:
-        return 0
-    moved = flip_eight(products, signs, features.gram)
-    if rule == EXACT:
-        again = moved
-        while again & doubt:  # cheaper than to look at all subsets
-            again = flip_eight(products, signs, features.gram)
-            moved |= again
-            doubt = rows_in_doubt(products, signs, features.gram, margin) & everyone
-    elif rule == FLIP_PAIRS:
-        for r in range(count):
-            if (doubt >> r) & 1 and flip_pairs(r, features, products, signs):
-                moved |= 1 << r
-    moved &= everyone
-    for r in range(count):
-        if (moved >> r) & 1:
-            take(first + r, r, signs, membership, room)
-        if rule == EXACT and (doubt >> r) & 1:
-            project(rows, first + r, features, room.products)
-            moved |= take_best_subset(first + r, r, features, membership, room) << r
-    return moved
-
-
-@inlined
-def take(i, r, signs, membership, room):
-    """Give row i the features that its signs tell."""
-    subset = 0
-    for a in range(signs.shape[0]):
-        has = signs[a, r] < 0
-        membership[i, a] = has
-        subset |= np.int64(has) << a
-    room.chosen[r] = subset
-
-
-@inlined
-def clear(room):
-    """Forget the totals of all subsets."""
-    room.totals[:] = 0.0
-    room.weights[:] = 0.0
-
-
-@inlined
 def subset_of(i, membership, k):
-    """Return the features of row i as the bits of a number."""
+    """Return the first dozen features of row i as the bits of a number."""
     subset = 0
-    for a in range(k):
+    for a in range(min(k, MOST_EXACT)):
         subset |= np.int64(membership[i, a]) << a
     return subset
 
@@ -207,89 +142,3 @@ def deal_out(room, gram, correction):
                         gram[a, b] += weight
                 for j in range(d):
                     correction[a, j] += room.totals[subset, j]
-
-
-@inlined
-def take_best_subset(i, r, features, membership, room):
-    """Give row i its cheapest subset, from ``|zA|^2 - 2 z (products)``; returns 1 if it changed."""
-    k = features.components.shape[0]
-    noise = 0.0
-    for a in range(k):
-        room.products[a] *= 2.0
-        noise += abs(room.products[a])
-    room.high[0] = 0.0
-    for a in range(4, k):
-        for subset in range(1 << (a - 4)):
-            room.high[(1 << (a - 4)) + subset] = room.high[subset] + room.products[a]
-    gain = gain_of(room.chosen[r], features, room)
-    size = abs(features.subsets[room.chosen[r] // LOW, room.chosen[r] % LOW])
-    most = most_gained(features.subsets, room.products, room.high)
-    if not most > gain + ROUNDING * (noise + size):
-        return 0
-    lane = best_lane(features.subsets, room.products, room.high)
-    chosen = lane
-    most = -np.inf
-    for row in range(features.subsets.shape[0]):
-        gain = room.high[row] - features.subsets[row, lane]
-        if gain > most:
-            most = gain
-            chosen = row * LOW + lane
-    for a in range(k):
-        membership[i, a] = (chosen >> a) & 1
-    room.chosen[r] = chosen
-    return 1
-
-
-@inlined
-def gain_of(subset, features, room):
-    """Return what a subset is cheaper than none, but for what is the same for all."""
-    gain = room.high[subset // LOW] - features.subsets[subset // LOW, subset % LOW]
-    for a in range(4):  # without a branch, which chance would often mispredict
-        gain += ((subset >> a) & 1) * room.products[a]
-    return gain
-
-
-@inlined
-def turn(r, a, features, products, signs):
-    """Flip feature a of row r; INOUT products of its residual with each component, signs."""
-    for b in range(features.components.shape[0]):
-        products[b, r] -= signs[a, r] * features.gram[a, b]
-    signs[a, r] = -signs[a, r]
-
-
-@inlined
-def flip_pairs(r, features, products, signs):
-    """Flip one feature or two of row r until neither makes it cheaper; returns whether any did."""
-    changed = False
-    for _ in range(MOST_ROUNDS):
-        again = False
-        for a in range(features.components.shape[0]):
-            square = features.gram[a, a]
-            if 2.0 * signs[a, r] * products[a, r] - square > ROUNDING * square:
-                turn(r, a, features, products, signs)
-                again = True
-        if not again:
-            first, second = best_pair(r, features, products, signs)
-            if first < 0:
-                break
-            turn(r, first, features, products, signs)
-            turn(r, second, features, products, signs)
-        changed = True
-    return changed
-
-
-@inlined
-def best_pair(r, features, products, signs):
-    """Return the two features whose joint flip gains most, or -1, -1."""
-    most = 0.0
-    first = second = -1
-    for a in range(features.components.shape[0]):
-        alone = 2.0 * signs[a, r] * products[a, r] - features.gram[a, a]
-        for b in range(a):
-            size = features.gram[a, a] + features.gram[b, b]
-            gain = alone + 2.0 * signs[b, r] * products[b, r] - features.gram[b, b]
-            gain -= 2.0 * signs[a, r] * signs[b, r] * features.gram[a, b]
-            if gain > most and gain > ROUNDING * size:
-                most = gain
-                first, second = a, b
-    return first, second

@@ -3,7 +3,6 @@
 As in `lanes`, so that sums stay in vector registers in an order that is written down.
 """
 
-from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
@@ -54,35 +53,31 @@ def project_block(typing, rows, i, across, block, products):
 class _Strip:
     """Some columns of a row in registers: vectors side by side, or a single number."""
 
-    def __init__(self, builder, lanes, n_vectors):
+    def __init__(self, context, builder, n_vectors, n_lanes):
         self._builder = builder
-        self._lanes = lanes
-        self._starts = [lanes.count * v for v in range(n_vectors)] or [0]
-        self._is_scalar = n_vectors == 0
-        self.width = lanes.count * n_vectors or 1
+        self.lanes = _Lanes(context, builder, types.float64, n_lanes)
+        self.starts = [n_lanes * v for v in range(n_vectors)]
+        self.width = n_lanes * n_vectors
 
     def load(self, pointer):
-        load = self._builder.load if self._is_scalar else self._lanes.load
-        return [load(self._builder.gep(pointer, [_int(start)])) for start in self._starts]
+        return [self.lanes.load(self._builder.gep(pointer, [_int(at)])) for at in self.starts]
 
     def store(self, values, pointer):
-        for start, value in zip(self._starts, values, strict=True):
-            target = self._builder.gep(pointer, [_int(start)])
-            if self._is_scalar:
-                self._builder.store(value, target)
-            else:
-                target = self._builder.bitcast(target, self._lanes.vector.as_pointer())
-                self._builder.store(value, target, align=self._lanes.itemsize)
-
-    def splat(self, item):
-        return item if self._is_scalar else self._lanes.splat(item)
+        for at, value in zip(self.starts, values, strict=True):
+            target = self._builder.gep(pointer, [_int(at)])
+            target = self._builder.bitcast(target, self.lanes.vector.as_pointer())
+            self._builder.store(value, target, align=self.lanes.itemsize)
 
 
-def _walk_columns(builder, lanes, d, body):
-    """Let ``body(strip, j)`` work on columns from j on: UNROLL vectors, one, a number at a time."""
+def _strips(context, builder):
+    """Return how columns are cut: UNROLL vectors at once, then one, half of one, a number."""
+    return [_Strip(context, builder, *cut) for cut in ((UNROLL, 8), (1, 8), (1, 4), (1, 1))]
+
+
+def _walk_columns(builder, strips, d, body):
+    """Let ``body(strip, j)`` work on the columns from j on that a strip holds, d in all."""
     start = _int(0)
-    for n_vectors in (UNROLL, 1, 0):
-        strip = _Strip(builder, lanes, n_vectors)
+    for strip in strips:
         stop = builder.sub(d, builder.srem(d, _int(strip.width)))
         with cgutils.for_range_slice(builder, start, stop, _int(strip.width)) as (j, _):
             body(strip, j)
@@ -98,11 +93,10 @@ def add_residual(typing, residuals, r, weight, members, count, correction):
         residuals, members, correction = (
             _array(context, builder, signature.args[at], args[at]) for at in (0, 3, 5)
         )
-        lanes = _Lanes(context, builder, types.float64)
         d = cgutils.unpack_tuple(builder, correction.shape)[1]
 
         def add(strip, j):
-            weight = strip.splat(args[2])
+            weight = strip.lanes.splat(args[2])
             items = strip.load(_at(builder, residuals, args[1], j))
             items = [builder.fmul(item, weight) for item in items]
             with cgutils.for_range_slice(builder, _int(0), args[4], _int(1)) as (m, _):
@@ -110,7 +104,7 @@ def add_residual(typing, residuals, r, weight, members, count, correction):
                 old = strip.load(target)
                 strip.store([builder.fadd(*pair) for pair in zip(old, items, strict=True)], target)
 
-        _walk_columns(builder, lanes, d, add)
+        _walk_columns(builder, _strips(context, builder), d, add)
         return context.get_dummy_value()
 
     return signature, generate
@@ -130,36 +124,36 @@ def subtract_members(typing, rows, i, members, count, components, origin, residu
         rows, members, components, origin, residuals = (
             _array(context, builder, signature.args[at], args[at]) for at in (0, 2, 4, 5, 6)
         )
-        lanes = _Lanes(context, builder, types.float64)
         d = cgutils.unpack_tuple(builder, components.shape)[1]
         items = _at(builder, rows, args[1], _int(0))
-        nought = ir.Constant(lanes.vector.element, 0.0)
-        squares = [lanes.accumulator() for _ in range(UNROLL)]
-        tail = cgutils.alloca_once_value(builder, nought)
+        strips = _strips(context, builder)
+        squares = {strip: [strip.lanes.accumulator() for _ in strip.starts] for strip in strips}
 
         def leave(strip, j):
             totals = [
-                cgutils.alloca_once_value(builder, builder.fsub(strip.splat(nought), item))
+                cgutils.alloca_once_value(builder, builder.fsub(strip.lanes.zero, item))
                 for item in strip.load(builder.gep(origin.data, [j]))
             ]
             with cgutils.for_range_slice(builder, _int(0), args[3], _int(1)) as (m, _):
                 a = builder.load(builder.gep(members.data, [m]))
-                for total, item in zip(
-                    totals, strip.load(_at(builder, components, a, j)), strict=True
-                ):
-                    builder.store(builder.fadd(builder.load(total), item), total)
+                parts = strip.load(_at(builder, components, a, j))
+                for total, part in zip(totals, parts, strict=True):
+                    builder.store(builder.fadd(builder.load(total), part), total)
             left = [
                 builder.fsub(item, builder.load(total))
                 for item, total in zip(strip.load(builder.gep(items, [j])), totals, strict=True)
             ]
             strip.store(left, _at(builder, residuals, args[7], j))
-            for item, square in zip(left, [tail] if strip.width == 1 else squares, strict=False):
-                lanes.add_product(item, item, square)
+            for item, square in zip(left, squares[strip], strict=True):
+                strip.lanes.add_product(item, item, square)
 
-        _walk_columns(builder, lanes, d, leave)
-        total = builder.load(squares[0])
-        for square in squares[1:]:
-            total = builder.fadd(total, builder.load(square))
-        return builder.fadd(builder.load(tail), lanes.fold(total, builder.fadd))
+        _walk_columns(builder, strips, d, leave)
+        sums = []
+        for strip in strips:
+            total = builder.load(squares[strip][0])
+            for square in squares[strip][1:]:
+                total = builder.fadd(total, builder.load(square))
+            sums.append(strip.lanes.fold(total, builder.fadd))
+        return builder.fadd(builder.fadd(sums[0], sums[1]), builder.fadd(sums[2], sums[3]))
 
     return signature, generate

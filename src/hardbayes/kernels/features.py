@@ -13,6 +13,7 @@ from hardbayes.kernels.compiling import inlined, kernel
 from hardbayes.kernels.feature_lanes import project_block
 from hardbayes.kernels.flip_lanes import EIGHT
 from hardbayes.kernels.lanes import sum_of_squares
+from hardbayes.kernels.refitting import factorise
 
 LANES = 8  # components side by side in a block of products
 LOW = 16  # subsets side by side in the table: those of the first four features
@@ -21,7 +22,6 @@ FEWEST_ROWS = 8  # for each of the subsets, where they are tabled
 MOST_TABLED = 1 << 16  # numbers in a table of all sums of components: it must stay in cache
 STEPS = 12  # down from one, in which a margin is sought
 ROOM = 1 << 13  # numbers read at a time: 64 kilobytes
-ROUNDING = 1e-10  # pivots of no more than this share are none
 
 
 class Features(NamedTuple):
@@ -160,25 +160,6 @@ def margin_of(gram, factor):
         if factorise(gram, margin, factor):
             return margin
     return 0.0
-
-
-@inlined
-def factorise(gram, margin, factor):
-    """OUT factor: Cholesky's, of ``gram - margin diag(gram)``; False where there is none."""
-    k = gram.shape[0]
-    for a in range(k):
-        for b in range(a + 1):
-            left = gram[a, b]
-            for c in range(b):
-                left -= factor[a, c] * factor[b, c]
-            if b < a:
-                factor[a, b] = left / factor[b, b]
-            else:
-                left -= margin * gram[a, a]
-                if not left > ROUNDING * gram[a, a]:
-                    return False
-                factor[a, a] = np.sqrt(left)
-    return True
 
 
 @inlined
