@@ -80,7 +80,7 @@ def _add_fit(
         fit(model)(0)  # compiled and warm
         times = interleave(
             {"fit": fit(model), "peer": fit(peer)},
-            (20 if is_one else 1) * options.repeats,
+            20 * options.repeats if is_one else options.repeats_up_to(2),
             time.process_time if is_one else time.perf_counter,
         )
     taken, beside = (1e3 * seconds(times[who]) for who in ("fit", "peer"))

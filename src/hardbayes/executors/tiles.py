@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -66,8 +67,9 @@ class Tiles:
         starts = range(0, self.n_rows, size)
         self.slices = [slice(at, min(at + size, self.n_rows)) for at in starts]
         self.largest = self.slices[0].stop  # rows in a tile
-        n_groups = min(MOST_GROUPS, len(self.slices))
-        self.groups = [list(group) for group in np.array_split(range(len(starts)), n_groups)]
+        n_groups = min(MOST_GROUPS, len(starts))
+        cuts = [len(starts) * group // n_groups for group in range(n_groups + 1)]
+        self.groups = [range(*pair) for pair in pairwise(cuts)]
         # Rows that a kernel reads for itself in one call.
         most = max(1, (TILE if is_sparse(matrix) else RUN) // self.n_columns)
         self.run = min(most, self.slices[self.groups[0][-1]].stop)
