@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 KEPT = 1 << 18
 # Tiles of larger data: they stay in cache between being read and being used.
 TILE = 1 << 16
-# What a kernel reads for itself in one call: some milliseconds' work.
+# What a kernel reads for itself in one call, numbers and rows: at most some tenths of a second.
 RUN = 1 << 22
+LONGEST_RUN = 1 << 16
 # Sums are kept for each group of tiles: many enough to share among threads and to interrupt, few
 # enough to hold.
 MOST_GROUPS = 64
@@ -72,7 +73,7 @@ class Tiles:
         self.groups = [range(*pair) for pair in pairwise(cuts)]
         # Rows that a kernel reads for itself in one call.
         most = max(1, (TILE if is_sparse(matrix) else RUN) // self.n_columns)
-        self.run = min(most, self.slices[self.groups[0][-1]].stop)
+        self.run = min(most, LONGEST_RUN, self.slices[self.groups[0][-1]].stop)
         self._kept = self._read(self.slices[0]) if len(self.slices) == 1 else None
 
     @property

@@ -21,7 +21,7 @@ MOST_EXACT = 12  # features up to which all subsets are looked at: 4096 of them
 FEWEST_ROWS = 8  # for each of the subsets, where they are tabled
 MOST_TABLED = 1 << 16  # numbers in a table of all sums of components: it must stay in cache
 STEPS = 12  # down from one, in which a margin is sought
-ROOM = 1 << 13  # numbers read at a time: 64 kilobytes
+READ_AT_ONCE = 1 << 13  # numbers: 64 kilobytes
 
 
 class Features(NamedTuple):
@@ -87,7 +87,7 @@ def new_room(features: Features) -> Room:
         np.empty(features.sums.shape),
         np.empty(len(features.sums)),
         np.empty((k, k)),
-        np.empty((max(1, ROOM // d), d)),
+        np.empty((max(1, READ_AT_ONCE // d), d)),
     )
 
 
