@@ -2,9 +2,13 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from hardbayes import BPMeans, penalty_path
 from hardbayes.datasets import make_dice
+from hardbayes.engine import stepwise
+from hardbayes.engine.feature_restarts import minimise_features
+from hardbayes.selection.feature_path import LOOK_AHEAD
 
 
 @pytest.fixture(scope="module")
@@ -48,3 +52,33 @@ def test_the_template_is_not_changed(dice):
     before = dict(vars(template))
     penalty_path(dice[:20], estimator=template, n_penalties=5)
     assert vars(template) == before
+
+
+def test_a_cap_ends_the_path_and_says_so(dice):
+    template = BPMeans(random_state=0, n_init=2, max_components=2)
+    asked = [1e3 * (dice**2).sum(), 1e-9]
+    with pytest.warns(ConvergenceWarning, match="ends at 2 features: at 1 of 2"):
+        path = penalty_path(dice, estimator=template, penalties=asked)
+    np.testing.assert_array_equal(path.n_clusters, [0, 2])
+    assert "cap" in path.models[1].status_
+    assert "cap" not in path.models[0].status_
+
+
+def test_tiny_penalties_are_followed_with_little_effort(monkeypatch):
+    """Where only noise is left to explain, K grows by one start at a time."""
+    rng = np.random.default_rng(0)
+    X = (rng.random((40, 2)) < 0.5) @ np.array([[8.0, 0, 0, 0], [0, 8.0, 8.0, 0]])
+    X += 0.1 * rng.standard_normal(X.shape)
+    starts = {}
+
+    def counted(problem, search, n_starts, rng, given=()):
+        starts[search.structure.max_components] = n_starts
+        return minimise_features(problem, search, n_starts, rng, given)
+
+    monkeypatch.setattr(stepwise, "minimise_features", counted)
+    template = BPMeans(random_state=0, n_init=5, max_components=12)
+    with pytest.warns(ConvergenceWarning):
+        path = penalty_path(X, estimator=template, penalties=[2.0, 1e-6])
+    np.testing.assert_array_equal(path.n_clusters, [2, 12])
+    widest = 2 + LOOK_AHEAD
+    assert starts == {k: 5 if k <= widest else 1 for k in range(1, 13)}

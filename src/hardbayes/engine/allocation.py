@@ -78,6 +78,7 @@ class AllocationSolution:
     allocation: Allocation
     trace: list[Point]
     status: Status
+    gram: Floats  # (k, k): Z'WZ
 
     @property
     def fit(self) -> float:
@@ -120,15 +121,16 @@ def alternate(
             untried = iter(moves)
         moved = next((new for move in untried if (new := move(rows, rest)) is not None), None)
         if moved is None:
-            return AllocationSolution(rest.allocation, trace, Status.CONVERGED)
+            return AllocationSolution(rest.allocation, trace, Status.CONVERGED, rest.sums.gram)
         allocation = refitted(rows, moved)
     if rest is not None:
         allocation = rest.allocation
     # Memberships that agree with the components, as `transform` would give them.
     sums = rows.sweep(*allocation)
-    allocation = allocation.keep(np.diagonal(sums.gram) > 0)
+    kept = np.diagonal(sums.gram) > 0
+    allocation = allocation.keep(kept)
     trace[-1] = Point(sums.fit, len(allocation.components))
-    return AllocationSolution(allocation, trace, Status.OUT_OF_STEPS)
+    return AllocationSolution(allocation, trace, Status.OUT_OF_STEPS, sums.gram[np.ix_(kept, kept)])
 
 
 def refitted(rows: Allocator, allocation: Allocation) -> Allocation:

@@ -87,11 +87,12 @@ def made_readable(
     rng: np.random.RandomState,
 ) -> AllocationSolution:
     """Return a solution no worse, with a base where all rows share one."""
-    rows = problem.allocator()
-    weight = float(np.broadcast_to(rows.weights, rows.n_rows).sum())
-    membership = readable(best.allocation.membership, rows.collect(*best.allocation).gram, weight)
+    weights, n = problem.tiles.weights, problem.tiles.n_rows
+    weight = float(weights.sum() if len(weights) == n else n * weights[0])
+    membership = readable(best.allocation.membership, best.gram, weight)
     if membership is None:
         return best
+    rows = problem.allocator()
     start = refitted(rows, Allocation(best.allocation.components.copy(), membership))
     found = search.run(rows, start, rng)
     if search.improves(best.trace[-1], found):

@@ -19,30 +19,44 @@ if TYPE_CHECKING:
     from hardbayes.engine.feature_search import FeatureSearch
 
 
-def k_features_path(
-    problem: FeatureProblem, search: FeatureSearch, n_starts: int, rng: np.random.RandomState
-) -> Iterator[AllocationSolution]:
-    """Yield the best K-features solutions for K = 0, 1, ..., while more features fit better.
-
-    At most as many as ``search.structure`` allows. Unless the search is literal, each solution is
-    also a start for the next.
-    """
+def no_features(problem: FeatureProblem) -> AllocationSolution:
+    """Return the solution for K = 0."""
     empty = Allocation(
         np.empty((0, problem.tiles.n_columns)), np.empty((problem.tiles.n_rows, 0), np.uint8)
     )
-    fit = problem.allocator().collect(*empty).fit
-    solution = AllocationSolution(empty, [Point(fit, 0)], Status.CONVERGED)
-    yield solution
-    for k in range(1, search.structure.max_components + 1):
-        before = solution
-        if before.fit <= problem.nothing:
-            return
-        free = replace(search, structure=FeatureAllocation(0.0, k))
-        given = [] if search.literal else [before.allocation]
-        solution = minimise_features(problem, free, n_starts, rng, given)
-        if solution.n_components < k:  # no direction is left to gain in
-            return
+    sums = problem.allocator().collect(*empty)
+    return AllocationSolution(empty, [Point(sums.fit, 0)], Status.CONVERGED, sums.gram)
+
+
+def with_one_more(
+    problem: FeatureProblem,
+    search: FeatureSearch,
+    before: AllocationSolution,
+    n_starts: int,
+    rng: np.random.RandomState,
+) -> AllocationSolution | None:
+    """Return the best K-features solution with one feature more, None where it fits no better.
+
+    Or where ``search.structure`` allows no more. Unless the search is literal, the solution before
+    is one of the starts.
+    """
+    k = before.n_components + 1
+    if before.fit <= problem.nothing or k > search.structure.max_components:
+        return None
+    free = replace(search, structure=FeatureAllocation(0.0, k))
+    given = [] if search.literal else [before.allocation]
+    solution = minimise_features(problem, free, n_starts, rng, given)
+    return solution if solution.n_components == k else None  # no direction is left to gain in
+
+
+def k_features_path(
+    problem: FeatureProblem, search: FeatureSearch, n_starts: int, rng: np.random.RandomState
+) -> Iterator[AllocationSolution]:
+    """Yield the best K-features solutions for K = 0, 1, ..., while more features fit better."""
+    solution: AllocationSolution | None = no_features(problem)
+    while solution is not None:
         yield solution
+        solution = with_one_more(problem, search, solution, n_starts, rng)
 
 
 def stepwise(

@@ -81,14 +81,14 @@ class KFeatures(FeatureEstimator):
     --------
     >>> import numpy as np
     >>> from hardbayes import KFeatures
-    >>> Z = np.array([[1, 0], [0, 1], [1, 1], [1, 1], [0, 0]])
+    >>> Z = np.array([[1, 0], [1, 0], [1, 1], [0, 1], [0, 0]])
     >>> X = Z @ np.array([[4.0, 4.0, 0.0], [0.0, 1.0, 3.0]])
     >>> model = KFeatures(2, random_state=0).fit(X)
     >>> model.membership_.astype(int)
     array([[1, 0],
+           [1, 0],
+           [1, 1],
            [0, 1],
-           [1, 1],
-           [1, 1],
            [0, 0]])
     """
 

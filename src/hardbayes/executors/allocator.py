@@ -8,9 +8,10 @@ import numpy as np
 
 from hardbayes.executors.allocation_results import Combination, Joined, Settled, Sums
 from hardbayes.executors.collapsed_sweep import CollapsedSweep
-from hardbayes.kernels.allocating import EXACT, FLIP, FLIP_PAIRS, KEEP, allocate
+from hardbayes.kernels.allocating import allocate
+from hardbayes.kernels.choosing import EXACT, FLIP, FLIP_PAIRS, KEEP
 from hardbayes.kernels.combining import best_combination
-from hardbayes.kernels.features import MOST_EXACT, Features, Room, new_features, new_room
+from hardbayes.kernels.features import MOST_EXACT, Features, Room, lay_out, new_features, new_room
 from hardbayes.kernels.growing import grow
 from hardbayes.kernels.joining import join
 from hardbayes.kernels.pairing import pair_totals
@@ -47,7 +48,6 @@ class Allocator:
         self.n_rows, self.n_columns = tiles.n_rows, tiles.n_columns
         self.weights = tiles.weights
         self.nothing = tiles.nothing
-        self._laid_out: tuple[Floats, Features] | None = None
         self._rooms: dict[tuple[int, int], Room] = {}
         self._scratches: dict[tuple[int, int], tuple[NDArray[np.int64], Floats]] = {}
 
@@ -108,15 +108,13 @@ class Allocator:
         max_sweeps: int,
     ) -> Settled:
         k, d = components.shape
-        features = self._features(components)
+        features = new_features(components, self.tiles.origin, self.n_rows)
         work = self.n_rows * (k * d + (1 << min(k, MOST_EXACT)))
         fits = np.empty(min(max_sweeps, max(1, LONGEST_CALL // work)))
-        gram, factor, correction = np.empty((k, k)), np.empty((k, k)), np.empty((k, d))
-        costs = np.empty(self.n_rows)
-        tile = self.tiles.read(0)
+        gram, correction, costs = np.empty((k, k)), np.empty((k, d)), np.empty(self.n_rows)
         n_sweeps, changed, is_sound = settle(
-            tile.rows, tile.weights, features, rule, is_refitted, membership, costs, gram,
-            correction, factor, fits, self._room(0, features),
+            *self.tiles.raw(slice(None)), self.weights, features, rule, is_refitted, membership,
+            costs, gram, correction, fits, self._room(0, features),
         )  # fmt: skip
         fits = fits[:n_sweeps]
         at_rest = changed == 0 and (n_sweeps > 1 or is_refitted)
@@ -125,7 +123,6 @@ class Allocator:
 
     def refit(self, components: Floats, sums: Sums) -> bool:
         """Move components to least squares, in place; False where columns of Z are dependent."""
-        self._laid_out = None
         return refit(components, sums.gram, sums.correction, np.empty(sums.gram.shape))
 
     def sweep(
@@ -150,15 +147,16 @@ class Allocator:
         costs = np.empty(self.n_rows)
         fits, changes = np.zeros(n_groups), np.zeros(n_groups, np.int64)
 
-        def visit(tile: Tile, group: int, worker: int) -> None:
+        def visit(part: slice, group: int, worker: int) -> None:
             fit, changed = allocate(
-                tile.rows, tile.weights, features, rule, membership[tile.part], costs[tile.part],
-                gram[group], correction[group], self._room(worker, features),
+                *self.tiles.raw(part), self.tiles.weights_of(part), features, rule,
+                membership[part], costs[part], gram[group], correction[group],
+                self._room(worker, features),
             )  # fmt: skip
             fits[group] += fit
             changes[group] += changed
 
-        self.tiles.visit(visit, self.pool)
+        self.tiles.visit_raw(visit, self.pool)
         return Sums(
             float(fits.sum()), int(changes.sum()), gram.sum(axis=0), correction.sum(axis=0), costs
         )
@@ -278,9 +276,16 @@ class Allocator:
 
     def mean(self) -> Floats:
         """Return the weighted mean (d,) of the rows."""
-        everyone = np.ones((self.n_rows, 1), np.uint8)
-        sums = self.collect(self.tiles.origin[np.newaxis].copy(), everyone)
-        return self.tiles.origin + sums.correction[0] / sums.gram[0, 0]
+        n_groups = len(self.tiles.groups)
+        totals, weight = np.zeros((n_groups, self.n_columns)), np.zeros(n_groups)
+
+        def visit(tile: Tile, group: int, worker: int) -> None:
+            weights = np.broadcast_to(tile.weights, len(tile.rows))
+            totals[group] += weights @ tile.rows
+            weight[group] += weights.sum()
+
+        self.tiles.visit(visit, self.pool)
+        return self.tiles.origin + totals.sum(axis=0) / weight.sum()
 
     def _rule(self, components: Floats, literal: bool) -> int:
         if literal:
@@ -288,9 +293,9 @@ class Allocator:
         return EXACT if len(components) <= MOST_EXACT else FLIP_PAIRS
 
     def _features(self, components: Floats) -> Features:
-        if self._laid_out is None or self._laid_out[0] is not components:
-            self._laid_out = (components, new_features(components, self.tiles.origin))
-        return self._laid_out[1]
+        features = new_features(components, self.tiles.origin, self.tiles.run)
+        lay_out(features, self._room(0, features))
+        return features
 
     def _room(self, worker: int, features: Features) -> Room:
         key = (worker, len(features.components))

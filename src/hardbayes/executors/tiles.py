@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 KEPT = 1 << 18
 # Tiles of larger data: they stay in cache between being read and being used.
 TILE = 1 << 16
+# What a kernel reads for itself in one call, numbers and rows: at most some tenths of a second.
+RUN = 1 << 22
+LONGEST_RUN = 1 << 16
 # Sums are kept for each group of tiles: many enough to share among threads and to interrupt, few
 # enough to hold.
 MOST_GROUPS = 64
@@ -57,13 +61,19 @@ class Tiles:
         far = float(np.abs(self.origin).max(initial=0.0))
         self.nothing = self.n_columns * (1e-12 + 1e-14 * far) ** 2
         self._is_shifted = bool(frame.shift.any())
+        self._unshifted = np.zeros(self.n_columns)
         size = self.n_rows
         if self.n_rows * self.n_columns > KEPT:
             size = max(1, TILE // self.n_columns)
         starts = range(0, self.n_rows, size)
         self.slices = [slice(at, min(at + size, self.n_rows)) for at in starts]
-        n_groups = min(MOST_GROUPS, len(self.slices))
-        self.groups = [list(group) for group in np.array_split(range(len(starts)), n_groups)]
+        self.largest = self.slices[0].stop  # rows in a tile
+        n_groups = min(MOST_GROUPS, len(starts))
+        cuts = [len(starts) * group // n_groups for group in range(n_groups + 1)]
+        self.groups = [range(*pair) for pair in pairwise(cuts)]
+        # Rows that a kernel reads for itself in one call.
+        most = max(1, (TILE if is_sparse(matrix) else RUN) // self.n_columns)
+        self.run = min(most, LONGEST_RUN, self.slices[self.groups[0][-1]].stop)
         self._kept = self._read(self.slices[0]) if len(self.slices) == 1 else None
 
     @property
@@ -71,18 +81,43 @@ class Tiles:
         """Whether all rows are one tile."""
         return self._kept is not None
 
-    def read(self, tile: int) -> Tile:
-        """Return a tile."""
+    def read(self, tile: int, room: Floats | None = None) -> Tile:
+        """Return a tile; its rows lie in ``room`` (largest, d), if given, where not kept anyway."""
         part = self.slices[tile]
-        rows = self._read(part) if self._kept is None else self._kept
-        return Tile(rows, self.weights if len(self.weights) == 1 else self.weights[part], part)
+        rows = self._read(part, room) if self._kept is None else self._kept
+        return Tile(rows, self.weights_of(part), part)
+
+    def weights_of(self, part: slice) -> Floats:
+        """Return the weights of some rows (m,), or (1,)."""
+        return self.weights if len(self.weights) == 1 else self.weights[part]
+
+    def raw(self, part: slice) -> tuple[NDArray[np.floating], Floats, float]:
+        """Return some rows as they are stored, but dense; and their shift and scale."""
+        if self._kept is not None:
+            return self._kept[part], self._unshifted, 1.0
+        rows = self._matrix[part]
+        values = rows.toarray() if is_sparse(rows) else np.asarray(rows).view()
+        return _read_only(values), self._frame.shift, self._frame.scale
 
     def visit(self, visitor: Callable[[Tile, int, int], None], pool: Pool) -> None:
         """Call ``visitor(tile, group, worker)`` for every tile; those of a group in order."""
+        # Fresh memory for every tile would cost as much as reading it.
+        rooms = [np.empty((self.largest, self.n_columns)) for _ in range(pool.n_threads)]
 
         def task(group: int, worker: int) -> None:
             for tile in self.groups[group]:
-                visitor(self.read(tile), group, worker)
+                visitor(self.read(tile, rooms[worker]), group, worker)
+
+        pool.run(task, len(self.groups))
+
+    def visit_raw(self, visitor: Callable[[slice, int, int], None], pool: Pool) -> None:
+        """Call ``visitor(part, group, worker)`` for parts of the rows; of a group in order."""
+
+        def task(group: int, worker: int) -> None:
+            tiles = self.groups[group]
+            stop = self.slices[tiles[-1]].stop
+            for start in range(self.slices[tiles[0]].start, stop, self.run):
+                visitor(slice(start, min(start + self.run, stop)), group, worker)
 
         pool.run(task, len(self.groups))
 
@@ -107,11 +142,17 @@ class Tiles:
         """Return row i (d,)."""
         return self._read(slice(i, i + 1))[0]
 
-    def _read(self, part: slice | NDArray[np.intp]) -> Floats:
-        if is_sparse(self._matrix):
-            rows = self._matrix[part].toarray()
-        else:
-            rows = self._matrix[part]
-            if self._is_shifted:
-                rows = np.subtract(rows, self._frame.shift, dtype=np.float64)
-        return np.multiply(rows, self._frame.scale, dtype=np.float64)
+    def _read(self, part: slice | NDArray[np.intp], room: Floats | None = None) -> Floats:
+        rows = self._matrix[part]
+        if is_sparse(rows):
+            rows = rows.toarray()
+        out = None if room is None else room[: len(rows)]
+        if self._is_shifted:
+            rows = np.subtract(rows, self._frame.shift, out=out, dtype=np.float64)
+        return _read_only(np.multiply(rows, self._frame.scale, out=out, dtype=np.float64))
+
+
+def _read_only(rows: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Return the same array as one kind that kernels compile for."""
+    rows.flags.writeable = False
+    return rows

@@ -7,155 +7,138 @@ more than rounding, so that equal subsets cannot take turns for ever.
 
 import numpy as np
 
+from hardbayes.kernels.choosing import FLIP, KEEP, choose
 from hardbayes.kernels.compiling import inlined, kernel
-from hardbayes.kernels.feature_lanes import add_residual, best_lane, subtract_members
-from hardbayes.kernels.features import LOW, list_members, project
+from hardbayes.kernels.feature_lanes import add_residual, subtract_members
+from hardbayes.kernels.features import MOST_EXACT, list_members
+from hardbayes.kernels.flip_lanes import EIGHT
 from hardbayes.kernels.rows import pick
-
-KEEP, FLIP, FLIP_PAIRS, EXACT = 0, 1, 2, 3
-ROUNDING = 1e-13
-MOST_ROUNDS = 100  # of pair flips in one row; each lowers its cost, so a handful is enough
 
 
 @kernel
-def allocate(rows, weights, features, rule, membership, costs, gram, correction, room):
-    """Decide for every row, and collect what the refit needs.
+def allocate(
+    values, shift, scale, weights, features, rule, membership, costs, gram, correction, room
+):  # fmt: skip
+    """Decide for every row ``(values - shift) * scale``, and collect what the refit needs.
 
-    IN rows (n, d), weights (n,) or (1,), rule; INOUT membership (n, k) uint8; OUT costs (n,): the
-    squared residuals; INOUT gram (k, k): adds Z'WZ; correction (k, d): adds Z'WR of the residuals
-    R. Returns the weighted sum of costs and the number of rows that changed.
+    IN values (n, d), shift (d,), weights (n,) or (1,), rule; INOUT membership (n, k) uint8; OUT
+    costs (n,): the squared residuals; INOUT gram (k, k): adds Z'WZ; correction (k, d): adds Z'WR of
+    the residuals R. Returns the weighted sum of costs and the number of rows that changed.
     """
-    n = rows.shape[0]
-    k = features.components.shape[0]
+    n, d = values.shape
+    size = room.rows.shape[0]
     fit = 0.0
     changed = 0
-    components, origin = features.components, features.origin
-    members, residual = room.members, room.residual
-    for i in range(n):
-        if rule == EXACT:
-            project(rows, i, features, room.products)
-            changed += take_best_subset(i, features, membership, room)
-        elif rule != KEEP:
-            count = list_members(i, membership, k, members)
-            subtract_members(rows, i, members, count, components, origin, residual)
-            project(residual, 0, features, room.products)
-            changed += flip(i, features, membership, room.products, rule == FLIP_PAIRS)
-        count = list_members(i, membership, k, members)
-        costs[i] = subtract_members(rows, i, members, count, components, origin, residual)
-        weight = pick(weights, i)
-        fit += weight * costs[i]
-        if weight == 0:
-            continue
-        for m in range(count):
-            for other in range(count):
-                gram[members[m], members[other]] += weight
-        add_residual(residual, weight, members, count, correction)
+    room.totals[:] = 0.0
+    room.weights[:] = 0.0
+    for start in range(0, n, size):  # some at a time, so that they stay near
+        stop = min(start + size, n)
+        for i in range(start, stop):
+            for j in range(d):
+                room.rows[i - start, j] = (np.float64(values[i, j]) - shift[j]) * scale
+        more, others = decide(
+            room.rows[: stop - start], weights[start:stop] if weights.shape[0] > 1 else weights,
+            features, rule, membership[start:stop], costs[start:stop], gram, correction, room,
+        )  # fmt: skip
+        fit += more
+        changed += others
+    deal_out(room, gram, correction)
     return fit, changed
 
 
 @inlined
-def take_best_subset(i, features, membership, room):
-    """Give row i its cheapest subset, from ``|zA|^2 - 2 z (products)``; returns 1 if it changed."""
+def decide(rows, weights, features, rule, membership, costs, gram, correction, room):
+    """Do the same for rows (m, d), with what belongs to whole subsets left in ``room``."""
+    margin = 1.0 if rule == FLIP else features.margin[0]
+    near = margin * least_square(features.gram) / 4.0
     k = features.components.shape[0]
-    noise = 0.0
-    current = 0
-    for a in range(k):
-        room.products[a] *= 2.0
-        noise += abs(room.products[a])
-        current += membership[i, a] << a
-    room.high[0] = 0.0
-    for a in range(4, k):
-        for subset in range(1 << (a - 4)):
-            room.high[(1 << (a - 4)) + subset] = room.high[subset] + room.products[a]
-    lane = best_lane(features.subsets, room.products, room.high)
-    most = -np.inf
-    chosen = lane
-    for row in range(features.subsets.shape[0]):
-        gain = room.high[row] - features.subsets[row, lane]
-        if gain > most:
-            most = gain
-            chosen = row * LOW + lane
-    if chosen == current:
-        return 0
-    best = score_of(chosen, features, room)
-    score = score_of(current, features, room)
-    size = abs(features.subsets[current // LOW, current % LOW])
-    if not best < score - ROUNDING * (noise + size):
-        return 0
-    for a in range(k):
-        membership[i, a] = (chosen >> a) & 1
-    return 1
+    fit = 0.0
+    changed = 0
+    for first in range(0, rows.shape[0], EIGHT):
+        count = min(EIGHT, rows.shape[0] - first)
+        farthest = 0.0
+        for r in range(count):
+            room.chosen[r] = subset_of(first + r, membership, k)
+            costs[first + r] = leave(rows, first + r, r, features, membership, room)
+            farthest = max(farthest, costs[first + r])
+        if rule != KEEP and farthest > near:
+            moved = choose(rows, first, count, rule, margin, features, membership, room)
+            for r in range(count):
+                if (moved >> r) & 1:
+                    changed += 1
+                    costs[first + r] = leave(rows, first + r, r, features, membership, room)
+        for r in range(count):
+            weight = pick(weights, first + r)
+            fit += weight * costs[first + r]
+            if weight > 0:
+                collect(first + r, r, weight, features, membership, gram, correction, room)
+    return fit, changed
 
 
 @inlined
-def score_of(subset, features, room):
-    """Cost of a subset, up to what is the same for all."""
-    score = features.subsets[subset // LOW, subset % LOW] - room.high[subset // LOW]
-    for a in range(4):
-        if (subset >> a) & 1:
-            score -= room.products[a]
-    return score
+def leave(rows, i, r, features, membership, room):
+    """OUT residual number r: what its features leave of row i; returns its square.
 
-
-@inlined
-def flip_gain(i, a, features, membership, products):
-    """How much cheaper row i becomes if it gains or loses feature a."""
-    sign = -1.0 if membership[i, a] else 1.0
-    gain = 2.0 * sign * products[a] - features.gram[a, a]
-    return gain if gain > ROUNDING * features.gram[a, a] else 0.0
-
-
-@inlined
-def turn(i, a, features, membership, products):
-    """Flip feature a of row i; INOUT products: of its residual with each component."""
-    sign = -1.0 if membership[i, a] else 1.0
-    membership[i, a] = 1 - membership[i, a]
-    for b in range(features.components.shape[0]):
-        products[b] -= sign * features.gram[a, b]
-
-
-@inlined
-def flip(i, features, membership, products, with_pairs):
-    """Flip what makes row i cheaper; returns 1 if it changed.
-
-    One pass in order; with pairs, until neither one flip nor two at once help.
+    IN room.chosen[r]: the row's subset, where there is a table of subsets.
     """
     k = features.components.shape[0]
-    changed = 0
-    for _ in range(MOST_ROUNDS):
-        again = False
-        for a in range(k):
-            if flip_gain(i, a, features, membership, products) > 0:
-                turn(i, a, features, membership, products)
-                changed = 1
-                again = True
-        if not with_pairs:
-            break
-        if not again:
-            first, second = best_pair(i, features, membership, products)
-            if first < 0:
-                break
-            turn(i, first, features, membership, products)
-            turn(i, second, features, membership, products)
-            changed = 1
-    return changed
+    members, residuals = room.members, room.residuals
+    if features.sums.shape[0] > 0:
+        members[0] = room.chosen[r]
+        return subtract_members(rows, i, members, 1, features.sums, features.origin, residuals, r)
+    count = list_members(i, membership, k, members)
+    return subtract_members(
+        rows, i, members, count, features.components, features.origin, residuals, r
+    )
 
 
 @inlined
-def best_pair(i, features, membership, products):
-    """Return the two features whose joint flip gains most, or -1, -1."""
+def collect(i, r, weight, features, membership, gram, correction, room):
+    """Add residual number r, of row i, to what the refit needs."""
     k = features.components.shape[0]
-    most = 0.0
-    first = second = -1
-    for a in range(k):
-        sign = -1.0 if membership[i, a] else 1.0
-        alone = 2.0 * sign * products[a] - features.gram[a, a]
-        for b in range(a):
-            other = -1.0 if membership[i, b] else 1.0
-            size = features.gram[a, a] + features.gram[b, b]
-            gain = alone + 2.0 * other * products[b] - features.gram[b, b]
-            gain -= 2.0 * sign * other * features.gram[a, b]
-            if gain > most and gain > ROUNDING * size:
-                most = gain
-                first, second = a, b
-    return first, second
+    members = room.members
+    if features.sums.shape[0] > 0:
+        members[0] = room.chosen[r]
+        room.weights[members[0]] += weight
+        add_residual(room.residuals, r, weight, members, 1, room.totals)
+        return
+    count = list_members(i, membership, k, members)
+    add_residual(room.residuals, r, weight, members, count, correction)
+    for m in range(count):
+        for other in range(count):
+            gram[members[m], members[other]] += weight
+
+
+@inlined
+def subset_of(i, membership, k):
+    """Return the first dozen features of row i as the bits of a number."""
+    subset = 0
+    for a in range(min(k, MOST_EXACT)):
+        subset |= np.int64(membership[i, a]) << a
+    return subset
+
+
+@inlined
+def least_square(gram):
+    """Return the least squared length of a component."""
+    least = np.inf
+    for a in range(gram.shape[0]):
+        least = min(least, gram[a, a])
+    return least
+
+
+@inlined
+def deal_out(room, gram, correction):
+    """Give the totals of every subset to each of its features."""
+    k, d = correction.shape
+    for subset in range(room.weights.shape[0]):
+        weight = room.weights[subset]
+        if weight == 0:
+            continue
+        for a in range(k):
+            if (subset >> a) & 1:
+                for b in range(k):
+                    if (subset >> b) & 1:
+                        gram[a, b] += weight
+                for j in range(d):
+                    correction[a, j] += room.totals[subset, j]

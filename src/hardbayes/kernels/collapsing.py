@@ -104,7 +104,9 @@ def look_at(rows, i, state, membership):
     """OUT state.residual, state.reach of row i; returns its leverage zHz'."""
     k = state.components.shape[0]
     count = list_members(i, membership, k, state.members)
-    subtract_members(rows, i, state.members, count, state.components, state.origin, state.residual)
+    subtract_members(
+        rows, i, state.members, count, state.components, state.origin, state.residual, 0
+    )
     leverage = 0.0
     for a in range(k):
         state.reach[a] = 0.0

@@ -1,9 +1,8 @@
-"""Vector code written by hand for features: products with components, the cheapest of all subsets.
+"""Vector code written by hand for features: one row, its residual and its products.
 
 As in `lanes`, so that sums stay in vector registers in an order that is written down.
 """
 
-from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
@@ -51,135 +50,110 @@ def project_block(typing, rows, i, across, block, products):
     return signature, generate
 
 
-@intrinsic
-def best_lane(typing, subsets, products, high):
-    """Return the lane that holds the least of ``subsets[r, lane] - high[r] - low[lane]``.
+class _Strip:
+    """Some columns of a row in registers: vectors side by side, or a single number."""
 
-    IN subsets (rows, LOW), products (at least 4,), high (rows,); LOW is twice the lanes of a
-    vector; low[lane] is the sum of the first four products, as the bits of the lane choose. Of
-    equals the first is taken.
-    """
-    signature = types.int64(subsets, products, high)
+    def __init__(self, context, builder, n_vectors, n_lanes):
+        self._builder = builder
+        self.lanes = _Lanes(context, builder, types.float64, n_lanes)
+        self.starts = [n_lanes * v for v in range(n_vectors)]
+        self.width = n_lanes * n_vectors
 
-    def generate(context, builder, signature, args):
-        subsets, products, high = (
-            _array(context, builder, signature.args[at], args[at]) for at in range(3)
-        )
-        lanes = _Lanes(context, builder, types.float64)
-        starts = (0, lanes.count)
+    def load(self, pointer):
+        return [self.lanes.load(self._builder.gep(pointer, [_int(at)])) for at in self.starts]
 
-        def larger(left, right):
-            return builder.select(builder.fcmp_ordered(">", left, right), left, right)
+    def store(self, values, pointer):
+        for at, value in zip(self.starts, values, strict=True):
+            target = self._builder.gep(pointer, [_int(at)])
+            target = self._builder.bitcast(target, self.lanes.vector.as_pointer())
+            self._builder.store(value, target, align=self.lanes.itemsize)
 
-        n_rows = cgutils.unpack_tuple(builder, subsets.shape)[0]
-        lowest = ir.Constant(lanes.vector, [float("-inf")] * lanes.count)
-        most = [cgutils.alloca_once_value(builder, lowest) for _ in starts]
-        # The first four features are the same for all rows of a lane: they wait until the end.
-        with cgutils.for_range_slice(builder, _int(0), n_rows, _int(1)) as (row, _):
-            item = lanes.splat(builder.load(builder.gep(high.data, [row])))
-            for half, at in enumerate(starts):
-                gain = builder.fsub(item, lanes.load(_at(builder, subsets, row, _int(at))))
-                old = builder.load(most[half])
-                builder.store(larger(gain, old), most[half])
 
-        totals = []
-        for half, at in enumerate(starts):
-            total = builder.load(most[half])
-            for bit in range(4):
-                chosen = [float((at + lane) >> bit & 1) for lane in range(lanes.count)]
-                item = lanes.splat(builder.load(builder.gep(products.data, [_int(bit)])))
-                total = builder.fadd(total, builder.fmul(item, ir.Constant(lanes.vector, chosen)))
-            totals.append(total)
-        largest = lanes.splat(lanes.fold(larger(*totals), larger))
-        bits, both = ir.IntType(lanes.count), ir.IntType(2 * lanes.count)
-        low, top = (
-            builder.zext(builder.bitcast(builder.fcmp_ordered("==", total, largest), bits), both)
-            for total in totals
-        )
-        found = builder.or_(low, builder.shl(top, ir.Constant(both, lanes.count)))
-        # Where a NaN came in no bit is set; a stray one keeps the lane within the table.
-        found = builder.or_(found, ir.Constant(both, 1 << (2 * lanes.count - 1)))
-        lane = builder.cttz(found, ir.Constant(ir.IntType(1), 1))
-        return builder.zext(lane, _int(0).type)
+def _strips(context, builder):
+    """Return how columns are cut: UNROLL vectors at once, then one, half of one, a number."""
+    return [_Strip(context, builder, *cut) for cut in ((UNROLL, 8), (1, 8), (1, 4), (1, 1))]
 
-    return signature, generate
+
+def _walk_columns(builder, strips, d, body):
+    """Let ``body(strip, j)`` work on the columns from j on that a strip holds, d in all."""
+    start = _int(0)
+    for strip in strips:
+        stop = builder.sub(d, builder.srem(d, _int(strip.width)))
+        with cgutils.for_range_slice(builder, start, stop, _int(strip.width)) as (j, _):
+            body(strip, j)
+        start = stop
 
 
 @intrinsic
-def add_residual(typing, residual, weight, members, count, correction):
-    """Add ``weight * residual`` (1, d) to the rows ``members`` of correction (k, d)."""
-    signature = types.void(residual, types.float64, members, types.int64, correction)
+def add_residual(typing, residuals, r, weight, members, count, correction):
+    """Add ``weight * residuals[r]`` to the rows ``members`` of correction (k, d)."""
+    signature = types.void(residuals, types.int64, types.float64, members, types.int64, correction)
 
     def generate(context, builder, signature, args):
-        residual, members, correction = (
-            _array(context, builder, signature.args[at], args[at]) for at in (0, 2, 4)
+        residuals, members, correction = (
+            _array(context, builder, signature.args[at], args[at]) for at in (0, 3, 5)
         )
-        lanes = _Lanes(context, builder, types.float64)
         d = cgutils.unpack_tuple(builder, correction.shape)[1]
-        whole = builder.sub(d, builder.srem(d, _int(lanes.count)))
-        weights = lanes.splat(args[1])
 
-        def add(load, store, weight, j):
-            item = builder.fmul(load(builder.gep(residual.data, [j])), weight)
-            with cgutils.for_range_slice(builder, _int(0), args[3], _int(1)) as (m, _):
+        def add(strip, j):
+            weight = strip.lanes.splat(args[2])
+            items = strip.load(_at(builder, residuals, args[1], j))
+            items = [builder.fmul(item, weight) for item in items]
+            with cgutils.for_range_slice(builder, _int(0), args[4], _int(1)) as (m, _):
                 target = _at(builder, correction, builder.load(builder.gep(members.data, [m])), j)
-                store(builder.fadd(load(target), item), target)
+                old = strip.load(target)
+                strip.store([builder.fadd(*pair) for pair in zip(old, items, strict=True)], target)
 
-        def store_lanes(value, pointer):
-            pointer = builder.bitcast(pointer, lanes.vector.as_pointer())
-            builder.store(value, pointer, align=lanes.itemsize)
-
-        with cgutils.for_range_slice(builder, _int(0), whole, _int(lanes.count)) as (j, _):
-            add(lanes.load, store_lanes, weights, j)
-        with cgutils.for_range_slice(builder, whole, d, _int(1)) as (j, _):
-            add(builder.load, builder.store, args[1], j)
+        _walk_columns(builder, _strips(context, builder), d, add)
         return context.get_dummy_value()
 
     return signature, generate
 
 
 @intrinsic
-def subtract_members(typing, rows, i, members, count, components, origin, residual):
-    """OUT residual (1, d): row i less (the sum of its components - origin); returns its square.
+def subtract_members(typing, rows, i, members, count, components, origin, residuals, r):
+    """OUT residuals[r] (d,): row i less (the sum of its components - origin); returns its square.
 
     The sum is made first: where rows lie far from zero it is the origin that it must cancel with.
     """
-    signature = types.float64(rows, types.int64, members, types.int64, components, origin, residual)
+    signature = types.float64(
+        rows, types.int64, members, types.int64, components, origin, residuals, types.int64
+    )
 
     def generate(context, builder, signature, args):
-        rows, members, components, origin, residual = (
+        rows, members, components, origin, residuals = (
             _array(context, builder, signature.args[at], args[at]) for at in (0, 2, 4, 5, 6)
         )
-        lanes = _Lanes(context, builder, types.float64)
         d = cgutils.unpack_tuple(builder, components.shape)[1]
         items = _at(builder, rows, args[1], _int(0))
+        strips = _strips(context, builder)
+        squares = {strip: [strip.lanes.accumulator() for _ in strip.starts] for strip in strips}
 
-        def leave(load, store, zero, j):
-            total = cgutils.alloca_once_value(
-                builder, builder.fsub(zero, load(builder.gep(origin.data, [j])))
-            )
+        def leave(strip, j):
+            totals = [
+                cgutils.alloca_once_value(builder, builder.fsub(strip.lanes.zero, item))
+                for item in strip.load(builder.gep(origin.data, [j]))
+            ]
             with cgutils.for_range_slice(builder, _int(0), args[3], _int(1)) as (m, _):
                 a = builder.load(builder.gep(members.data, [m]))
-                item = load(_at(builder, components, a, j))
-                builder.store(builder.fadd(builder.load(total), item), total)
-            left = builder.fsub(load(builder.gep(items, [j])), builder.load(total))
-            store(left, builder.gep(residual.data, [j]))
-            return left
+                parts = strip.load(_at(builder, components, a, j))
+                for total, part in zip(totals, parts, strict=True):
+                    builder.store(builder.fadd(builder.load(total), part), total)
+            left = [
+                builder.fsub(item, builder.load(total))
+                for item, total in zip(strip.load(builder.gep(items, [j])), totals, strict=True)
+            ]
+            strip.store(left, _at(builder, residuals, args[7], j))
+            for item, square in zip(left, squares[strip], strict=True):
+                strip.lanes.add_product(item, item, square)
 
-        def store_lanes(value, pointer):
-            pointer = builder.bitcast(pointer, lanes.vector.as_pointer())
-            builder.store(value, pointer, align=lanes.itemsize)
-
-        squares = lanes.accumulator()
-        whole = builder.sub(d, builder.srem(d, _int(lanes.count)))
-        with cgutils.for_range_slice(builder, _int(0), whole, _int(lanes.count)) as (j, _):
-            left = leave(lanes.load, store_lanes, lanes.zero, j)
-            lanes.add_product(left, left, squares)
-        tail = cgutils.alloca_once_value(builder, lanes.fold(builder.load(squares), builder.fadd))
-        nought = ir.Constant(lanes.vector.element, 0.0)
-        with cgutils.for_range_slice(builder, whole, d, _int(1)) as (j, _):
-            left = leave(builder.load, builder.store, nought, j)
-            builder.store(builder.fadd(builder.load(tail), builder.fmul(left, left)), tail)
-        return builder.load(tail)
+        _walk_columns(builder, strips, d, leave)
+        sums = []
+        for strip in strips:
+            total = builder.load(squares[strip][0])
+            for square in squares[strip][1:]:
+                total = builder.fadd(total, builder.load(square))
+            sums.append(strip.lanes.fold(total, builder.fadd))
+        return builder.fadd(builder.fadd(sums[0], sums[1]), builder.fadd(sums[2], sums[3]))
 
     return signature, generate

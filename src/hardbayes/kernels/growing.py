@@ -25,7 +25,7 @@ def grow(
     n, d = rows.shape
     for i in range(n):
         count = list_members(i, membership, components.shape[0], members)
-        subtract_members(rows, i, members, count, components, origin, residuals[i : i + 1])
+        subtract_members(rows, i, members, count, components, origin, residuals, i)
     for m in range(seeds.shape[0]):
         for j in range(d):
             candidates[m, j] = residuals[seeds[m], j]

@@ -23,7 +23,7 @@ def join(
     gain = 0.0
     for i in range(n):
         count = list_members(i, membership, components.shape[0], members)
-        subtract_members(rows, i, members, count, components, origin, residual)
+        subtract_members(rows, i, members, count, components, origin, residual, 0)
         gains[i] = 2.0 * inner_product(residual, 0, candidate, 0, d) - size
         joined[i] = gains[i] > 0
         if joined[i]:

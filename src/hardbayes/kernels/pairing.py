@@ -22,7 +22,7 @@ def pair_totals(
         if weight == 0:
             continue
         count = list_members(i, membership, components.shape[0], members)
-        subtract_members(rows, i, members, count, components, origin, residual)
+        subtract_members(rows, i, members, count, components, origin, residual, 0)
         for low in range(count):
             a = members[low] - first
             if a < 0 or a >= totals.shape[0]:

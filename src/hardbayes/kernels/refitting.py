@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hardbayes.kernels.compiling import kernel
+from hardbayes.kernels.compiling import inlined, kernel
 
 # A column of Z is dependent where the columns before it leave less than this share of it.
 DEPENDENT = 1e-10
@@ -17,17 +17,8 @@ def refit(components, gram, correction, factor):
     nothing cancels. OUT factor (k, k). Nothing is moved where False is returned.
     """
     k, d = components.shape
-    for a in range(k):
-        for b in range(a + 1):
-            left = gram[a, b]
-            for c in range(b):
-                left -= factor[a, c] * factor[b, c]
-            if b < a:
-                factor[a, b] = left / factor[b, b]
-            elif left > DEPENDENT * gram[a, a]:
-                factor[a, a] = np.sqrt(left)
-            else:
-                return False
+    if not factorise(gram, 0.0, factor):
+        return False
     for a in range(k):
         for b in range(a):
             for j in range(d):
@@ -41,4 +32,22 @@ def refit(components, gram, correction, factor):
         for j in range(d):
             correction[a, j] /= factor[a, a]
             components[a, j] += correction[a, j]
+    return True
+
+
+@inlined
+def factorise(gram, margin, factor):
+    """OUT factor (k, k): Cholesky's, of ``gram - margin diag(gram)``; False where there is none."""
+    for a in range(gram.shape[0]):
+        for b in range(a + 1):
+            left = gram[a, b]
+            for c in range(b):
+                left -= factor[a, c] * factor[b, c]
+            if b < a:
+                factor[a, b] = left / factor[b, b]
+            else:
+                left -= margin * gram[a, a]
+                if not left > DEPENDENT * gram[a, a]:
+                    return False
+                factor[a, a] = np.sqrt(left)
     return True

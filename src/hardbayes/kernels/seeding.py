@@ -62,5 +62,5 @@ def draw_seeds(
 def residual_of(rows, i, membership, k, components, origin, members):
     """OUT the last of components: the residual of row i with the first k; returns its square."""
     count = list_members(i, membership, k, members)
-    residual = components[components.shape[0] - 1 :]
-    return subtract_members(rows, i, members, count, components, origin, residual)
+    last = components.shape[0] - 1
+    return subtract_members(rows, i, members, count, components, origin, components, last)

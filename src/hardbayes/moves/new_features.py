@@ -24,7 +24,9 @@ def with_feature(
     rows: NDArray[np.uint8],
 ) -> tuple[Floats, NDArray[np.uint8]]:
     """Return components and membership with one feature more."""
-    return np.vstack([components, component]), np.column_stack([membership, rows])
+    return np.concatenate([components, component[np.newaxis]]), np.concatenate(
+        [membership, rows[:, np.newaxis]], axis=1
+    )
 
 
 def best_new_feature(

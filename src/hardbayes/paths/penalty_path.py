@@ -169,7 +169,8 @@ def penalty_path(
         the weight of all rows, so that its penalties are those of the whole.
     estimator : DPMeans, BPMeans or None, default=None
         What to fit: its parameters but for the penalty. None is ``DPMeans()``. With `BPMeans` the
-        path is one of features, traced by K-features on all rows.
+        path is one of features, traced by K-features on all rows, up to its ``max_components`` or
+        64, with a warning where that is too few for the smallest penalties.
     penalties : array-like or None, default=None
         Penalties to solve at. None spreads ``n_penalties`` evenly in the logarithm, from one
         cluster to 160, or one for every eight rows.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.engine.stepwise import k_features_path
+from hardbayes.engine.stepwise import no_features, with_one_more
 from hardbayes.selection.hull import Plateau, plateaus, widest
 
 if TYPE_CHECKING:
@@ -76,13 +76,18 @@ def feature_path(
 ) -> FeaturePath:
     """Follow K = 0, 1, 2, ... until the widest plateau lies well behind.
 
-    Or, given a ``smallest`` penalty, until the solutions best at that one do.
+    Or, given a ``smallest`` penalty, until the solutions best at that one do. Of those with far
+    more features than the widest plateau has, which is where noise is explained and nothing else,
+    each has the one before and one seeded start to begin from, and no shakes.
     """
     path = FeaturePath([], problem.nothing)
-    for solution in k_features_path(problem, search, n_starts, rng):
+    solution: AllocationSolution | None = no_features(problem)
+    while solution is not None:
         path.solutions.append(solution)
+        k, is_far = solution.n_components, False
         if len(path.solutions) > 2:
-            best = path.suggest().k if smallest is None else path.at(smallest).n_components
-            if solution.n_components >= best + LOOK_AHEAD:
+            is_far = k >= path.suggest().k + LOOK_AHEAD
+            if is_far if smallest is None else k >= path.at(smallest).n_components + LOOK_AHEAD:
                 break
+        solution = with_one_more(problem, search, solution, 1 if is_far else n_starts, rng)
     return path
