@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hardbayes.engine.gaussian import nearest
-from hardbayes.engine.gaussian_prior import Whitening
+from hardbayes.engine.gaussian_frame import Whitening
 from hardbayes.matrices import chunks
-from hardbayes.structure.gaussians import Gaussians, distances, inverse_roots
+from hardbayes.structure.gaussians import Gaussians
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from hardbayes.executors.pool import Pool
     from hardbayes.geometry.base import Floats
 
 NAMES = ("middle", "forward", "backward", "weights", "means", "scatters")
@@ -28,20 +29,24 @@ class FittedGaussians:
     clusters: Gaussians
     rate: float
 
-    def place(self, matrix: Floats) -> tuple[NDArray[np.intp], Floats]:
+    def place(self, matrix: NDArray[np.floating], pool: Pool) -> tuple[NDArray[np.int64], Floats]:
         """Return each row's cheapest cluster (n,) and its cost there (n,)."""
-        return nearest(self.whitening.to_working(matrix), self.clusters, self.rate)
+        n, d = matrix.shape
+        labels, costs = np.empty(n, np.int64), np.empty(n)
+        for part in chunks(n, d):
+            rows = self.whitening.rows(matrix[part], np.zeros(0), pool)
+            labels[part], costs[part] = nearest(rows, self.clusters)
+        costs *= self.rate
+        return labels, costs
 
-    def all_costs(self, matrix: Floats) -> Floats:
+    def all_costs(self, matrix: NDArray[np.floating], pool: Pool) -> Floats:
         """Return each row's cost at every cluster (n, k)."""
-        roots = inverse_roots(self.clusters.scatters)
-        return np.concatenate(
-            [
-                self.rate
-                * distances(self.whitening.to_working(matrix[part]), self.clusters.means, roots)
-                for part in chunks(*matrix.shape)
-            ]
-        )
+        costs = np.empty((len(matrix), self.clusters.k))
+        for part in chunks(*matrix.shape):
+            rows = self.whitening.rows(matrix[part], np.zeros(0), pool)
+            roots = rows.roots(self.clusters.scatters)[0]
+            costs[part] = self.rate * rows.distances(self.clusters.means, roots)
+        return costs
 
     def to_arrays(self) -> dict[str, Any]:
         """Return everything as arrays and numbers."""
@@ -59,8 +64,8 @@ class FittedGaussians:
             found = {name: arrays.pop(f"working_{name}") for name in NAMES}
             k, d = found["means"].shape
             shape = (d,) if diagonal else (d, d)
-            shapes = dict(middle=(d,), forward=shape, backward=shape)
-            shapes |= dict(weights=(k,), means=(k, d), scatters=(k, *shape))
+            shapes: dict[str, tuple[int, ...]] = dict(middle=(d,), forward=shape, backward=shape)
+            shapes |= dict(weights=(k,), means=(k, d), scatters=(k, 1 if diagonal else d, d))
             sound = (
                 not arrays
                 and k > 0
@@ -73,6 +78,7 @@ class FittedGaussians:
             raise ValueError(f"The saved model is incomplete: {error}") from None
         if not sound:
             raise ValueError("The saved model contradicts itself: its clusters cannot be placed.")
-        whitening = Whitening(found["middle"], found["forward"], found["backward"])
-        clusters = Gaussians(found["weights"], found["means"], found["scatters"])
+        own = {name: np.array(found[name], order="C") for name in NAMES}
+        whitening = Whitening(own["middle"], own["forward"], own["backward"])
+        clusters = Gaussians(own["weights"], own["means"], own["scatters"])
         return cls(whitening, clusters, float(rate))

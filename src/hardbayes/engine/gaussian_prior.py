@@ -1,132 +1,260 @@
-"""The prior matrix that a set of rows suggests: the scatter that its clusters have in common."""
+"""The prior matrix: as given, or the scatter that the clusters of a set of rows have in common."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hardbayes.engine.gaussian import GaussianDescent, GaussianSolution, at_points, one_cluster
-from hardbayes.structure.gaussians import statistics
+from hardbayes.engine.gaussian import MOST_EXCHANGES, GaussianDescent, GaussianSolution, nearest
+from hardbayes.engine.gaussian_frame import whitening
+from hardbayes.engine.gaussian_likelihood import likelier, marginal_misfit, misfit
+from hardbayes.engine.gaussian_restarts import grown, say_nothing
+from hardbayes.structure.gaussians import Gaussians, at_points
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from hardbayes.executors.gaussian_rows import GaussianRows
+    from hardbayes.executors.pool import Pool
     from hardbayes.geometry.base import Floats
     from hardbayes.structure.gaussians import GaussianPartition
 
-ROUNDS = 6
-DRAWN_STARTS = 2
+    Ids = NDArray[np.int64]
+
+WORTHWHILE = 1e-9
+MOST_COUNTS = 1e6  # of a row, on average
 # Of the columns' own scatter: what keeps a matrix of rank less than d positive definite.
 FLOOR = 1e-6
 
 
-@dataclass(frozen=True)
-class Whitening:
-    """Coordinates in which a prior matrix is the identity."""
+class Effort(NamedTuple):
+    """How thoroughly to look for a prior."""
 
-    middle: Floats  # (d,)
-    forward: Floats  # (d, d), or (d,) where the prior is diagonal
-    backward: Floats  # its inverse
-
-    def to_working(self, rows: Floats) -> Floats:
-        """Return rows (n, d) in working coordinates."""
-        gaps = np.asarray(rows, np.float64) - self.middle
-        return gaps * self.forward if self.forward.ndim == 1 else gaps @ self.forward
-
-    def from_working(self, means: Floats) -> Floats:
-        """Return points (k, d) in the user's coordinates."""
-        seen = means * self.backward if self.backward.ndim == 1 else means @ self.backward
-        return seen + self.middle
-
-    def covariances(self, scatters: Floats, rate: float) -> Floats:
-        """Return ``(S + Phi0) / rate`` of clusters, (k, d, d) or (k, d), in the user's units."""
-        if self.backward.ndim == 1:
-            return (scatters + 1.0) * self.backward**2 / rate
-        whole = scatters + np.eye(scatters.shape[1])
-        found: Floats = np.einsum("ai,kab,bj->kij", self.backward, whole, self.backward) / rate
-        return (found + found.transpose(0, 2, 1)) / 2.0
+    rounds: int  # of better partitions and the priors they suggest
+    factors: tuple[float, ...]  # of the pooled scatter
+    draws: int  # of rows around which likely partitions begin, each round
+    exchanges: int  # in each fit
 
 
-def whitening(middle: Floats, prior: Floats) -> Whitening:
-    """Return coordinates in which this prior, a matrix (d, d) or a diagonal (d,), is the identity.
-
-    Raises LinAlgError where it is not positive definite.
-    """
-    if prior.ndim == 1:
-        root = np.sqrt(prior)
-        return Whitening(middle, 1.0 / root, root)
-    # Columns are put on one scale first, so that only their correlations can be ill conditioned.
-    scale = np.sqrt(np.diag(prior))
-    root = np.linalg.cholesky(prior / np.outer(scale, scale))
-    backward = root.T * scale
-    forward = np.linalg.inv(root).T / scale[:, np.newaxis]
-    return Whitening(middle, forward, backward)
+THOROUGH = Effort(6, (0.25, 0.5, 1.0, 2.0, 4.0), 8, MOST_EXCHANGES)
+QUICK = Effort(1, (0.5, 1.0, 2.0), 4, 2)
 
 
-def pooled_prior(
-    rows: Floats,
-    weights: Floats,
-    partition: GaussianPartition,
-    order: NDArray[np.intp],
-    rng: np.random.RandomState,
-    max_steps: int,
-) -> tuple[Floats, NDArray[np.intp]]:
-    """Return the pooled scatter of clusters, and the labels (n,) of the clusters it is pooled over.
+class Prior(NamedTuple):
+    """A prior matrix and the partition that it was found with."""
 
-    A first fit takes the scatter of all rows, column by column, as the prior. Its clusters have a
-    pooled scatter ``sum_k S_k``, which is the next fit's prior, and so on until the partition
-    repeats. Only the first fit may choose the number of clusters: a smaller prior makes clusters
-    dearer, more of them, and the next prior smaller still.
-    """
-    middle = weights @ rows / weights.sum()
-    spread = weights @ (rows - middle) ** 2
-    spread[spread == 0] = 1.0  # a column of one value: any positive number will do
-    prior = spread if partition.diagonal else np.diag(spread)
-    labels = np.full(len(rows), -1)
-    for _ in range(ROUNDS):
-        seen = whitening(middle, prior).to_working(rows)
-        found = _best_of_several(seen, weights, partition, order, rng, labels, max_steps)
-        if np.array_equal(found.labels, labels):
-            break
-        labels = found.labels
-        partition = partition.capped(found.clusters.k)
-        clusters = statistics(rows, weights, labels, found.clusters.k, partition.diagonal)
-        prior = clusters.scatters.sum(axis=0)
-        prior += FLOOR * (spread if partition.diagonal else np.diag(spread))
-    return prior, labels
+    matrix: Floats  # (h, d), in the coordinates of a `PriorSearch`
+    labels: Ids  # (n,)
+    misfit: float
 
 
-def _best_of_several(
-    rows: Floats,
-    weights: Floats,
-    partition: GaussianPartition,
-    order: NDArray[np.intp],
-    rng: np.random.RandomState,
-    labels: NDArray[np.intp],
-    max_steps: int,
-) -> GaussianSolution:
-    """Return the best fit from one cluster, from the last round's, and from rows drawn."""
-    starts = [one_cluster(rows, weights, partition.diagonal)]
-    if labels[0] >= 0:
-        k = int(labels.max()) + 1
-        last = statistics(rows, weights, labels, k, partition.diagonal)
-        starts.append(last.pick(last.weights > 0))
-        heavy = np.flatnonzero(weights > 0)
-        for _ in range(DRAWN_STARTS):
-            drawn = rng.choice(heavy, min(k, len(heavy)), replace=False)
-            starts.append(at_points(rows[drawn], partition.diagonal))
-    return min(
-        (
-            GaussianDescent(rows, weights, partition, order, rng, _say_nothing).run(
-                start, "split-merge", max_steps
+def given_prior(prior: Any, d: int, diagonal: bool) -> Floats:
+    """Return a prior as a matrix (d, d), or a diagonal (d,) where covariances are diagonal."""
+    prior = np.array(prior, np.float64)
+    if prior.ndim == 0:
+        prior = np.full(d, float(prior))
+    if prior.shape == (d, d) and diagonal:
+        if np.count_nonzero(prior - np.diag(np.diag(prior))):
+            raise ValueError(
+                "The 'covariance_prior' parameter of GaussianDPMeans must be diagonal where "
+                'covariance_type="diag". Pass its diagonal, or covariance_type="full".'
             )
-            for start in starts
-        ),
-        key=lambda found: float(found.history[-1]),
-    )
+        prior = np.diag(prior).copy()
+    if prior.shape not in ((d,), (d, d)) or not np.isfinite(prior).all():
+        raise ValueError(
+            "The 'covariance_prior' parameter of GaussianDPMeans must be a number > 0, a "
+            f"diagonal ({d},) or a matrix ({d}, {d}) of finite numbers. "
+            f"Got shape {prior.shape} instead."
+        )
+    if (
+        not np.allclose(prior, prior.T)
+        or not (np.diag(prior) if prior.ndim == 2 else prior).min() > 0
+    ):
+        raise ValueError(NOT_DEFINITE)
+    return np.diag(prior) if prior.ndim == 1 and not diagonal else prior
 
 
-def _say_nothing(step: int, n_clusters: int, n_changed: int) -> None:
-    pass
+NOT_DEFINITE = (
+    "The 'covariance_prior' parameter of GaussianDPMeans must be symmetric and positive definite. "
+    "Add a small multiple of the identity."
+)
+
+
+def _spread(matrix: NDArray[np.floating], weights: Floats, middle: Floats) -> Floats:
+    """Return the scatter of each column (d,); of one without any, one: any number will do."""
+    gaps = matrix - middle
+    with np.errstate(over="ignore", under="ignore"):
+        spread: Floats = weights @ gaps**2
+    lost = (spread == 0) & gaps.any(axis=0)
+    # Means are rounded, so that a constant column may seem to vary by as much.
+    lost &= np.abs(gaps).max(axis=0) > 1e-12 * np.abs(middle)
+    if lost.any() or not np.isfinite(spread).all():
+        raise ValueError(
+            "The variances of the columns of X do not fit float64. Rescale X, or remove rows with "
+            "extreme values."
+        )
+    spread[spread == 0] = 1.0
+    return spread
+
+
+class PriorSearch:
+    """Looks for a multiple of the scatter that clusters have in common, which suits their rows.
+
+    Parameters
+    ----------
+    matrix : array (n, d)
+        Rows, all with weight.
+    weights : array (n,)
+    total : float
+        Weight of all rows, where these are a sample. A prior is as large as its scatters are, so
+        that costs do not depend on it.
+    middle : array (d,)
+    given : array (d, d) or (d,), or None
+        The prior, where it is not to be looked for.
+    diagonal : bool
+    rng : RandomState
+    max_steps : int
+        Of each fit.
+    pool : Pool
+    """
+
+    def __init__(
+        self,
+        matrix: NDArray[np.floating],
+        weights: Floats,
+        total: float,
+        middle: Floats,
+        given: Floats | None,
+        diagonal: bool,
+        rng: np.random.RandomState,
+        max_steps: int,
+        pool: Pool,
+    ) -> None:
+        # Weights say how often a row counts. Less than once each would be no rows at all.
+        mean = float(weights.mean())
+        weights = weights * (min(max(mean, 1.0), MOST_COUNTS) / mean)
+        self.unit = total / float(weights.sum())
+        spread = _spread(matrix, weights, middle)
+        d = matrix.shape[1]
+        eye = np.ones((1, d)) if diagonal else np.eye(d)
+        self.floor = FLOOR * eye
+        # Here columns have scatter one.
+        self.frame = whitening(middle, spread if diagonal else np.diag(spread))
+        self.data = self.frame.rows(matrix, weights, pool)
+        self.rng = rng
+        self.max_steps = max_steps
+        self.given: Floats | None = None
+        if given is not None:
+            scale = np.diag(self.frame.forward) if not diagonal else self.frame.forward
+            seen = given * (scale * scale if diagonal else np.outer(scale, scale)) / self.unit
+            self.given = seen.reshape(eye.shape)
+
+    def first(self, partition: GaussianPartition) -> Ids:
+        """Return the partition found with the columns' own scatters as prior."""
+        return grown(self.data, partition, self.max_steps, self.rng).labels
+
+    def improve(
+        self, labels: Ids, partition: GaussianPartition, effort: Effort = THOROUGH
+    ) -> Prior:
+        """Return the prior under whose partition rows are likeliest, beginning with these labels.
+
+        Candidates are multiples of the pooled scatter ``sum_k S_k``: of the best partition so far,
+        and of the likeliest that can be found near it or around rows drawn. Only partitions into
+        as many clusters as at the beginning are compared.
+        """
+        k = int(labels.max()) + 1
+        if self.given is not None:
+            found = self.fit(self.given, [labels], partition)
+            return Prior(self.given, found.labels, self.misfit(found.labels))
+        best = Prior(self.pooled(labels), labels, np.inf)
+        if k == 1:
+            return best
+        seen: set[bytes] = set()
+        for _ in range(effort.rounds):
+            known = best
+            for base in (best.labels, self._likeliest(best.labels, k, effort.draws)):
+                if base.tobytes() in seen:
+                    continue
+                seen.add(base.tobytes())
+                pooled = self.pooled(base)
+                for factor in effort.factors:
+                    found = self.fit(
+                        factor * pooled, [base, best.labels], partition, effort.exchanges
+                    )
+                    if found.clusters.k != k:
+                        continue
+                    reached = self.misfit(found.labels)
+                    if reached < best.misfit - WORTHWHILE * abs(reached):
+                        best = Prior(factor * pooled, found.labels, reached)
+            if best is known:
+                break
+        return best
+
+    def pooled(self, labels: Ids) -> Floats:
+        """Return the pooled scatter of a partition, never singular."""
+        return self.clusters(self.data, labels).scatters.sum(axis=0) + self.floor
+
+    def misfit(self, labels: Ids) -> float:
+        """Return how unlikely rows are under this partition."""
+        return misfit(self.clusters(self.data, labels), self.floor)
+
+    def marginal_misfit(self, labels: Ids) -> float:
+        """Return the same in a way that numbers of clusters can be compared by.
+
+        Of the likeliest partition near this one: whether the objective can tell clusters apart that
+        lie across each other does not decide how many there are.
+        """
+        ends = [labels, likelier(self.data, labels, self.floor)]
+        return min(marginal_misfit(self.clusters(self.data, each), self.floor) for each in ends)
+
+    def seen_through(self, prior: Floats) -> GaussianRows:
+        """Return the rows in coordinates in which a prior (h, d) is the identity."""
+        data = self.data
+        frame = whitening(np.zeros(data.d), prior[0] if data.diagonal else prior)
+        return frame.rows(data.rows, data.weights, data.pool)
+
+    def solve(
+        self,
+        data: GaussianRows,
+        starts: list[Gaussians],
+        partition: GaussianPartition,
+        exchanges: int = MOST_EXCHANGES,
+    ) -> GaussianSolution:
+        """Return the best fit from these starts."""
+        order = self.rng.permutation(data.n)
+        found = []
+        for start in starts:
+            descent = GaussianDescent(data, partition, order, self.rng, say_nothing)
+            descent.exchanges = exchanges
+            found.append(descent.run(start, "split-merge", self.max_steps))
+        return min(found, key=lambda solution: float(solution.history[-1]))
+
+    def clusters(self, data: GaussianRows, labels: Ids) -> Gaussians:
+        """Return the clusters of a partition that have weight."""
+        found = Gaussians(*data.statistics(labels, int(labels.max()) + 1))
+        return found.pick(found.weights > 0)
+
+    def in_units(self, prior: Floats) -> Floats:
+        """Return a prior (h, d) as (d, d), or (d,), in the user's units."""
+        return self.unit * self.frame.scatters(prior[np.newaxis])[0]
+
+    def fit(
+        self,
+        prior: Floats,
+        labels: list[Ids],
+        partition: GaussianPartition,
+        exchanges: int = MOST_EXCHANGES,
+    ) -> GaussianSolution:
+        """Return the best fit under a prior (h, d) from these partitions."""
+        data = self.seen_through(prior)
+        starts = [self.clusters(data, each) for each in labels]
+        return self.solve(data, starts, partition, exchanges)
+
+    def _likeliest(self, labels: Ids, k: int, draws: int) -> Ids:
+        starts = [labels]
+        for _ in range(draws):
+            drawn = self.rng.choice(self.data.n, min(k, self.data.n), replace=False)
+            points = at_points(self.data.rows[drawn], self.data.diagonal)
+            starts.append(nearest(self.data, points)[0])
+        return min((likelier(self.data, start, self.floor) for start in starts), key=self.misfit)

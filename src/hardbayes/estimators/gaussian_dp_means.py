@@ -19,19 +19,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from hardbayes.engine.gaussian import GaussianDescent, GaussianSolution, at_points, one_cluster
 from hardbayes.engine.gaussian_model import FittedGaussians
-from hardbayes.engine.gaussian_prior import Whitening, pooled_prior, whitening
-from hardbayes.engine.objective import level_rounding
-from hardbayes.engine.problem import cluster_bound
+from hardbayes.engine.gaussian_result import fitted_attributes
 from hardbayes.engine.status import Status
 from hardbayes.estimators.fitted_state import check_fitted
+from hardbayes.estimators.gaussian_fitting import fit_rows
 from hardbayes.estimators.kept_state import KeptState
+from hardbayes.executors.pool import Pool, resolve_threads
 from hardbayes.geometry.base import Floats
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean
-from hardbayes.selection.covariances import number_of_clusters, penalty_between
-from hardbayes.structure.gaussians import GaussianPartition, Gaussians, statistics
-from hardbayes.validation import check_centres, check_dense, check_weights
+from hardbayes.validation import check_dense, check_weights
 
 
 class GaussianDPMeans(
@@ -48,39 +45,37 @@ class GaussianDPMeans(
     Parameters
     ----------
     cluster_penalty : float or "auto", default="auto"
-        What each cluster costs besides. Penalties are compared with ``covariance_penalty``: a
-        cluster of which the prior knows nothing costs some multiple of that. "auto" takes the
-        number of clusters that `DPMeans` finds in the standardised columns, and a penalty at which
-        that number is best.
+        What each cluster costs besides, in units of ``covariance_penalty``. "auto" takes the number
+        of clusters at which the rows are likeliest, each cluster being a Gaussian, and a penalty at
+        which the objective has its minimum there.
     covariance_type : {"full", "diag"}, default="full"
         Whether clusters may lie obliquely to the axes.
     covariance_penalty : float, default=1.0
-        Weight of the log-determinant. It scales the costs of rows and of clusters alike: what
-        matters is its ratio to ``cluster_penalty``.
+        Weight of the log-determinant. Only its ratio to ``cluster_penalty`` matters.
     covariance_prior : "auto", float or array of shape (n_features, n_features), default="auto"
         Phi0, the scatter that a cluster of nothing has: a matrix, its diagonal (n_features,), or a
         number that multiplies the identity. The larger, the rounder (in its own metric) the
-        clusters. "auto" is the pooled scatter of the clusters themselves, found in a few
-        preliminary fits.
+        clusters. "auto" is a multiple of the pooled scatter of the clusters themselves: the one
+        whose clusters make the rows likeliest, tried out on at most 4096 rows.
     search : {"split-merge", "paper"}, default="split-merge"
         "paper" alternates between rows and parameters, and a row dearer than ``cluster_penalty``
         opens a cluster. "split-merge" goes on with moves of single rows, splits, merges and
         exchanges, each made only where the objective falls.
     init : {"mean"} or array of shape (k, n_features), default="mean"
-        Where to start: one cluster, or clusters of the prior's shape at given centres. With
-        ``covariance_prior="auto"`` and ``search="split-merge"``, "mean" starts at the clusters
-        that the prior was pooled over.
+        Where to start: one cluster, or clusters of the prior's shape at given centres. Where
+        something is "auto", "mean" goes on with the clusters found on the way (not so "paper").
     order : {"random", "given"}, default="random"
         Order in which a sweep visits the rows. It matters only where clusters are opened.
     max_clusters : int or None, default=None
         Cap on the number of clusters. None stops at the larger of 64 and 2^25 / n_features.
     n_init : int, default=1
-        Number of starts, of which the one with the lowest objective is kept; those after the first
-        start at rows drawn at random.
+        Number of starts, of which the best is kept; all but the first are at rows drawn.
     max_iter : int, default=300
         Largest number of steps of a start: sweeps over the rows, and rounds of moves.
     random_state : int, RandomState instance or None, default=None
         Seed of the visiting order and of the splits that are tried.
+    n_jobs : int or None, default=None
+        Threads; None takes all cores. The same seed gives the same labels for any number.
     verbose : int, default=0
         1 reports every step on standard error.
 
@@ -122,7 +117,7 @@ class GaussianDPMeans(
 
     See Also
     --------
-    DPMeans : Round clusters; dense or sparse rows, and many more of them.
+    DPMeans : Round clusters; dense or sparse rows, and other divergences.
 
     Examples
     --------
@@ -131,8 +126,7 @@ class GaussianDPMeans(
     >>> rng = np.random.RandomState(0)
     >>> long = rng.normal(size=(100, 2)) * [8.0, 0.3]
     >>> X = np.vstack([long, long + [0.0, 4.0]])
-    >>> model = GaussianDPMeans(max_clusters=2, cluster_penalty=0.0, random_state=0).fit(X)
-    >>> model.n_clusters_
+    >>> GaussianDPMeans(random_state=0).fit(X).n_clusters_
     2
     """
 
@@ -152,6 +146,11 @@ class GaussianDPMeans(
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
+        "n_jobs": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Integral, None, -1, closed="right"),
+            None,
+        ],
         "verbose": ["verbose"],
     }
 
@@ -169,6 +168,7 @@ class GaussianDPMeans(
         n_init: int = 1,
         max_iter: int = 300,
         random_state: Any = None,
+        n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
         self.cluster_penalty = cluster_penalty
@@ -182,6 +182,7 @@ class GaussianDPMeans(
         self.n_init = n_init
         self.max_iter = max_iter
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     # -- fitting ----------------------------------------------------------------------------------
@@ -197,7 +198,7 @@ class GaussianDPMeans(
         y : ignored
             For scikit-learn's conventions.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. A row of weight zero opens no cluster, but is labelled.
+            How often each row counts. A row of weight zero opens no cluster, but is labelled.
 
         Returns
         -------
@@ -206,162 +207,27 @@ class GaussianDPMeans(
         """
         seen = GaussianDPMeans()  # takes the feature names: a failed fit leaves no trace
         matrix = check_dense(X, SquaredEuclidean(), seen)
-        n, d = matrix.shape
         given = check_weights(sample_weight, matrix)
-        weights = np.array(np.broadcast_to(1.0 if given is None else given, n), np.float64)
+        weights = np.array(
+            np.broadcast_to(1.0 if given is None else given, len(matrix)), np.float64
+        )
         state = self.random_state
         rng = np.random.RandomState() if state is None else check_random_state(state)
-        order = np.arange(n) if self.order == "given" else rng.permutation(n)
-        most = self.max_clusters or cluster_bound(d)
-        penalty = 0.0
-        if self.cluster_penalty == "auto":
-            cap = number_of_clusters(matrix, given, self.max_clusters, rng)
-        else:
-            cap, penalty = most, float(self.cluster_penalty)
-        partition = GaussianPartition(
-            penalty, float(self.covariance_penalty), self.covariance_type == "diag", cap
+        parameters = self.get_params(deep=False)
+        with Pool(resolve_threads(self.n_jobs)) as pool:
+            found = fit_rows(matrix, weights, parameters, rng, pool, self._report)
+        fitted = fitted_attributes(
+            found.solution, found.frame, found.partition, weights, matrix.dtype
         )
-        # About the mean, in float64: an offset must not blur the scatters.
-        middle = weights @ matrix.astype(np.float64) / weights.sum()
-        rows = matrix - middle
-        prior, labels = self._prior(rows, weights, partition, order, rng)
-        frame = self._whitening(np.zeros(d), prior)
-        working = frame.to_working(rows)
-        if not np.isfinite(working).all() or not np.isfinite(frame.backward).all():
-            raise ValueError(
-                "The rows of X do not fit float64 once they are seen in units of covariance_prior. "
-                "Rescale X, or remove rows with extreme values."
-            )
-        start = self._start(working, weights, labels, partition, frame, middle)
-        if self.cluster_penalty == "auto":
-            found = GaussianDescent(working, weights, partition, order, rng, self._report)
-            pilot = found.run(start, self.search, self.max_iter)
-            penalty = penalty_between(working, weights, pilot, partition, rng)
-            start = pilot.clusters
-        partition = GaussianPartition(penalty, partition.rate, partition.diagonal, most)
-        solution = self._best(working, weights, partition, order, rng, start)
-        fitted = self._attributes(
-            solution, Whitening(middle, frame.forward, frame.backward), partition, prior
-        )
-        fitted["cluster_centers_"] = fitted["cluster_centers_"].astype(matrix.dtype)
-        fitted["cluster_weights_"] = np.bincount(solution.labels, weights, solution.clusters.k)
-        if solution.status is not Status.CONVERGED:
-            warnings.warn(fitted["status_"], ConvergenceWarning, stacklevel=3)
+        fitted["covariance_prior_"] = found.prior
+        if found.solution.status is not Status.CONVERGED:
+            warnings.warn(
+                fitted["status_"], ConvergenceWarning, stacklevel=3
+            )  # past scikit-learn's wrapper of fit
         kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}
         names = {name: value for name, value in vars(seen).items() if name.endswith("_")}
         self.__dict__ = kept | fitted | names  # at once, or not at all
         return self
-
-    def _prior(
-        self,
-        rows: Floats,
-        weights: Floats,
-        partition: GaussianPartition,
-        order: NDArray[np.intp],
-        rng: np.random.RandomState,
-    ) -> tuple[Floats, NDArray[np.intp] | None]:
-        """Return Phi0, a matrix or a diagonal, and labels to start from where it has any."""
-        d = rows.shape[1]
-        if isinstance(self.covariance_prior, str):
-            return pooled_prior(rows, weights, partition, order, rng, self.max_iter)
-        prior = np.asarray(self.covariance_prior, np.float64)
-        if prior.ndim == 0:
-            prior = np.full(d, float(prior))
-        if prior.ndim == 2 and prior.shape == (d, d) and partition.diagonal:
-            if np.count_nonzero(prior - np.diag(np.diag(prior))):
-                raise ValueError(
-                    "The 'covariance_prior' parameter of GaussianDPMeans must be diagonal where "
-                    'covariance_type="diag". Pass its diagonal, or covariance_type="full".'
-                )
-            prior = np.diag(prior)
-        if prior.shape not in ((d,), (d, d)) or not np.isfinite(prior).all():
-            raise ValueError(
-                "The 'covariance_prior' parameter of GaussianDPMeans must be a number > 0, a "
-                f"diagonal ({d},) or a matrix ({d}, {d}) of finite numbers. "
-                f"Got shape {prior.shape} instead."
-            )
-        return (prior if partition.diagonal or prior.ndim == 2 else np.diag(prior)), None
-
-    def _whitening(self, middle: Floats, prior: Floats) -> Whitening:
-        symmetric = prior.ndim == 1 or np.allclose(prior, prior.T)
-        try:
-            if not symmetric or not (prior if prior.ndim == 1 else np.diag(prior)).min() > 0:
-                raise np.linalg.LinAlgError
-            return whitening(middle, prior)
-        except np.linalg.LinAlgError:
-            raise ValueError(
-                "The 'covariance_prior' parameter of GaussianDPMeans must be symmetric and "
-                "positive definite. Add a small multiple of the identity."
-            ) from None
-
-    def _start(
-        self,
-        working: Floats,
-        weights: Floats,
-        labels: NDArray[np.intp] | None,
-        partition: GaussianPartition,
-        frame: Whitening,
-        middle: Floats,
-    ) -> Gaussians:
-        diagonal = partition.diagonal
-        if not isinstance(self.init, str):
-            d = working.shape[1]
-            centres = check_centres(self.init, SquaredEuclidean(), d, self.max_clusters)
-            return at_points(frame.to_working(centres - middle), diagonal)
-        if labels is None or self.search == "paper":
-            return one_cluster(working, weights, diagonal)
-        found = statistics(working, weights, labels, int(labels.max()) + 1, diagonal)
-        return found.pick(found.weights > 0)
-
-    def _best(
-        self,
-        working: Floats,
-        weights: Floats,
-        partition: GaussianPartition,
-        order: NDArray[np.intp],
-        rng: np.random.RandomState,
-        start: Gaussians,
-    ) -> GaussianSolution:
-        best: GaussianSolution | None = None
-        for number in range(self.n_init):
-            if number:
-                heavy = np.flatnonzero(weights > 0)
-                drawn = rng.choice(heavy, min(start.k, len(heavy)), replace=False)
-                start = at_points(working[drawn], partition.diagonal)
-            descent = GaussianDescent(working, weights, partition, order, rng, self._report)
-            found = descent.run(start, self.search, self.max_iter)
-            if best is None or found.history[-1] < best.history[-1]:
-                best = found
-        assert best is not None  # there is at least one start
-        return best
-
-    def _attributes(
-        self,
-        solution: GaussianSolution,
-        frame: Whitening,
-        partition: GaussianPartition,
-        prior: Floats,
-    ) -> dict[str, Any]:
-        clusters, history = solution.clusters, level_rounding(solution.history)
-        if not np.isfinite(history).all():
-            raise ValueError("The objective is not a finite number. Rescale X.")
-        return {
-            "_model": FittedGaussians(frame, clusters, partition.rate),
-            "labels_": solution.labels.astype(np.int32),
-            "n_clusters_": clusters.k,
-            "cluster_centers_": frame.from_working(clusters.means),
-            "covariances_": frame.covariances(clusters.scatters, partition.rate),
-            "covariance_prior_": prior,
-            "cluster_penalty_": partition.penalty,
-            "inertia_": solution.fit,
-            "objective_": float(history[-1]),
-            "objective_history_": history,
-            "n_iter_": len(history),
-            "n_splits_": solution.n_splits,
-            "n_merges_": solution.n_merges,
-            "converged_": solution.status is not Status.OUT_OF_STEPS,
-            "status_": solution.status.sentence(len(history), clusters.k),
-        }
 
     def _report(self, step: int, n_clusters: int, n_changed: int) -> None:
         if self.verbose:
@@ -398,7 +264,8 @@ class GaussianDPMeans(
 
     def _model_of(self, X: Any) -> tuple[NDArray[np.intp], Floats]:
         matrix = self._checked(X)
-        return self._model.place(matrix)
+        with Pool(resolve_threads(self.n_jobs)) as pool:
+            return self._model.place(matrix, pool)
 
     def transform(self, X: Any) -> Floats:
         """Return the Mahalanobis distance of each row from each cluster.
@@ -414,7 +281,9 @@ class GaussianDPMeans(
             Roots of the rows' costs.
         """
         matrix = self._checked(X)
-        return np.sqrt(self._model.all_costs(matrix)).astype(matrix.dtype, copy=False)
+        with Pool(resolve_threads(self.n_jobs)) as pool:
+            costs = self._model.all_costs(matrix, pool)
+        return np.sqrt(costs).astype(matrix.dtype, copy=False)
 
     def score_samples(self, X: Any) -> Floats:
         """Return minus the cost of each row at its cheapest cluster.

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.matrices import chunks
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -25,7 +23,7 @@ class Gaussians(NamedTuple):
 
     weights: Floats  # (k,)
     means: Floats  # (k, d)
-    scatters: Floats  # (k, d, d), or (k, d) where covariances are diagonal
+    scatters: Floats  # (k, d, d), or (k, 1, d) where covariances are diagonal
 
     def pick(self, which: NDArray[np.bool_] | NDArray[np.intp] | list[int]) -> Gaussians:
         """Return some of the clusters."""
@@ -36,11 +34,6 @@ class Gaussians(NamedTuple):
         """Number of clusters."""
         return len(self.weights)
 
-    @property
-    def diagonal(self) -> bool:
-        """Whether covariances are diagonal."""
-        return self.scatters.ndim == 2
-
 
 @dataclass(frozen=True)
 class GaussianPartition:
@@ -48,7 +41,6 @@ class GaussianPartition:
 
     penalty: float
     rate: float  # the weight of the log-determinant
-    diagonal: bool
     max_clusters: int
 
     def capped(self, max_clusters: int) -> GaussianPartition:
@@ -69,63 +61,30 @@ class GaussianPartition:
         return self.costs(united(clusters, others)) - apart
 
 
-def statistics(
-    rows: Floats, weights: Floats, labels: NDArray[np.integer], k: int, diagonal: bool
-) -> Gaussians:
-    """Return the statistics of a labelling of rows (n, d) with weights (n,)."""
-    d = rows.shape[1]
-    found = Gaussians(np.zeros(k), np.zeros((k, d)), np.zeros((k, d) if diagonal else (k, d, d)))
-    order = np.argsort(labels, kind="stable")
-    ends = np.searchsorted(labels[order], np.arange(k), side="right")
-    for c, ids in enumerate(np.split(order, ends[:-1])):
-        ids = ids[weights[ids] > 0]
-        if not len(ids):
-            continue
-        w = weights[ids]
-        found.weights[c] = w.sum()
-        found.means[c] = w @ rows[ids] / found.weights[c]
-        for part in chunks(len(ids), d):
-            gap = rows[ids[part]] - found.means[c]
-            heavy = w[part, np.newaxis] * gap
-            found.scatters[c] += (heavy * gap).sum(axis=0) if diagonal else heavy.T @ gap
-    return found
-
-
 def united(clusters: Gaussians, others: Gaussians) -> Gaussians:
     """Return the unions of pairs of clusters."""
     weights = clusters.weights + others.weights
     share = (others.weights / weights)[:, np.newaxis]
     gap = others.means - clusters.means
-    factor = (clusters.weights * others.weights / weights)[:, np.newaxis]
-    if clusters.diagonal:
-        between = factor * gap * gap
-    else:
-        between = factor[..., np.newaxis] * gap[:, :, np.newaxis] * gap[:, np.newaxis, :]
+    factor = clusters.weights[:, np.newaxis, np.newaxis] * share[:, :, np.newaxis]
+    across = gap[:, :, np.newaxis]
+    if clusters.scatters.shape[1] != gap.shape[1]:
+        across = gap[:, np.newaxis, :]  # the diagonal alone
+    between = factor * across * gap[:, np.newaxis, :]
     return Gaussians(
         weights, clusters.means + share * gap, clusters.scatters + others.scatters + between
     )
 
 
 def log_determinants(scatters: Floats) -> Floats:
-    """Return ``log|I + S|`` of each scatter; never negative."""
-    if scatters.ndim == 2:
-        return np.log1p(scatters).sum(axis=1)
+    """Return ``log|I + S|`` of each scatter (k, d, d) or (k, 1, d); never negative."""
+    if scatters.shape[1] == 1:
+        return np.log1p(scatters[:, 0]).sum(axis=1)
     values = np.linalg.slogdet(scatters + np.eye(scatters.shape[1]))[1]
     return np.maximum(values, 0.0)
 
 
-def inverse_roots(scatters: Floats) -> Floats:
-    """Return matrices W (k, d, d), or diagonals (k, d), with ``W' W = (I + S)^-1``."""
-    if scatters.ndim == 2:
-        return 1.0 / np.sqrt(1.0 + scatters)
-    eye = np.eye(scatters.shape[1])
-    return np.linalg.solve(np.linalg.cholesky(scatters + eye), np.broadcast_to(eye, scatters.shape))
-
-
-def distances(rows: Floats, means: Floats, roots: Floats) -> Floats:
-    """Return ``(x - mu)' (I + S)^-1 (x - mu)`` of rows (m, d) at every cluster (m, k)."""
-    out = np.empty((len(rows), len(means)))
-    for c, (mean, root) in enumerate(zip(means, roots, strict=True)):
-        seen = (rows - mean) * root if root.ndim == 1 else (rows - mean) @ root.T
-        out[:, c] = np.einsum("ij,ij->i", seen, seen)
-    return out
+def at_points(points: Floats, diagonal: bool) -> Gaussians:
+    """Return clusters of one row each, at these points (k, d)."""
+    k, d = points.shape
+    return Gaussians(np.ones(k), points, np.zeros((k, 1 if diagonal else d, d)))

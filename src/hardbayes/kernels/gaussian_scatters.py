@@ -1,0 +1,126 @@
+"""Weights, means and scatters of clusters, and the triangular roots of their inverses."""
+
+import numpy as np
+
+from hardbayes.kernels.compiling import inlined, kernel
+
+
+@kernel
+def group_rows(labels, places, order):
+    """OUT order (n,) int64: rows by cluster, as they come within each.
+
+    IN/OUT places (k + 1,) int64: zeros first, then where each cluster's rows begin and end.
+    """
+    k = places.shape[0] - 1
+    for i in range(labels.shape[0]):
+        places[labels[i]] += 1
+    total = 0
+    for c in range(k):
+        count = places[c]
+        places[c] = total
+        total += count
+    places[k] = total
+    for i in range(labels.shape[0]):
+        order[places[labels[i]]] = i
+        places[labels[i]] += 1
+    for c in range(k, 0, -1):
+        places[c] = places[c - 1]
+    places[0] = 0
+
+
+@inlined
+def add_outer(scatters, c, weight, gap):
+    """IN/OUT scatters (k, h, d): add ``weight gap gap'``, its lower triangle, to cluster c."""
+    d = scatters.shape[2]
+    if scatters.shape[1] == 1:
+        for j in range(d):
+            scatters[c, 0, j] += weight * gap[j] * gap[j]
+    else:
+        for j in range(d):
+            heavy = weight * gap[j]
+            for m in range(j + 1):
+                scatters[c, j, m] += heavy * gap[m]
+
+
+@inlined
+def mirror(scatters, c):
+    """IN/OUT scatters (k, h, d): copy the lower triangle of cluster c to the upper one."""
+    for j in range(scatters.shape[1]):
+        for m in range(j):
+            scatters[c, m, j] = scatters[c, j, m]
+
+
+@kernel
+def add_up(rows, weights, order, places, sizes, means, scatters, gap, start, stop):
+    """OUT sizes (k,), means (k, d), scatters (k, h, d) of clusters ``start`` to ``stop``.
+
+    Sums run in the order of the rows, whoever works on them; two passes, so that scatters do not
+    cancel.
+    """
+    d = rows.shape[1]
+    for c in range(start, stop):
+        sizes[c] = 0.0
+        means[c, :] = 0.0
+        scatters[c, :, :] = 0.0
+        for p in range(places[c], places[c + 1]):
+            i = order[p]
+            sizes[c] += weights[i]
+            for j in range(d):
+                means[c, j] += weights[i] * rows[i, j]
+        if sizes[c] == 0.0:
+            continue
+        for j in range(d):
+            means[c, j] /= sizes[c]
+        for p in range(places[c], places[c + 1]):
+            i = order[p]
+            if weights[i] > 0.0:
+                for j in range(d):
+                    gap[j] = rows[i, j] - means[c, j]
+                add_outer(scatters, c, weights[i], gap)
+        mirror(scatters, c)
+
+
+@inlined
+def invert_root(scatters, c, roots):
+    """OUT roots (k, h, d): a lower triangular W with ``W'W = (I + S)^-1``; return ``log|I + S|``.
+
+    IN scatters (k, h, d): the lower triangle is read. Rounding may leave a diagonal below zero.
+    """
+    d = scatters.shape[2]
+    total = 0.0
+    if scatters.shape[1] == 1:
+        for j in range(d):
+            width = 1.0 + max(scatters[c, 0, j], 0.0)
+            roots[c, 0, j] = 1.0 / np.sqrt(width)
+            total += np.log(width)
+        return total
+    for j in range(d):  # Cholesky, then the inverse of the triangle in its place
+        for m in range(j + 1):
+            value = scatters[c, j, m]
+            for t in range(m):
+                value -= roots[c, j, t] * roots[c, m, t]
+            if j == m:
+                value = max(value + 1.0, 1.0)  # each pivot of I + S is at least one
+                roots[c, j, j] = np.sqrt(value)
+                total += np.log(value)
+            else:
+                roots[c, j, m] = value / roots[c, m, m]
+    for j in range(d):
+        pivot = 1.0 / roots[c, j, j]
+        for m in range(j):
+            value = 0.0
+            for t in range(m, j):
+                value -= roots[c, j, t] * roots[c, t, m]
+            roots[c, m, j] = value * pivot  # above the diagonal, until row j is no longer needed
+        roots[c, j, j] = pivot
+        for m in range(j):
+            roots[c, j, m] = roots[c, m, j]
+            roots[c, m, j] = 0.0
+    return total
+
+
+@kernel
+def invert_roots(scatters, roots, logarithms, start, stop):
+    """OUT roots (k, h, d), logarithms (k,): of each cluster, as `invert_root` does."""
+    for c in range(start, stop):
+        logarithms[c] = invert_root(scatters, c, roots)
