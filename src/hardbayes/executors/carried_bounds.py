@@ -39,6 +39,8 @@ def worth_carrying(table: CentreTable) -> bool:
     """Whether bounds spare more than they cost."""
     if table.used == 1 or table.geometry.squared_distance:
         return table.used > 1
+    if table.sparse:  # of thousands of columns some theta always moves far
+        return False
     blocks = -(-table.used // table.lanes)
     return blocks * (5 + 0.3 * table.n_columns) > COST_BOUNDS
 

@@ -101,6 +101,7 @@ def assign(rows, weights, prices, constants, centres, bounds, labels, dear, batc
             reach = np.float32(np.inf)
             if own >= 0:
                 n_open = 0
+                hope = centres.squared  # that the exact cost rules a group out
                 slack = 0.0
                 if centres.squared:
                     reach = above(np.float64(upper[i]) + bounds.drift[own])
@@ -119,11 +120,13 @@ def assign(rows, weights, prices, constants, centres, bounds, labels, dear, batc
                         low = from_below(np.float64(lower[i, g]) + fall, False)
                         lower[i, g] = low
                         n_open += low <= reach
+                        hope |= low > 0
                     most = np.float64(reach)
                 if n_open == 0 and pick(weights, i) * most <= pick(prices, i):
                     upper[i] = reach
                     continue
-                if n_open < n_groups or n_groups == 1:  # else the exact cost would hardly help
+                # Else the exact cost would hardly help.
+                if hope and (n_open < n_groups or n_groups == 1):
                     cost = row_cost(rows, i, constants, centres, own)
                     reach = from_above(cost, slack, centres.squared)
                     n_open = 0

@@ -48,11 +48,9 @@ def _add_row(rows, i, factor, k, totals, snaps, first, last):
                 j = rows.columns[p]
                 if first <= j < last:
                     value = weight * (rows.values[p] * scale)
-                    coarse = pick(snaps[0], j)
-                    fine = pick(snaps[1], j)
-                    rounded = (value + coarse) - coarse
+                    rounded = (value + snaps[0][j]) - snaps[0][j]
                     totals.coarse[k, j] += sign * rounded
-                    totals.fine[k, j] += sign * (((value - rounded) + fine) - fine)
+                    totals.fine[k, j] += sign * (((value - rounded) + snaps[1][j]) - snaps[1][j])
 
     return add
 
