@@ -38,8 +38,6 @@ STAGES = {
 
 # Rows move one by one at most so often before all of them choose again.
 SETTLING_PASSES = 8
-# Rows that are priced one by one in Python, where the divergence is not a squared distance.
-PRICED_ROWS = 256
 # Costs of rows at centres up to which every round of moves ends with such passes.
 SMALL = 1 << 17
 # Rounds of exchanges at most, for each lowers the objective less, and trials in each.
@@ -225,8 +223,6 @@ class Descent:
         executor.assign(self.prices)  # for bounds as tight as they can be
         executor.forget_dear()
         ids = executor.restless(executor.totals()[0] + eta, eta)
-        if not self.partition.geometry.squared_distance:
-            ids = ids[:PRICED_ROWS]
         return relocate_rows(executor, self.partition, ids, SETTLING_PASSES) if len(ids) else 0
 
     def _as_many(self) -> bool:

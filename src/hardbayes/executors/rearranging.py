@@ -62,7 +62,7 @@ class Rearranging(DataRows):
     ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return about ``size`` rows sorted by cluster, and the number of each one's cluster.
 
-        All rows, where there are no more than that.
+        All rows, where there are no more than that; but for those whose cluster is gone.
         """
         if self.n_rows <= size:
             ids = np.arange(self.n_rows)
@@ -70,6 +70,7 @@ class Rearranging(DataRows):
             ids = np.unique(rng.randint(self.n_rows, size=size))
         numbers = self.numbers_of(ids)
         order = np.argsort(numbers, kind="stable")
+        order = order[np.searchsorted(numbers[order], 0) :]
         return ids[order], numbers[order]
 
     def numbers_of(self, ids: NDArray[np.intp] | slice) -> NDArray[np.intp]:
