@@ -231,13 +231,6 @@ def test_other_searches_find_about_as_many(options):
     assert_plateau(model)
 
 
-A_PRIOR_ENDS_THE_PATH = pytest.mark.xfail(
-    reason="with a prior splits stop paying at some k, and that end passes for a plateau",
-    strict=False,
-)
-
-
-@A_PRIOR_ENDS_THE_PATH
 @pytest.mark.parametrize("prior_weight", [0.5, 2.0, 5.0])
 def test_a_prior_on_the_centres(prior_weight):
     X, member = gaussians_apart(6, n=120, seed=2)
@@ -260,15 +253,11 @@ def test_a_cap_is_kept(cap):
     assert_plateau(model)
 
 
-@pytest.mark.xfail(reason="the last number of a path has no plateau, and a cap ends the path")
 def test_a_cap_at_the_truth():
     X, member = gaussians_apart(4, n=100, seed=1)
     assert_finds(quiet_fit(auto(max_clusters=4), X), member)
 
 
-@pytest.mark.xfail(
-    reason="a path ends at one cluster for every eight rows, without a plateau there"
-)
 @pytest.mark.parametrize(("k", "n"), [(2, 10), (2, 20), (3, 20), (5, 40)])
 def test_few_rows_in_clusters_far_apart(k, n):
     X, member = make_blobs_apart(n, 2, k, separation=40.0, random_state=0)
@@ -288,7 +277,6 @@ def test_one_cloud_is_one_cluster(cloud, seed):
     np.testing.assert_allclose(model.cluster_centers_[0], X.mean(axis=0), atol=1e-9)
 
 
-@A_PRIOR_ENDS_THE_PATH
 @pytest.mark.parametrize("cloud", [one_gaussian, square])
 def test_one_cloud_is_one_cluster_with_a_prior_too(cloud):
     """A prior stops splits at some number of clusters: that this is best from there on is no sign.

@@ -10,7 +10,7 @@ from hardbayes.executors.pool import Pool, resolve_threads
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.moves.gaussian_rows import freed_by_leaving
 from hardbayes.moves.gaussian_splits import divide, union_costs
-from hardbayes.selection.plateaus import choose_penalty
+from hardbayes.selection.automatic import choose_penalty
 
 if TYPE_CHECKING:
     from hardbayes.engine.gaussian import GaussianSolution
