@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from hardbayes.matrices import is_sparse
+
 if TYPE_CHECKING:
     from hardbayes.geometry.base import Floats
     from hardbayes.matrices import Matrix
@@ -53,11 +55,12 @@ def narrow(rows: Matrix, weights: Floats | None, rng: np.random.RandomState) -> 
         pulled = heavy * along(directions)
         directions = np.linalg.qr(rows.T @ pulled - np.outer(mean, pulled.sum(axis=0)))[0]
     seen = along(directions)
-    lengths, turn = np.linalg.eigh(seen.T @ (heavy * seen))
+    turn = np.linalg.eigh(seen.T @ (heavy * seen))[1]
     seen = seen @ turn[:, ::-1][:, :kept]
-    squares = rows.multiply(rows) if hasattr(rows, "multiply") else rows * rows
-    whole = float((squares.sum(axis=1, dtype=np.float64) * heavy[:, 0]).sum())
-    rest = whole - weight * float(mean @ mean) - float(lengths[::-1][:kept].sum())
-    # A cluster's mean has, left out of sight, as much of this as rows of its weight have by chance.
-    share = float((heavy**2).sum()) / weight
-    return Narrowed(seen.astype(rows.dtype), max(rest, 0.0) / weight * share)
+    squares = rows.multiply(rows) if is_sparse(rows) else rows * rows
+    lengths = squares.sum(axis=1, dtype=np.float64) - 2.0 * (rows @ mean) + mean @ mean
+    rest = np.maximum(lengths - np.einsum("nr,nr->n", seen, seen), 0.0)
+    # Directions left out do not part clusters: means of c clusters have there what chance gives
+    # them, on average c times this.
+    left_out = float((heavy[:, 0] ** 2 * rest).sum()) / weight
+    return Narrowed(seen.astype(rows.dtype), left_out)

@@ -29,6 +29,9 @@ RANGE = np.exp(-16.0)  # of penalties, from the one that first gives two cluster
 MOST_CLUSTERS = 160
 ROWS_A_CLUSTER = 8  # on average, at the end of the path
 FEW_CLUSTERS = 16  # up to which that does not count, where rows are few
+# Entries of the centres, at the end of the path; but so many clusters at least, however wide.
+MOST_CENTRE_ENTRIES = 1 << 20
+WIDE_CLUSTERS = 32
 # Rows on which a path is traced: at most so many, fewer where there are many columns.
 MOST_ROWS = 1 << 14
 FEWEST_ROWS = 1 << 11
@@ -74,8 +77,12 @@ def begin_path(
 
 def most_clusters(problem: Problem) -> int:
     """Return at how many clusters a path may end."""
-    n_rows = problem.executor.n_rows
-    return min(MOST_CLUSTERS, max(n_rows // ROWS_A_CLUSTER, min(n_rows, FEW_CLUSTERS)))
+    n_rows, n_columns = problem.executor.n_rows, problem.executor.n_columns
+    return min(
+        MOST_CLUSTERS,
+        max(n_rows // ROWS_A_CLUSTER, min(n_rows, FEW_CLUSTERS)),
+        max(MOST_CENTRE_ENTRIES // n_columns, WIDE_CLUSTERS),
+    )
 
 
 def trace(path: Path, n_clusters: int, cap: int | None = None) -> None:
