@@ -182,6 +182,18 @@ def test_reaches_many_clusters(pool):
     assert [s for s in path.solutions if len(s.centres) == 4]
 
 
+@pytest.mark.parametrize("side", [-60.0, 60.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_far_row_does_not_end_the_path(pool, seed, side):
+    """Without it a cluster is nearly what it was, but its best division is another."""
+    X = np.random.default_rng(0).standard_normal((200, 2))
+    X[17] = [side, 0.0]
+    path = begin(pool, X, rng=np.random.RandomState(seed))
+    trace(path, 6)
+    assert path.n_clusters == 6
+    assert path.floor is None
+
+
 def test_how_many_clusters_are_sensible(pool):
     def most(n):
         return most_clusters(pose(np.zeros((n, 1)), geometry_for("squared_euclidean"), None, pool))

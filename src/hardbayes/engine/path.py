@@ -96,6 +96,11 @@ class Path:
         """Solve at this penalty with at most so many clusters, beginning with the last solution."""
         self._solve(penalty, None, max_clusters)
 
+    def divide_anew(self) -> None:
+        """Divide all clusters of the last solution, whatever is known of them."""
+        partition = replace(self.partition, penalty=self.penalty)
+        self._take(divide_clusters(self.problem.executor, partition, self.rng, None))
+
     def best_at(self, penalty: float, max_clusters: int | None = None) -> Solution:
         """Return the best of all solutions at this penalty, with at most so many clusters.
 
@@ -119,8 +124,11 @@ class Path:
         known = descent.divisions
         if known is None or not np.array_equal(known.names, executor.cluster_names):
             known = divide_clusters(executor, partition, self.rng, known)
-        self._divisions = known
-        self.savings = np.sort(self._divisions.saved)[::-1]
+        self._take(known)
+
+    def _take(self, divisions: Divisions) -> None:
+        self._divisions = divisions
+        self.savings = np.sort(divisions.saved)[::-1]
 
     def _note_union(self) -> None:
         weights, totals = self.problem.executor.totals()

@@ -103,6 +103,8 @@ def trace(path: Path, n_clusters: int, cap: int | None = None) -> None:
         penalty = min(penalty * (1.0 if grew else STEP), change * (1 - 1e-6))
         path.go_down_to(penalty, k + more)
         grew = path.n_clusters > k
+        if path.next_change <= end:  # nothing to gain, as far as is known: look once more
+            path.divide_anew()
     if path.n_clusters < n_clusters:
         path.floor = 0.0 if path.partition.prior_weight else end
 
