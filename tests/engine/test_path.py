@@ -182,12 +182,10 @@ def test_reaches_many_clusters(pool):
     assert [s for s in path.solutions if len(s.centres) == 4]
 
 
-@pytest.mark.parametrize("side", [-60.0, 60.0])
-@pytest.mark.parametrize("seed", range(3))
-def test_a_far_row_does_not_end_the_path(pool, seed, side):
+@pytest.mark.parametrize("seed", range(4))
+def test_a_far_row_does_not_end_the_path(pool, seed):
     """Without it a cluster is nearly what it was, but its best division is another."""
-    X = np.random.default_rng(0).standard_normal((200, 2))
-    X[17] = [side, 0.0]
+    X = np.random.RandomState(115).standard_t(3, size=(100, 3))  # one of them very far
     path = begin(pool, X, rng=np.random.RandomState(seed))
     trace(path, 6)
     assert path.n_clusters == 6
