@@ -42,21 +42,24 @@ class PenaltyPath:
     """Solutions at penalties from large to small, that is from few clusters to many.
 
     The larger the penalty, the fewer clusters: at each penalty stands the best of all solutions
-    found on the way.
+    found on the way. With a published search it is that search's own fit at each penalty, whatever
+    the number.
 
     Attributes
     ----------
     penalties : ndarray of shape (n_penalties,)
         Falling.
     n_clusters : ndarray of shape (n_penalties,)
-        Number of clusters, or of features, at each penalty; it never falls.
+        Number of clusters, or of features, at each penalty; it never falls, but with a published
+        search.
     objectives : ndarray of shape (n_penalties,)
         Objective at each penalty.
     models : list of DPMeans or of BPMeans
         The fitted model at each penalty; where the rows were sampled, fitted to the sample.
     plateaus : list of Plateau
         Numbers of clusters with the penalties ``low`` to ``high`` between which they are best,
-        and the ``width`` of that interval in the logarithm of the penalty.
+        and the ``width`` of that interval in the logarithm of the penalty; with a prior, of what a
+        cluster must save, which ``prices`` tell: the penalty is only a part of that.
     sample_indices : ndarray or None
         Numbers of the rows that the path was traced on; None for all rows.
     """
@@ -176,11 +179,14 @@ def penalty_path(
         Rows. More than 16,384 (fewer where there are many columns) are sampled; the sample is given
         the weight of all rows, so that its penalties are those of the whole.
     estimator : DPMeans, BPMeans or None, default=None
-        What to fit: its parameters but for the penalty. None is ``DPMeans()``. With `BPMeans` the
-        path is one of features, traced by K-features on all rows.
+        What to fit: its parameters but for the penalty. None is ``DPMeans()``. With
+        ``search="paper"`` or ``method="collapsed"`` each penalty has a fit of its own, for these
+        end elsewhere from another start. With `BPMeans` the path is one of features, traced by
+        K-features on all rows.
     penalties : array-like or None, default=None
-        Penalties to solve at. None spreads ``n_penalties`` evenly in the logarithm, from one
-        cluster to 160, or one for every eight rows.
+        Penalties at which models are kept; plateaus do not depend on them. None spreads
+        ``n_penalties`` evenly in the logarithm, from one cluster to 160, or one for every eight
+        rows.
     n_penalties : int, default=50
         Number of penalties where none are given.
     sample_weight : array-like of shape (n_samples,), default=None
