@@ -39,6 +39,8 @@ STANDS_OUT = 1.2
 # Of many clusters there are many numbers, and more chances that one looks special.
 FEW = 4
 STANDS_OUT_OF_MANY = 1.5
+# And by so much in any case: of narrow plateaus some are twice as wide as others by chance.
+MARGIN = 0.25
 LARGEST_WIDTH = 30.0  # stands for infinity, where clusters fit without any remainder
 
 
@@ -105,7 +107,8 @@ def choose_penalty(
 
 def stands_out(k: int, width: float, reference: float) -> bool:
     """Whether a plateau of k clusters is wider than structureless data's by more than chance."""
-    return width > (STANDS_OUT if k <= FEW else STANDS_OUT_OF_MANY) * reference
+    factor = STANDS_OUT if k <= FEW else STANDS_OUT_OF_MANY
+    return width > max(factor * reference, reference + MARGIN)
 
 
 def reference_width(k: int, references: list[Plateau]) -> float:
