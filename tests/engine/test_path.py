@@ -8,7 +8,7 @@ from hardbayes import DPMeans, objective
 from hardbayes.engine.problem import pose
 from hardbayes.executors.pool import Pool
 from hardbayes.geometry import geometry_for
-from hardbayes.selection.tracing import begin_path, most_clusters, trace, trace_at
+from hardbayes.selection.tracing import begin_path, most_clusters, path_plateaus, trace, trace_on
 from tests.local_optima import after_merges
 from tests.reference.dp_means import same_partition
 from tests.selection.mixtures import gaussians_apart
@@ -50,7 +50,7 @@ def case(request, pool):
     weights = np.random.default_rng(3).uniform(0.5, 4.0, X.shape[0]) if weighted else None
     path = begin(pool, X, divergence, prior_weight, weights)
 
-    def fit(labels):
+    def fit(labels, prior_weight=prior_weight):
         options = dict(divergence=divergence, prior_weight=prior_weight, sample_weight=weights)
         return objective(X, labels, 0.0, **options) * path.problem.unit
 
@@ -63,7 +63,7 @@ def test_begins_with_one_cluster_at_the_mean(case):
     np.testing.assert_allclose(path.solutions[0].centres[0], path.problem.mean, atol=1e-12)
     assert not path.solutions[0].labels.any()
     assert path.points == [(1, pytest.approx(fit(path.solutions[0].labels)))]
-    assert 0 < path.first_change == path.next_change < np.inf
+    assert 0 < path.next_change < np.inf
 
 
 def test_points_are_the_solutions_and_their_cheapest_unions(case):
@@ -100,7 +100,7 @@ def test_the_best_of_all_solutions_is_taken(case):
     trace(path, 6)
     fits = {(len(s.centres), fit(s.labels)) for s in path.solutions}
     last = 0
-    for penalty in np.geomspace(4 * path.first_change, 1e-3 * path.first_change, 60):
+    for penalty in np.geomspace(4 * path.first_penalty, 1e-3 * path.first_penalty, 60):
         best = path.best_at(penalty)
         least = min(value + penalty * k for k, value in fits)
         assert fit(best.labels) + penalty * len(best.centres) == pytest.approx(least)
@@ -108,12 +108,24 @@ def test_the_best_of_all_solutions_is_taken(case):
         last = len(best.centres)
 
 
-def test_one_cluster_is_best_above_the_first_change(case):
+def test_one_cluster_is_best_above_the_first_penalty(case):
+    """Of all that is known to be possible: three clusters may pay where two do not."""
     path, _ = case
-    path.go_down_to(path.first_change * (1 + 1e-6), 10)
-    assert path.n_clusters == 1
-    path.go_down_to(path.first_change * (1 - 1e-6), 10)
-    assert path.n_clusters > 1
+    trace(path, 6)
+    one, more = path.points[0][1], [(k, fit) for k, fit in path.points if k > 1]
+    for k, fit in more:
+        assert one <= fit + path.first_penalty * (1 + 1e-9) * (k - 1)
+    assert any(one > fit + path.first_penalty * (1 - 1e-6) * (k - 1) for k, fit in more)
+
+
+def test_the_best_of_at_most_so_many_clusters(case):
+    path, _ = case
+    trace(path, 6)
+    for cap in range(1, 7):
+        best = path.best_at(0.0, cap)
+        assert best.terms.n_clusters <= cap
+        values = [s.total(0.0) for s in path.solutions if s.terms.n_clusters <= cap]
+        assert best.total(0.0) == min(values)
 
 
 def test_something_changes_below_the_next_change(case):
@@ -128,13 +140,15 @@ def test_something_changes_below_the_next_change(case):
     assert costs[1] < costs[0]
 
 
-def test_given_penalties_are_solved_at_in_turn(pool):
+def test_penalties_below_the_path_are_solved_at_in_turn(pool):
     X, _ = gaussians_apart(5, n=100, seed=0)
     path = begin(pool, X)
-    asked = np.geomspace(path.first_change * 2, path.first_change / 300, 8)
-    trace_at(path, asked)
-    assert len(path.solutions) == 9
-    for penalty, solution in zip(asked, path.solutions[1:], strict=True):
+    trace(path, 3)
+    n_before, asked = len(path.solutions), np.geomspace(path.first_penalty, path.penalty / 300, 8)
+    trace_on(path, asked)
+    assert len(path.solutions) > n_before
+    assert path.penalty == asked[-1]
+    for penalty, solution in zip(asked[::-1], path.solutions[: n_before - 1 : -1], strict=False):
         fitted = DPMeans(penalty / path.problem.unit, random_state=0).fit(X)
         assert solution.total(penalty) <= fitted.objective_ * path.problem.unit * 1.025
 
@@ -144,41 +158,95 @@ def test_a_path_with_nothing_left_to_gain_knows_how_far(pool):
     path = begin(pool, X)
     trace(path, 10)
     assert path.n_clusters == 3
-    assert path.floor is not None and path.floor < 1e-3 * path.first_change
+    assert path.floor is not None and path.floor < 1e-3 * path.first_penalty
     ended = begin(pool, X)
     trace(ended, 2)
     assert ended.n_clusters == 2 and ended.floor is None
 
 
-@pytest.mark.parametrize("search", ["split-merge", "paper", "collapsed"])
 @pytest.mark.parametrize("X", [np.ones((12, 2)), np.array([[4.0, 5.0]])])
-def test_rows_that_are_all_the_same(pool, X, search):
-    path = begin(pool, X, search=search)
-    assert path.first_change == 0.0
+def test_rows_that_are_all_the_same(pool, X):
+    path = begin(pool, X)
+    assert path.next_change == 0.0
+    assert path.first_penalty == path.problem.unit
     trace(path, 10)
     assert path.n_clusters == len(path.best_at(1.0).centres) == 1
     assert path.points[0] == (1, 0.0)
 
 
-@pytest.mark.parametrize("search", ["split-merge", "paper", "collapsed"])
-def test_every_search_reaches_many_clusters(pool, search):
+def test_reaches_many_clusters(pool):
     X, _ = gaussians_apart(4, n=80, seed=0)
-    path = begin(pool, X, search=search, order="given")
+    path = begin(pool, X, order="given")
     trace(path, 10)
     assert path.n_clusters == 10
     assert [s for s in path.solutions if len(s.centres) == 4]
 
 
-def test_how_many_clusters_are_sensible(pool):
-    def most(n, cap=None):
-        return most_clusters(pose(np.zeros((n, 1)), geometry_for("squared_euclidean"), None, pool),
-                             cap)  # fmt: skip
+@pytest.mark.parametrize("seed", range(4))
+def test_a_far_row_does_not_end_the_path(pool, seed):
+    """Without it a cluster is nearly what it was, but its best division is another."""
+    X = np.random.RandomState(115).standard_t(3, size=(100, 3))  # one of them very far
+    path = begin(pool, X, rng=np.random.RandomState(seed))
+    trace(path, 6)
+    assert path.n_clusters == 6
+    assert path.floor is None
 
-    assert most(800) == 100
-    assert most(3) == 2
+
+def test_how_many_clusters_are_sensible(pool):
+    def most(n):
+        return most_clusters(pose(np.zeros((n, 1)), geometry_for("squared_euclidean"), None, pool))
+
     assert most(10_000) == 160
-    assert most(10_000, 7) == 7
-    assert most(800, 500) == 100
+    assert most(800) == 100
+    assert most(60) == 16
+    assert most(20) == 16
+    assert most(3) == 3
+
+
+@pytest.mark.parametrize("cap", [13, 14, 17, 20])
+def test_a_cap_is_not_passed_over(pool, cap):
+    path = begin(pool, np.random.default_rng(0).standard_normal((300, 2)))
+    trace(path, 30, cap)
+    assert cap in [solution.terms.n_clusters for solution in path.solutions]
+    assert path.n_clusters == 30
+
+
+def test_fit_terms_without_the_prior(case):
+    """Of each solution, and of its cheapest union; divisions are possible, whatever they give."""
+    path, fit = case
+    trace(path, 6)
+    if not path.partition.prior_weight:
+        assert path.fits == []
+        return
+    found = iter(path.fits)
+    for solution in path.solutions:
+        k = solution.terms.n_clusters
+        own = fit(solution.labels, 0.0)
+        assert next(found) == (k, pytest.approx(own, rel=1e-6))
+        if k > 1:
+            united = min(fit(labels, 0.0) for labels in after_merges(solution.labels))
+            assert next(found) == (k - 1, pytest.approx(united, rel=1e-6))
+        last = own
+        for more in range(1, k + 1):
+            number, divided = next(found)
+            assert number == k + more and -1e-9 <= divided <= last * (1 + 1e-6)
+            last = divided
+    assert next(found, None) is None
+
+
+def test_a_prior_alone_gives_no_plateau(pool):
+    """Where it ends a path, clusters apart have a wide range of prices, a cloud hardly any."""
+    apart, _ = gaussians_apart(6, n=120, seed=2)
+    cloud = np.random.default_rng(0).uniform(size=(150, 2))
+    widths = []
+    for X, eta in ((apart, 0.0), (apart, 5.0), (cloud, 10.0)):
+        path = begin(pool, X, prior_weight=eta)
+        trace(path, 15)
+        assert (path.floor == 0.0) == (eta > 0)
+        found = {p.k: p.width for p in path_plateaus(path)}
+        widths.append(found[path.n_clusters if eta else 6])
+    assert widths[1] == pytest.approx(widths[0], rel=0.01)  # as if there were no prior
+    assert widths[2] < 0.5
 
 
 def test_the_same_seed_gives_the_same_path(pool):

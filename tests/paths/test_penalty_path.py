@@ -62,6 +62,11 @@ def case(request):
     return X, weights, estimator, path
 
 
+def warm(case):
+    """Whether each fit goes on from the last: the published searches cannot."""
+    return case[2].search == "split-merge" and case[2].method == "joint"
+
+
 # --- what a path is ------------------------------------------------------------------------------
 
 
@@ -72,8 +77,9 @@ def test_shapes_and_order(case):
     assert len(path.models) == 25
     assert np.isfinite(path.penalties).all() and (path.penalties > 0).all()
     assert (np.diff(path.penalties) < 0).all()
-    assert (np.diff(path.n_clusters) >= 0).all()
-    assert (np.diff(path.objectives) < 0).all()
+    if warm(case):
+        assert (np.diff(path.n_clusters) >= 0).all()
+        assert (np.diff(path.objectives) < 0).all()
     assert path.n_clusters[0] == 1
     assert path.n_clusters.dtype.kind == "i"
     assert path.sample_indices is None
@@ -166,14 +172,16 @@ def test_plateaus(case):
     assert ks == sorted(set(ks)) and all(k > 1 for k in ks)
     for plateau in path.plateaus:
         assert 0 <= plateau.low < plateau.high < np.inf
-        assert plateau.width > 0
+        assert plateau.width > 0 or plateau.prices is not None
         assert plateau.low < plateau.middle < plateau.high
     for more, fewer in zip(path.plateaus[1:], path.plateaus, strict=False):
-        assert more.high == pytest.approx(fewer.low)
+        assert not warm(case) or more.high == pytest.approx(fewer.low)
 
 
 def test_no_solution_of_the_path_is_better_at_another_ones_penalty(case):
     path = case[3]
+    if not warm(case):
+        return
     fits = path.objectives - path.penalties * path.n_clusters
     for penalty, value in zip(path.penalties, path.objectives, strict=True):
         assert (fits + penalty * path.n_clusters >= value * (1 - 1e-9)).all()
@@ -270,6 +278,15 @@ def test_a_huge_and_a_tiny_penalty():
     assert np.isfinite(path.objectives).all()
 
 
+@pytest.mark.parametrize("asked", [[1e5, 1e4], [900.0], [3.0, 500.0, 70.0], [1e-6]])
+def test_given_penalties_do_not_change_the_plateaus(five, asked):
+    X, _, path = five
+    given = penalty_path(X, estimator=template(), penalties=asked)
+    assert given.plateaus == path.plateaus
+    assert given.suggest() == path.suggest()
+    assert DPMeans(given.for_n_clusters(5), random_state=1).fit(X).n_clusters_ == 5
+
+
 @pytest.mark.parametrize("number", [1, 2, 7])
 def test_number_of_penalties(number):
     path = penalty_path(wide(), n_penalties=number, estimator=template())
@@ -305,7 +322,7 @@ def test_weights_are_repetition(five):
     assert_same_path(path, penalty_path(rows, estimator=template(), penalties=path.penalties), 5)
     own = penalty_path(rows, estimator=template())
     for plateau, other in zip(path.plateaus[:4], own.plateaus[:4], strict=True):
-        assert plateau == pytest.approx(other, rel=0.05)
+        assert plateau[:3] == pytest.approx(other[:3], rel=0.05)
 
 
 def test_equal_weights_scale_the_penalties(five):
@@ -479,19 +496,41 @@ def test_about_k_clusters_beyond_the_truth(five, k):
     assert abs(found - k) <= 2
 
 
-@pytest.mark.parametrize("options", [{"search": "paper"}, {"method": "collapsed"}])
-@pytest.mark.parametrize("k", range(2, 6))
-@pytest.mark.xfail(
-    reason="a path goes on from its last solution, and the published searches from there end "
-    "elsewhere than from the mean",
-    strict=False,
-)
-def test_a_penalty_for_k_clusters_of_the_published_searches(five, options, k):
+PUBLISHED = [{"search": "paper", "order": "given"}, {"search": "paper"}, {"method": "collapsed"}]
+
+
+@pytest.mark.parametrize("given", [False, True])
+@pytest.mark.parametrize("options", PUBLISHED)
+def test_a_path_of_a_published_search_is_its_fits(five, options, given):
+    """From the template's own start, each: what it finds from elsewhere is something else."""
     X, _, _ = five
-    estimator = template(order="given", **options)
+    estimator = template(3, **options)
+    penalties = [3000.0, 80.0, 500.0] if given else None
+    path = penalty_path(X, estimator=estimator, n_penalties=20, penalties=penalties)
+    for penalty, model in zip(path.penalties, path.models, strict=True):
+        fresh = clone(estimator).set_params(cluster_penalty=penalty).fit(X)
+        assert_same_bits(fresh, model)
+
+
+@pytest.mark.parametrize("options", PUBLISHED)
+def test_a_penalty_for_k_clusters_of_the_published_searches(five, options):
+    X, _, _ = five
+    estimator = template(**options)
     path = penalty_path(X, estimator=estimator)
-    model = clone(estimator).set_params(cluster_penalty=path.for_n_clusters(k)).fit(X)
-    assert model.n_clusters_ == k
+    assert {1, 5} <= set(path.n_clusters)
+    for k in set(path.n_clusters[path.n_clusters <= 8]):
+        model = clone(estimator).set_params(cluster_penalty=path.for_n_clusters(int(k))).fit(X)
+        assert model.n_clusters_ == k
+
+
+@pytest.mark.parametrize("options", PUBLISHED)
+def test_plateaus_of_the_published_searches_are_runs(five, options):
+    X, _, _ = five
+    path = penalty_path(X, estimator=template(**options), n_penalties=30)
+    for plateau in path.plateaus:
+        inside = (plateau.low <= path.penalties) & (path.penalties <= plateau.high)
+        assert inside.any() and (path.n_clusters[inside] == plateau.k).all()
+    assert {plateau.k for plateau in path.plateaus} == set(path.n_clusters) - {1}
 
 
 def test_frame_of_a_path(five):

@@ -141,3 +141,23 @@ def test_width_and_middle_are_those_of_the_logarithm():
 def test_the_widest_is_of_fewer_things_among_equals():
     narrow, wide, same = Plateau(5, 1.0, 3.0), Plateau(3, 4.0, 64.0), Plateau(7, 0.5, 8.0)
     assert widest([narrow, wide, same]) == widest([same, wide, narrow]) == wide
+
+
+def test_with_a_prior_prices_tell_the_width():
+    """The penalty goes down to zero, what a cluster costs does not."""
+    plateau = Plateau(4, 0.0, 6.0, (1.0, 8.0))
+    assert plateau.width == pytest.approx(np.log(8.0))
+    assert plateau.middle == pytest.approx(np.sqrt(2.0 * 8.0) - 2.0)  # the prior takes two
+    assert Plateau(4, 0.0, 6.0, (6.0, 6.0)).width == 0.0
+
+
+@pytest.mark.parametrize("prices", [None, (1.0, 8.0)])
+def test_other_units(prices):
+    plateau = Plateau(4, 2.0, 6.0, prices)
+    scaled = plateau.with_prices(3.0)
+    assert scaled[:3] == (4, 6.0, 18.0)
+    assert scaled.width == pytest.approx(plateau.width)
+    assert scaled.middle == pytest.approx(3.0 * plateau.middle)
+    raised = plateau.with_prices(1.0, 10.0)
+    assert raised[:3] == (4, 12.0, 16.0)
+    assert raised.width == pytest.approx(np.log(16.0 / 12.0) if prices is None else np.log(18 / 11))

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from hardbayes.geometry import Geometry, geometry_for
-from hardbayes.selection.references import structureless
+from hardbayes.selection.references import Structureless
 from tests.selection.mixtures import gaussians_apart
 
 SQUARED, KL = geometry_for("squared_euclidean"), geometry_for("kl")
@@ -29,8 +29,8 @@ class ItakuraSaito(Geometry):
         return values <= 0
 
 
-def draw(X, geometry=SQUARED, number=0, seed=0):
-    return structureless(X, geometry, number, np.random.RandomState(seed))
+def draw(X, geometry=SQUARED, number=0, seed=0, weights=None):
+    return Structureless(X, geometry, weights).draw(number, np.random.RandomState(seed))
 
 
 def counts(n, d, *, seed=0, filled=0.2):
@@ -99,13 +99,18 @@ def test_clusters_are_gone(number):
     assert (np.abs(draw(X, number=number)) < 3).mean() > 0.15
 
 
-@pytest.mark.parametrize("scale", [1e-150, 1.0, 1e150])
 @pytest.mark.parametrize("number", [0, 1])
-def test_any_scale(scale, number):
-    X = correlated(50)
-    np.testing.assert_allclose(
-        draw(X * scale, number=number) / scale, draw(X, number=number), rtol=1e-9
-    )
+def test_rows_weigh_as_much_as_repeated_ones(number):
+    """Half of the rows have nine times the weight: the draw is one of the heavy rows' place."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((4000, 2))
+    X[2000:, 0] += 9.0
+    weights = np.repeat([1.0, 9.0], 2000)
+    drawn = draw(X, number=number, weights=weights)
+    repeated = draw(np.repeat(X, weights.astype(int), axis=0), number=number)
+    middle = 8.1 if number == 0 else repeated.mean(axis=0)[0]
+    assert drawn.mean(axis=0)[0] == pytest.approx(middle, abs=0.3)
+    np.testing.assert_allclose(drawn.std(axis=0), repeated.std(axis=0), rtol=0.1)
 
 
 # --- rows of numbers >= 0 ------------------------------------------------------------------------
@@ -124,25 +129,16 @@ def test_positive_rows_keep_their_columns_means_and_variances(dtype):
     assert np.abs(np.corrcoef(drawn[:, :3].T) - np.eye(3)).max() < 0.1
 
 
-@pytest.mark.parametrize("scale", [1e-300, 1e-200, 1e-30, 1e30, 1e200, 1e300])
-def test_positive_rows_of_any_scale(scale):
-    """Only shares count for KL: the draw is as spread as that of the unscaled rows."""
-    X = np.random.default_rng(0).gamma(3.0, size=(400, 4))
-    plain, scaled = draw(X, KL), draw(X * scale, KL)
-    assert np.isfinite(scaled).all()
-    shares = [rows / rows.sum(axis=1, keepdims=True) for rows in (plain, scaled)]
-    np.testing.assert_allclose(shares[1].std(axis=0), shares[0].std(axis=0), rtol=0.2)
-
-
-def test_lengths_of_rows_do_not_matter_where_shares_are_compared():
+def test_positive_rows_weigh_as_much_as_repeated_ones():
     rng = np.random.default_rng(0)
-    shares = rng.dirichlet(np.full(4, 30.0), 800)
-    lengths = rng.lognormal(0.0, 2.0, (800, 1))
-    deviations = []
-    for X in (shares, shares * lengths):
-        drawn = draw(X, KL)
-        deviations.append((drawn / drawn.sum(axis=1, keepdims=True)).std(axis=0))
-    np.testing.assert_allclose(deviations[1], deviations[0], rtol=0.25)
+    X = np.concatenate([rng.gamma(2.0, size=(2000, 2)), rng.gamma(50.0, size=(2000, 2))])
+    weights = np.repeat([1.0, 9.0], 2000)
+    drawn, repeated = (
+        draw(X, KL, weights=weights),
+        draw(np.repeat(X, [1] * 2000 + [9] * 2000, 0), KL),
+    )
+    np.testing.assert_allclose(drawn.mean(axis=0), repeated.mean(axis=0), rtol=0.05)
+    np.testing.assert_allclose(drawn.std(axis=0), repeated.std(axis=0), rtol=0.1)
 
 
 @pytest.mark.parametrize("geometry", [KL, ItakuraSaito()])
@@ -180,6 +176,14 @@ def test_sparse_columns_keep_their_number_of_entries():
     drawn = draw(ones)
     np.testing.assert_array_equal(drawn.sum(axis=0), ones.sum(axis=0))
     assert (drawn.toarray() != ones.toarray()).any()
+
+
+def test_words_of_heavy_rows_are_drawn_more_often():
+    X = np.zeros((600, 4))
+    X[:300, :2] = X[300:, 2:] = 1.0
+    weights = np.repeat([1.0, 3.0], 300)
+    drawn = draw(sparse.csr_array(X), weights=weights).toarray()
+    assert drawn[:, 2:].sum() / drawn.sum() == pytest.approx(0.75, abs=0.05)
 
 
 def test_words_no_longer_go_together():

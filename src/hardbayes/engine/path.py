@@ -33,7 +33,7 @@ class Path:
     problem : Problem
     partition : Partition
         With any penalty.
-    search, order : str
+    order : str
     max_steps : int
         Of each fit.
     rng : RandomState
@@ -43,27 +43,29 @@ class Path:
         self,
         problem: Problem,
         partition: Partition,
-        search: str,
         order: str,
         max_steps: int,
         rng: np.random.RandomState,
     ) -> None:
         self.problem = problem
         self.partition = partition
-        self.search = search
         self.max_steps = max_steps
         self.rng = rng
         self.visits = visiting_order(problem.executor.n_rows, order, rng)
         self.solutions: list[Solution] = []
-        self._points: list[tuple[int, float, float]] = []
-        #: Below this penalty the last solution is known to change.
-        self.next_change = np.inf
+        self._united: list[tuple[int, float]] = []
+        #: With a prior: number of clusters and fit term of what is known to be possible without it,
+        #: where clusters are at their means.
+        self.fits: list[tuple[int, float]] = []
+        self._free_divisions: Divisions | None = None
+        #: What the division of each cluster of the last solution would save, the most first.
+        self.savings: Floats = np.zeros(1)
+        #: Of the last solution.
+        self.penalty: float = PROHIBITIVE
         #: Down to this penalty nothing changes any more; None where the path just ended.
         self.floor: float | None = None
         self._divisions: Divisions | None = None
         self._solve(PROHIBITIVE, problem.mean[np.newaxis], 1)
-        #: Above this penalty one cluster is best.
-        self.first_change = self.next_change
 
     @property
     def n_clusters(self) -> int:
@@ -71,48 +73,88 @@ class Path:
         return self.solutions[-1].terms.n_clusters
 
     @property
+    def next_change(self) -> float:
+        """Below this penalty the last solution is known to change."""
+        return float(self.savings[0])
+
+    @property
+    def first_penalty(self) -> float:
+        """Above this penalty one cluster is best of all that is known; one where it always is."""
+        fit = self.solutions[0].total(0.0)
+        gains = [(fit - other) / (k - 1) for k, other in self.points if k > 1 and other < fit]
+        return max(gains, default=self.problem.unit)
+
+    @property
     def points(self) -> list[tuple[int, float]]:
         """Number of clusters and objective without penalties of all that is known to be possible.
 
         Besides the solutions, each with its cheapest pair of clusters united.
         """
-        united = [(k - 1, fit + cost) for k, fit, cost in self._points if k > 1]
-        return [(k, fit) for k, fit, _ in self._points] + united
+        return [(s.terms.n_clusters, s.total(0.0)) for s in self.solutions] + self._united
 
     def go_down_to(self, penalty: float, max_clusters: int) -> None:
         """Solve at this penalty with at most so many clusters, beginning with the last solution."""
         self._solve(penalty, None, max_clusters)
 
-    def best_at(self, penalty: float) -> Solution:
-        """Return the best of all solutions at this penalty.
+    def divide_anew(self) -> None:
+        """Divide all clusters of the last solution, whatever is known of them."""
+        partition = replace(self.partition, penalty=self.penalty)
+        self._take(divide_clusters(self.problem.executor, partition, self.rng, None))
+
+    def best_at(self, penalty: float, max_clusters: int | None = None) -> Solution:
+        """Return the best of all solutions at this penalty, with at most so many clusters.
 
         The larger the penalty, the fewer clusters it has: a minimum over the same few solutions.
         """
-        return min(self.solutions, key=lambda s: (s.total(penalty), s.terms.n_clusters))
+        allowed = [s for s in self.solutions if s.terms.n_clusters <= (max_clusters or np.inf)]
+        return min(allowed, key=lambda s: (s.total(penalty), s.terms.n_clusters))
 
     def _solve(self, penalty: float, start: Floats | None, max_clusters: int) -> None:
         executor = self.problem.executor
+        self.penalty = penalty
         partition = replace(self.partition, penalty=penalty, max_clusters=max_clusters)
         prices = opening_prices(executor, partition)
         descent = Descent(executor, partition, prices, self.visits, self.rng, _say_nothing)
         descent.divisions = self._divisions  # of clusters that are still as they were
         descent.rounds, descent.trials = EXCHANGES
-        self.solutions.append(alternate(descent, start, self.search, self.max_steps))
-        self._note()
-        if self.search == "split-merge":
-            self._divisions = divide_clusters(executor, partition, self.rng, descent.divisions)
-            self.next_change = float(self._divisions.saved.max())
-        else:
-            self.next_change = float((executor.weights * executor.costs()).max())
+        self.solutions.append(alternate(descent, start, "split-merge", self.max_steps))
+        self._note_union()
+        if partition.prior_weight:
+            self._note_fits(partition)
+        known = descent.divisions
+        if known is None or not np.array_equal(known.names, executor.cluster_names):
+            known = divide_clusters(executor, partition, self.rng, known)
+        self._take(known)
 
-    def _note(self) -> None:
-        terms = self.solutions[-1].terms
+    def _take(self, divisions: Divisions) -> None:
+        self._divisions = divisions
+        self.savings = np.sort(divisions.saved)[::-1]
+
+    def _note_union(self) -> None:
         weights, totals = self.problem.executor.totals()
-        cheapest = np.inf
         if len(weights) > 1:
             centres = self.partition.centres(weights, totals)
             cheapest = float(nearest_partners(self.partition, weights, centres)[1].min())
-        self._points.append((terms.n_clusters, terms.fit + terms.prior, cheapest))
+            self._united.append((len(weights) - 1, self.solutions[-1].total(0.0) + cheapest))
+
+    def _note_fits(self, partition: Partition) -> None:
+        """Note fit terms that are known to be possible: of the solution, a union, and divisions.
+
+        Where a prior keeps clusters whole, divisions are all that is known of larger numbers.
+        """
+        free = replace(partition, prior_weight=0.0)
+        weights, totals = self.problem.executor.totals()
+        means, k = free.centres(weights, totals), len(weights)
+        explained = float(free.explained(weights, means, self.problem.mean).sum())
+        fit = self.solutions[0].terms.fit - explained
+        self.fits.append((k, fit))
+        if k > 1:
+            self.fits.append((k - 1, fit + float(nearest_partners(free, weights, means)[1].min())))
+        self._free_divisions = divide_clusters(
+            self.problem.executor, free, self.rng, self._free_divisions
+        )
+        saved = np.cumsum(np.sort(self._free_divisions.saved)[::-1])
+        self.fits += [(k + more, fit - gain) for more, gain in enumerate(saved.tolist(), 1)]
 
 
 def _say_nothing(step: int, n_clusters: int, n_changed: int) -> None:

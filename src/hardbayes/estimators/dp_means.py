@@ -30,8 +30,8 @@ from hardbayes.executors.pool import Pool, resolve_threads
 from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.geometry.base import Floats
 from hardbayes.matrices import Matrix
+from hardbayes.selection.automatic import Choice, choose_penalty
 from hardbayes.selection.farthest_first import farthest_first_penalty
-from hardbayes.selection.plateaus import Choice, choose_penalty
 from hardbayes.validation import check_centres, check_matrix, check_weights, touches_border
 
 

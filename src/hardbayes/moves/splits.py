@@ -65,6 +65,7 @@ def split_clusters(executor: MemoryExecutor, partition: Partition, divisions: Di
     divisions.saved[chosen[real]] = saved
     stays = np.zeros(len(new), bool)
     stays[real] = saved > partition.penalty * (1 + WORTHWHILE)
+    divisions.names[chosen[stays]] = -1  # a part may be most of the cluster, and still be another
     numbers = np.arange(len(weights))
     numbers[new[~stays]] = chosen[~stays]  # back to where they came from
     executor.relabel(numbers)

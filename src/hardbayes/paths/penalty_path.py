@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -18,9 +19,16 @@ from hardbayes.estimators.dp_means import DPMeans
 from hardbayes.executors.pool import Pool, resolve_threads
 from hardbayes.geometry import geometry_for
 from hardbayes.paths.feature_penalties import trace_features
-from hardbayes.selection.hull import Plateau, plateaus
-from hardbayes.selection.plateaus import first_penalty
-from hardbayes.selection.tracing import begin_path, most_clusters, sample_rows, trace, trace_at
+from hardbayes.paths.published import fits_at, published_penalties, runs
+from hardbayes.selection.hull import Plateau
+from hardbayes.selection.tracing import (
+    begin_path,
+    most_clusters,
+    path_plateaus,
+    sample_rows,
+    trace,
+    trace_on,
+)
 from hardbayes.validation import check_matrix, check_weights
 
 if TYPE_CHECKING:
@@ -34,21 +42,24 @@ class PenaltyPath:
     """Solutions at penalties from large to small, that is from few clusters to many.
 
     The larger the penalty, the fewer clusters: at each penalty stands the best of all solutions
-    found on the way.
+    found on the way. With a published search it is that search's own fit at each penalty, whatever
+    the number.
 
     Attributes
     ----------
     penalties : ndarray of shape (n_penalties,)
         Falling.
     n_clusters : ndarray of shape (n_penalties,)
-        Number of clusters, or of features, at each penalty; it never falls.
+        Number of clusters, or of features, at each penalty; it never falls, but with a published
+        search.
     objectives : ndarray of shape (n_penalties,)
         Objective at each penalty.
     models : list of DPMeans or of BPMeans
         The fitted model at each penalty; where the rows were sampled, fitted to the sample.
     plateaus : list of Plateau
         Numbers of clusters with the penalties ``low`` to ``high`` between which they are best,
-        and the ``width`` of that interval in the logarithm of the penalty.
+        and the ``width`` of that interval in the logarithm of the penalty; with a prior, of what a
+        cluster must save, which ``prices`` tell: the penalty is only a part of that.
     sample_indices : ndarray or None
         Numbers of the rows that the path was traced on; None for all rows.
     """
@@ -168,12 +179,15 @@ def penalty_path(
         Rows. More than 16,384 (fewer where there are many columns) are sampled; the sample is given
         the weight of all rows, so that its penalties are those of the whole.
     estimator : DPMeans, BPMeans or None, default=None
-        What to fit: its parameters but for the penalty. None is ``DPMeans()``. With `BPMeans` the
-        path is one of features, traced by K-features on all rows, up to its ``max_components`` or
-        64, with a warning where that is too few for the smallest penalties.
+        What to fit: its parameters but for the penalty. None is ``DPMeans()``. With
+        ``search="paper"`` or ``method="collapsed"`` each penalty has a fit of its own, for these
+        end elsewhere from another start. With `BPMeans` the path is one of features, traced by
+        K-features on all rows, up to its ``max_components`` or 64, with a warning where that is
+        too few for the smallest penalties.
     penalties : array-like or None, default=None
-        Penalties to solve at. None spreads ``n_penalties`` evenly in the logarithm, from one
-        cluster to 160, or one for every eight rows.
+        Penalties at which models are kept; plateaus do not depend on them. None spreads
+        ``n_penalties`` evenly in the logarithm, from one cluster to 160, or one for every eight
+        rows.
     n_penalties : int, default=50
         Number of penalties where none are given.
     sample_weight : array-like of shape (n_samples,), default=None
@@ -207,48 +221,54 @@ def penalty_path(
     seen = DPMeans()  # takes the feature names
     matrix = check_matrix(X, geometry, seen)
     weights = check_weights(sample_weight, matrix, geometry)
+    names = {name: value for name, value in vars(seen).items() if name.endswith("_")}
     state = template.random_state
     rng = np.random.RandomState() if state is None else check_random_state(state)
     with Pool(resolve_threads(template.n_jobs)) as pool:
         matrix, weights, rows = sample_rows(matrix, weights, rng)
         problem = pose(matrix, geometry, weights, pool)
         prior_weight = template._prior_weight(geometry, matrix)
-        path = begin_path(
-            problem,
-            prior_weight,
-            template.max_clusters,
-            rng,
-            template._search,
-            template.order,
-            template.max_iter,
-        )
-        if asked is None:
-            trace(path, most_clusters(problem, template.max_clusters))
-            largest = 2.0 * first_penalty(path)
-            # Where more clusters than the path has would be better, it has nothing to say.
-            smallest = min(
-                (p.low for p in plateaus(path.points, path.floor) if p.low > 0), default=largest / 4
-            )
-            asked = np.geomspace(largest, smallest, n_penalties) / problem.unit
+        if template._search != "split-merge":
+            if asked is None:
+                asked = published_penalties(problem, prior_weight, n_penalties)
+            models = fits_at(asked, template, matrix, weights)
+            found = runs(asked, [model.n_clusters_ for model in models])
         else:
-            trace_at(path, asked * problem.unit)
-    models = []
-    for penalty in asked:
-        solution = path.best_at(penalty * problem.unit).at_its_end()
-        partition = problem.partition(penalty, prior_weight, template.max_clusters)
-        model = clone(template).set_params(cluster_penalty=float(penalty))
-        fitted = fitted_attributes(solution, problem, partition, float(penalty), matrix.dtype)
-        model.__dict__.update(fitted, **{k: v for k, v in vars(seen).items() if k.endswith("_")})
-        models.append(model)
+            cap = template.max_clusters
+            path = begin_path(problem, prior_weight, cap, rng, template.order, template.max_iter)
+            most = most_clusters(problem)
+            trace(path, most if cap is None else min(most, 2 * cap + 2), cap)
+            found = [
+                p.with_prices(1.0 / problem.unit)
+                for p in path_plateaus(path)
+                if cap is None or p.k <= cap
+            ]
+            if asked is None:
+                largest = 2.0 * path.first_penalty / problem.unit
+                # Where more clusters than the path has would be better, it has nothing to say.
+                smallest = min((p.low or p.middle for p in found), default=largest / 4)
+                asked = np.geomspace(largest, smallest, n_penalties)
+            elif cap is None or path.n_clusters < cap:
+                trace_on(path, asked * problem.unit)
+            plain = clone(template)
+            models = []
+            for penalty in asked:
+                solution = path.best_at(penalty * problem.unit, cap).at_its_end()
+                partition = problem.partition(penalty, prior_weight, cap)
+                model = copy(plain)
+                model.cluster_penalty = float(penalty)
+                model.__dict__.update(
+                    fitted_attributes(solution, problem, partition, float(penalty), matrix.dtype)
+                )
+                models.append(model)
+    for model in models:
+        model.__dict__.update(names)
     return PenaltyPath(
         asked,
         np.array([model.n_clusters_ for model in models]),
         np.array([model.objective_ for model in models]),
         models,
-        [
-            Plateau(p.k, p.low / problem.unit, p.high / problem.unit)
-            for p in plateaus(path.points, path.floor)
-        ],
+        found,
         rows,
     )
 

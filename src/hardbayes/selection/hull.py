@@ -14,21 +14,40 @@ ROUNDING = 1e-9  # of a penalty: a plateau no wider is none
 
 
 class Plateau(NamedTuple):
-    """A number of things and the penalties between which it is optimal."""
+    """A number of things and the penalties between which it is optimal.
+
+    A cluster must save its price: the penalty and, with a prior, what the prior takes for one more.
+    ``prices`` are those between which the number would be optimal, None where they are the
+    penalties.
+    """
 
     k: int
     low: float
     high: float
+    prices: tuple[float, float] | None = None
 
     @property
     def width(self) -> float:
-        """Width in the logarithm of the penalty; infinite where the interval begins at zero."""
-        return float(np.log(self.high / self.low)) if self.low > 0 else float("inf")
+        """Width in the logarithm of the price; infinite where prices begin at zero."""
+        low, high = self.prices or (self.low, self.high)
+        return float(np.log(high / low)) if low > 0 else float("inf")
 
     @property
     def middle(self) -> float:
-        """The geometric middle; half the upper end where the interval begins at zero."""
-        return float(np.sqrt(self.low) * np.sqrt(self.high)) if self.low > 0 else self.high / 2
+        """The penalty in the geometric middle; half the upper end where prices begin at zero."""
+        prior = max(0.0, self.prices[1] - self.high) if self.prices else 0.0
+        low, high = self.low + prior, self.high + prior
+        if low <= 0:
+            return self.high / 2
+        if not prior:
+            return float(np.sqrt(low) * np.sqrt(high))
+        # sqrt(low high) - prior, without cancelling where the prior takes much.
+        return self.low + low * float(np.expm1(0.5 * np.log1p((self.high - self.low) / low)))
+
+    def with_prices(self, factor: float, more: float = 0.0) -> Plateau:
+        """Return the plateau with penalties and prices multiplied, and raised by ``more``."""
+        prices = self.prices and (factor * self.prices[0] + more, factor * self.prices[1] + more)
+        return Plateau(self.k, factor * self.low + more, factor * self.high + more, prices)
 
 
 def lower_hull(points: list[tuple[int, float]]) -> list[tuple[int, float]]:

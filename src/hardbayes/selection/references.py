@@ -6,6 +6,7 @@ What a plateau must stand out from. The idea is the gap statistic's (Tibshirani,
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,85 +15,116 @@ from scipy.sparse import csr_array
 from hardbayes.matrices import is_sparse
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from hardbayes.geometry.base import Floats, Geometry
     from hardbayes.matrices import Matrix
 
 
-def structureless(
-    matrix: Matrix, geometry: Geometry, number: int, rng: np.random.RandomState
-) -> Matrix:
-    """Draw rows like those of ``matrix``, but of one kind; ``number`` counts the draws.
+class Structureless:
+    """Draws rows like the given ones, but of one kind.
 
     Rows of numbers from 0 to 1 have beta distributed columns with the data's means and variances.
     Sparse rows, and rows of numbers >= 0 that are mostly zeros, keep their entries, in columns
     shuffled among all entries. Other rows of numbers >= 0 have gamma distributed columns with the
     data's means and variances. The rest is drawn in turns from a Gaussian with the data's
-    covariance and from the box that the data span along its principal axes; directions are those
-    of rows of length one.
+    covariance and from the box that the data span along its principal axes.
+
+    Parameters
+    ----------
+    rows : matrix (n, d)
+        In working coordinates: near one, and divided by their sizes where only shares or directions
+        count.
+    geometry : Geometry
+    weights : array (n,) or (1,), or None
+        All > 0. Means, variances and frequencies are those of rows repeated as often.
     """
-    if is_sparse(matrix):
-        return _shuffled(matrix, rng, 1.0 if geometry.unit_interval else None)
-    if geometry.unit_interval:
-        return _betas(matrix, rng).astype(matrix.dtype)
-    if geometry.nonnegative and 2 * np.count_nonzero(matrix) < matrix.size:
-        return _shuffled(csr_array(matrix), rng).toarray()
-    if geometry.row_unit is not None:  # only what is left of rows without their size counts
-        matrix = matrix / geometry.row_sizes(matrix)[:, np.newaxis]
-    if not geometry.nonnegative:
-        return _one_cloud(matrix, number % 2 == 0, rng).astype(matrix.dtype)
-    drawn = _gammas(matrix, rng).astype(matrix.dtype)
-    if not geometry.takes_zeros:  # nor what a gamma of small shape rounds to zero
-        np.maximum(drawn, matrix.min(axis=0), out=drawn)
-    return drawn
 
+    def __init__(self, rows: Matrix, geometry: Geometry, weights: Floats | None) -> None:
+        self.rows = rows
+        self.geometry = geometry
+        weights = np.ones(1) if weights is None else weights
+        self.shares = np.broadcast_to(weights, rows.shape[0]) / weights.max()
+        self.shares = self.shares / self.shares.sum()
 
-def _shuffled(
-    matrix: csr_array, rng: np.random.RandomState, largest: float | None = None
-) -> csr_array:
-    """Give the entries columns at random, as often as each column has entries.
+    def draw(self, number: int, rng: np.random.RandomState) -> Matrix:
+        """Return as many rows as there are; ``number`` counts the draws."""
+        rows, geometry = self.rows, self.geometry
+        if is_sparse(rows):
+            return self._shuffled(rows, rng)
+        if geometry.unit_interval:
+            return self._betas(rng).astype(rows.dtype)
+        if geometry.nonnegative and 2 * np.count_nonzero(rows) < rows.size:
+            return self._shuffled(csr_array(rows), rng).toarray()
+        if not geometry.nonnegative:
+            cloud = self._gaussian(rng) if number % 2 == 0 else self._box(rng)
+            return cloud.astype(rows.dtype)
+        drawn = self._gammas(rng).astype(rows.dtype)
+        if not geometry.takes_zeros:  # nor what a gamma of small shape rounds to zero
+            np.maximum(drawn, rows.min(axis=0), out=drawn)
+        return drawn
 
-    Two in one cell add up, to ``largest`` at most.
-    """
-    columns = rng.permutation(matrix.indices)
-    drawn = csr_array((matrix.data.copy(), columns, matrix.indptr.copy()), matrix.shape)
-    drawn.sum_duplicates()
-    if largest is not None:
-        np.minimum(drawn.data, largest, out=drawn.data)
-    return drawn
+    @cached_property
+    def _mean(self) -> Floats:
+        return np.asarray(self.shares @ self.rows, np.float64)
 
+    @cached_property
+    def _variance(self) -> Floats:
+        """Exactly zero where a column does not vary."""
+        variance: Floats = self.shares @ (self.rows - self._mean) ** 2
+        return np.where(np.ptp(self.rows, axis=0) > 0, variance, 0.0)
 
-def _gammas(matrix: Floats, rng: np.random.RandomState) -> Floats:
-    """Draw independent columns; those that do not vary stay as they are."""
-    mean, variance = matrix.mean(axis=0, dtype=np.float64), matrix.var(axis=0, dtype=np.float64)
-    varies = variance > 0
-    drawn = np.tile(mean, (len(matrix), 1))
-    shape = mean[varies] ** 2 / variance[varies]
-    drawn[:, varies] = rng.gamma(shape, mean[varies] / shape, (len(matrix), len(shape)))
-    return drawn
+    @cached_property
+    def _axes(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """Deviations along the principal axes (r,), least and most along them, the axes (r, d)."""
+        centred = self.rows - self._mean
+        _, deviations, axes = np.linalg.svd(
+            np.sqrt(self.shares)[:, np.newaxis] * centred, full_matrices=False
+        )
+        along = centred @ axes.T
+        return deviations, along.min(axis=0), along.max(axis=0), axes
 
+    def _gaussian(self, rng: np.random.RandomState) -> Floats:
+        deviations, _, _, axes = self._axes
+        along = rng.standard_normal((len(self.rows), len(deviations))) * deviations
+        return self._mean + along @ axes
 
-def _betas(matrix: Floats, rng: np.random.RandomState) -> Floats:
-    """Draw independent columns of shares: zeros and ones where the data hold nothing else."""
-    mean, variance = matrix.mean(axis=0, dtype=np.float64), matrix.var(axis=0, dtype=np.float64)
-    drawn = (rng.random_sample(matrix.shape) < mean).astype(np.float64)
-    spread = mean * (1 - mean)
-    inner = (variance > 0) & (variance < (1 - 1e-9) * spread)
-    size = spread[inner] / variance[inner] - 1.0
-    drawn[:, inner] = rng.beta(
-        mean[inner] * size, (1 - mean[inner]) * size, (len(matrix), len(size))
-    )
-    drawn[:, variance == 0] = mean[variance == 0]
-    return drawn
+    def _box(self, rng: np.random.RandomState) -> Floats:
+        _, least, most, axes = self._axes
+        return self._mean + rng.uniform(least, most, (len(self.rows), len(axes))) @ axes
 
+    def _shuffled(self, rows: csr_array, rng: np.random.RandomState) -> csr_array:
+        """Give the entries columns at random, as often as each column has entries.
 
-def _one_cloud(matrix: Floats, gaussian: bool, rng: np.random.RandomState) -> Floats:
-    mean = matrix.mean(axis=0, dtype=np.float64)
-    centred = matrix - mean
-    _, lengths, axes = np.linalg.svd(centred, full_matrices=False)
-    n = len(matrix)
-    if gaussian:
-        along = rng.standard_normal((n, len(lengths))) * (lengths / np.sqrt(n))
-    else:
-        spans = centred @ axes.T
-        along = rng.uniform(spans.min(axis=0), spans.max(axis=0), (n, len(lengths)))
-    return mean + along @ axes
+        Two in one cell add up, to one at most where entries are no larger.
+        """
+        columns: NDArray[np.signedinteger] = rng.permutation(rows.indices)
+        if self.shares.min() < self.shares.max():  # entries of heavy rows count for several
+            chances = np.cumsum(np.repeat(self.shares, np.diff(rows.indptr)))
+            targets = rng.random_sample(len(chances)) * chances[-1]
+            columns = rows.indices[np.searchsorted(chances, targets, side="right")]
+        drawn = csr_array((rows.data.copy(), columns, rows.indptr.copy()), rows.shape)
+        drawn.sum_duplicates()
+        if self.geometry.unit_interval:
+            np.minimum(drawn.data, 1.0, out=drawn.data)
+        return drawn
+
+    def _gammas(self, rng: np.random.RandomState) -> Floats:
+        """Draw independent columns; those that do not vary stay as they are."""
+        mean, variance, n = self._mean, self._variance, len(self.rows)
+        varies = variance > 0
+        drawn = np.tile(mean, (n, 1))
+        shape = mean[varies] ** 2 / variance[varies]
+        drawn[:, varies] = rng.gamma(shape, mean[varies] / shape, (n, len(shape)))
+        return drawn
+
+    def _betas(self, rng: np.random.RandomState) -> Floats:
+        """Draw independent columns of shares: zeros and ones where the data hold nothing else."""
+        mean, variance, n = self._mean, self._variance, len(self.rows)
+        drawn = (rng.random_sample(self.rows.shape) < mean).astype(np.float64)
+        spread = mean * (1 - mean)
+        inner = (variance > 0) & (variance < (1 - 1e-9) * spread)
+        size = spread[inner] / variance[inner] - 1.0
+        drawn[:, inner] = rng.beta(mean[inner] * size, (1 - mean[inner]) * size, (n, len(size)))
+        drawn[:, variance == 0] = mean[variance == 0]
+        return drawn

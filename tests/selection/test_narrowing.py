@@ -1,0 +1,75 @@
+"""Wide rows along a few directions: distances that matter are kept, what is left out is known."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from hardbayes import DPMeans, objective
+from hardbayes.selection.narrowing import DIRECTIONS, WIDE, narrow
+from tests.reference.dp_means import same_partition
+
+
+def wide(n, d, rank, seed=0):
+    """Rows of low rank, off the origin."""
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, rank)) @ rng.standard_normal((rank, d)) + rng.standard_normal(d)
+
+
+def squared_distances(rows):
+    return ((rows[:, np.newaxis] - rows[np.newaxis]) ** 2).sum(axis=2)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n", [40, 300])
+def test_rows_of_low_rank_keep_their_distances(n, weighted, container):
+    X = wide(n, WIDE + 50, 10)
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, n) if weighted else None
+    rows, left_out = narrow(container(X), weights, np.random.RandomState(0))
+    assert rows.shape == (n, min(n, DIRECTIONS)) and isinstance(rows, np.ndarray)
+    np.testing.assert_allclose(squared_distances(rows[:40]), squared_distances(X[:40]), atol=1e-6)
+    assert left_out == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("d", [1, WIDE])
+def test_few_columns_stay(d, dtype):
+    X = np.ones((5, d), dtype)
+    rows, left_out = narrow(X, None, np.random.RandomState(0))
+    assert rows is X and left_out == 0.0
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_what_is_left_out_is_what_one_more_cluster_saves_there(weighted):
+    """Of noise in all columns, for clusters that know nothing of it."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((500, 2000))
+    X[:, :5] += 100.0 * rng.standard_normal((500, 5))
+    weights = rng.uniform(0.5, 4.0, 500) if weighted else np.ones(500)
+    rows, left_out = narrow(X, weights, np.random.RandomState(0))
+    label = rng.integers(0, 50, 500)
+
+    def saved(data):
+        fits = [objective(data, some, 0.0, sample_weight=weights) for some in (0 * label, label)]
+        return fits[0] - fits[1]
+
+    assert saved(X) - saved(rows) == pytest.approx(49 * left_out, rel=0.05)
+
+
+@pytest.mark.parametrize("kind", ["dense", "float32", "sparse", "scaled"])
+def test_the_automatic_penalty_of_wide_rows(kind):
+    rng = np.random.default_rng(0)
+    member = rng.permutation(np.repeat(np.arange(4), 50))
+    X = 12.0 * np.eye(4, WIDE + 100)[member] + rng.standard_normal((200, WIDE + 100)) / 4
+    scale = 1e150 if kind == "scaled" else 1.0
+    rows = {"float32": X.astype(np.float32), "sparse": sparse.csr_array(X)}.get(kind, X * scale)
+    model = DPMeans(random_state=0).fit(rows)
+    assert same_partition(model.labels_, member)
+    # The penalty is one for all columns: the fit there has the same clusters from any start.
+    fresh = DPMeans(model.cluster_penalty_, random_state=1).fit(rows)
+    assert same_partition(fresh.labels_, member)
+
+
+def test_one_wide_cloud_is_one_cluster():
+    X = np.random.default_rng(0).standard_normal((150, WIDE + 100))
+    assert DPMeans(random_state=0).fit(X).n_clusters_ == 1
