@@ -6,6 +6,7 @@ begins again with the first; when none does, the fit has converged.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -40,11 +41,21 @@ STAGES = {
 SETTLING_PASSES = 8
 # Costs of rows at centres up to which every round of moves ends with such passes.
 SMALL = 1 << 17
-# Rounds of exchanges at most, for each lowers the objective less, and trials in each.
-EXCHANGES = (30, 8)
 # After a round of moves rows need not all be settled before the next: so large a part may still
 # change cluster.
 UNSETTLED = 0.01
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much a fit may spend on moves."""
+
+    rounds: int  # of exchanges at most, for each lowers the objective less
+    trials: int  # in each of them
+    priced_rows: int  # that may move alone at a time, where they are priced in NumPy
+
+
+THOROUGH = Effort(rounds=30, trials=8, priced_rows=sys.maxsize)
 
 
 @dataclass(frozen=True)
@@ -103,6 +114,9 @@ class Descent:
     rng : RandomState
     report : callable
         ``report(step, clusters, changed)`` is called after every step.
+    effort : Effort
+    divisions : Divisions or None
+        Known from a fit before, of clusters that may still be as they were.
     """
 
     def __init__(
@@ -113,6 +127,8 @@ class Descent:
         visits: NDArray[np.signedinteger],
         rng: np.random.RandomState,
         report: Callable[[int, int, int], None],
+        effort: Effort = THOROUGH,
+        divisions: Divisions | None = None,
     ) -> None:
         self.executor = executor
         self.partition = partition
@@ -124,8 +140,9 @@ class Descent:
         self.wants_more = False  # rows would open clusters, were it not for the cap
         self.n_splits = 0
         self.n_merges = 0
-        self.rounds, self.trials = EXCHANGES
-        self.divisions: Divisions | None = None
+        self.effort = effort
+        self.rounds = effort.rounds  # of exchanges that are left
+        self.divisions = divisions
         self.halfway = 0  # after so many steps sweeps no longer keep other stages waiting
         self.patience = 0  # so many rows may change in a sweep, and it counts as none
         self.finished = True  # none did in the last
@@ -191,7 +208,7 @@ class Descent:
         self.rounds -= 1
         assert self.divisions is not None  # a stage before this one
         n_splits, n_merges = exchange_clusters(
-            self.executor, self.partition, self.divisions, self.trials
+            self.executor, self.partition, self.divisions, self.effort.trials
         )
         self.n_splits += n_splits
         self.n_merges += n_merges
@@ -223,6 +240,8 @@ class Descent:
         executor.assign(self.prices)  # for bounds as tight as they can be
         executor.forget_dear()
         ids = executor.restless(executor.totals()[0] + eta, eta)
+        if not self.partition.geometry.squared_distance:
+            ids = ids[: self.effort.priced_rows]
         return relocate_rows(executor, self.partition, ids, SETTLING_PASSES) if len(ids) else 0
 
     def _as_many(self) -> bool:

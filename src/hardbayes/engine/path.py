@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.engine.loop import Descent, Solution, alternate
+from hardbayes.engine.loop import Descent, Effort, Solution, alternate
 from hardbayes.engine.problem import opening_prices
 from hardbayes.engine.restarts import visiting_order
 from hardbayes.moves.merges import nearest_partners
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from hardbayes.moves.splits import Divisions
     from hardbayes.structure.partition import Partition
 
-# Rounds of exchanges and trials in each: few, for the fits before and after have theirs.
-EXCHANGES = (6, 12)
+# Little on each fit, for those before and after have theirs.
+EFFORT = Effort(rounds=6, trials=8, priced_rows=256)
 # Stands for an infinite penalty, and leaves room to add to it.
 PROHIBITIVE = np.finfo(np.float64).max / 4
 
@@ -114,9 +114,10 @@ class Path:
         self.penalty = penalty
         partition = replace(self.partition, penalty=penalty, max_clusters=max_clusters)
         prices = opening_prices(executor, partition)
-        descent = Descent(executor, partition, prices, self.visits, self.rng, _say_nothing)
-        descent.divisions = self._divisions  # of clusters that are still as they were
-        descent.rounds, descent.trials = EXCHANGES
+        descent = Descent(
+            executor, partition, prices, self.visits, self.rng, _say_nothing, EFFORT,
+            self._divisions,
+        )  # fmt: skip
         self.solutions.append(alternate(descent, start, "split-merge", self.max_steps))
         self._note_union()
         if partition.prior_weight:

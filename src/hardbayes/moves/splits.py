@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from hardbayes.geometry.base import Floats
     from hardbayes.structure.partition import Partition
 
-STARTS = 3  # the first along the widest direction
+# Ways in which a cluster is divided, the first along its widest direction: so many, or more while
+# clusters are few, and each holds many that might be told apart.
+STARTS = 3
+STARTS_IN_ALL = 12
 STRETCHES = 2  # steps of power iteration towards it
 # Rows that propose: as many as this, or so many for each cluster.
 SAMPLE = 1 << 13
@@ -154,25 +157,26 @@ def _best_divisions(
     """
     k = len(centres)
     sides = _start(executor, ids, numbers, centres, rng)
-    groups = np.tile(numbers, STARTS) + np.repeat(np.arange(STARTS) * k, len(ids))
-    first = np.arange(0, 2 * k * STARTS + 1, 2)
-    local = executor.local(np.tile(ids, STARTS), groups, first)
+    starts = len(sides)
+    groups = np.tile(numbers, starts) + np.repeat(np.arange(starts) * k, len(ids))
+    first = np.arange(0, 2 * k * starts + 1, 2)
+    local = executor.local(np.tile(ids, starts), groups, first)
     local.places[:] = sides.ravel() + 2 * groups
     part_weights, parts = refine(local, partition, 0.0, 0)
     # The parts as they would be if the sample were the whole, whose prior then weighs less.
     both = (part_weights[0::2] > 0) & (part_weights[1::2] > 0)
     sampled = np.where(both, part_weights[0::2] + part_weights[1::2], 1.0)
-    share = np.repeat(np.tile(weights, STARTS) / sampled, 2)
+    share = np.repeat(np.tile(weights, starts) / sampled, 2)
     part_totals = (part_weights + partition.prior_weight)[:, np.newaxis] * parts
     part_totals -= partition.prior_weight * partition.prior_mean
     part_totals *= share[:, np.newaxis]
     part_weights = share * part_weights
     undivided = np.repeat(~both, 2)  # both parts stand where the cluster does
     part_weights[undivided] = 1.0
-    part_totals[undivided] = np.tile(np.repeat(centres, 2, axis=0), (STARTS, 1))[undivided]
+    part_totals[undivided] = np.tile(np.repeat(centres, 2, axis=0), (starts, 1))[undivided]
     parts = partition.centres(part_weights, part_totals)
     saved = partition.union_costs(part_weights[0::2], parts[0::2], part_weights[1::2], parts[1::2])
-    saved = np.where(both, saved, 0.0).reshape(STARTS, k)
+    saved = np.where(both, saved, 0.0).reshape(starts, k)
     best = saved.argmax(axis=0)
     at = 2 * (best * k + np.arange(k))
     return saved[best, np.arange(k)], parts[at], parts[at + 1]
@@ -187,19 +191,20 @@ def _start(
 ) -> NDArray[np.bool_]:
     """Return on which side each row (starts, m) begins."""
     k, m = len(centres), len(ids)
+    starts = max(STARTS, STARTS_IN_ALL // k)
     whole = executor.local(ids, numbers, np.arange(k + 1))
     row_weights = executor.weights_of(ids)
-    costs: Floats = np.broadcast_to(row_weights * whole.choose(centres), (STARTS, m))
+    costs: Floats = np.broadcast_to(row_weights * whole.choose(centres), (starts, m))
     seeds = _draw(costs, numbers, k, rng)
     rows = executor.dense_rows(ids[seeds.ravel()])
-    sides = np.empty((STARTS, m), bool)
+    sides = np.empty((starts, m), bool)
 
     directions: Floats = rows[:k] - centres
     for _ in range(STRETCHES):
         directions = whole.stretch(directions, centres)
     sides[0] = whole.along(directions, centres) > 0
 
-    pairs = STARTS - 1
+    pairs = starts - 1
     groups = np.tile(numbers, pairs) + np.repeat(np.arange(pairs) * k, m)
     copies = executor.local(np.tile(ids, pairs), groups, np.arange(pairs * k + 1))
     distances = copies.choose(rows[k:]).reshape(pairs, m)
