@@ -140,14 +140,31 @@ def test_something_changes_below_the_next_change(case):
     assert costs[1] < costs[0]
 
 
+def test_the_way_back_finds_nothing_worse(case):
+    """It adds solutions at the same penalties, and the best of all can only be lower."""
+    path, fit = case
+    trace(path, 6)
+    down = list(path.solutions)
+    penalties = np.geomspace(path.first_penalty, path.lowest, 5)
+    before = [path.best_at(penalty).total(penalty) for penalty in penalties]
+    path.go_back()
+    assert len(path.solutions) == 2 * len(down) - 2
+    for penalty, value in zip(penalties, before, strict=True):
+        best = path.best_at(penalty)
+        assert best.total(penalty) <= value
+        assert best.total(penalty) == pytest.approx(
+            fit(best.labels) + penalty * len(best.centres), rel=1e-9
+        )
+
+
 def test_penalties_below_the_path_are_solved_at_in_turn(pool):
     X, _ = gaussians_apart(5, n=100, seed=0)
     path = begin(pool, X)
     trace(path, 3)
-    n_before, asked = len(path.solutions), np.geomspace(path.first_penalty, path.penalty / 300, 8)
+    n_before, asked = len(path.solutions), np.geomspace(path.first_penalty, path.lowest / 300, 8)
     trace_on(path, asked)
     assert len(path.solutions) > n_before
-    assert path.penalty == asked[-1]
+    assert path.lowest == asked[-1]
     for penalty, solution in zip(asked[::-1], path.solutions[: n_before - 1 : -1], strict=False):
         fitted = DPMeans(penalty / path.problem.unit, random_state=0).fit(X)
         assert solution.total(penalty) <= fitted.objective_ * path.problem.unit * 1.025

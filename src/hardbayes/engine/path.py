@@ -1,4 +1,7 @@
-"""Solutions from one cluster to many: the penalty falls, and each fit goes on from the last."""
+"""Solutions from one cluster to many: the penalty falls, and each fit goes on from the last.
+
+And back, if wanted: what was not divided well on the way down may be united better on the way up.
+"""
 
 from __future__ import annotations
 
@@ -60,8 +63,7 @@ class Path:
         self._free_divisions: Divisions | None = None
         #: What the division of each cluster of the last solution would save, the most first.
         self.savings: Floats = np.zeros(1)
-        #: Of the last solution.
-        self.penalty: float = PROHIBITIVE
+        self._penalties: list[float] = []
         #: Down to this penalty nothing changes any more; None where the path just ended.
         self.floor: float | None = None
         self._divisions: Divisions | None = None
@@ -71,6 +73,11 @@ class Path:
     def n_clusters(self) -> int:
         """Number of clusters of the last solution."""
         return self.solutions[-1].terms.n_clusters
+
+    @property
+    def lowest(self) -> float:
+        """The smallest penalty so far."""
+        return min(self._penalties)
 
     @property
     def next_change(self) -> float:
@@ -98,8 +105,16 @@ class Path:
 
     def divide_anew(self) -> None:
         """Divide all clusters of the last solution, whatever is known of them."""
-        partition = replace(self.partition, penalty=self.penalty)
+        partition = replace(self.partition, penalty=self._penalties[-1])
         self._take(divide_clusters(self.problem.executor, partition, self.rng, None))
+
+    def go_back(self) -> None:
+        """Solve at the same penalties once more, rising, beginning with the last solution.
+
+        There may be better ones than the path came by on its way down.
+        """
+        for penalty in sorted(self._penalties[1:-1]):
+            self._solve(penalty, None, self.partition.max_clusters)
 
     def best_at(self, penalty: float, max_clusters: int | None = None) -> Solution:
         """Return the best of all solutions at this penalty, with at most so many clusters.
@@ -111,7 +126,7 @@ class Path:
 
     def _solve(self, penalty: float, start: Floats | None, max_clusters: int) -> None:
         executor = self.problem.executor
-        self.penalty = penalty
+        self._penalties.append(penalty)
         partition = replace(self.partition, penalty=penalty, max_clusters=max_clusters)
         prices = opening_prices(executor, partition)
         descent = Descent(

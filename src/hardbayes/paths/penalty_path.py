@@ -238,6 +238,7 @@ def penalty_path(
             path = begin_path(problem, prior_weight, cap, rng, template.order, template.max_iter)
             most = most_clusters(problem)
             trace(path, most if cap is None else min(most, 2 * cap + 2), cap)
+            path.go_back()
             found = [
                 p.with_prices(1.0 / problem.unit)
                 for p in path_plateaus(path)

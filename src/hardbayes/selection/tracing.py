@@ -126,5 +126,5 @@ def path_plateaus(path: Path) -> list[Plateau]:
 def trace_on(path: Path, penalties: Floats) -> None:
     """Go on to those of these penalties, falling, that a path has not come down to yet."""
     for penalty in penalties:
-        if penalty < path.penalty:
+        if penalty < path.lowest:
             path.go_down_to(float(penalty), path.partition.max_clusters)
