@@ -398,3 +398,26 @@ def test_a_geometry_without_its_functions_is_refused_where_it_is_written():
 
         class Nothing(Geometry):
             pass
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_column_of_ones_changes_nothing_for_the_logistic_divergence(seed):
+    rng = np.random.RandomState(seed)
+    groups = rng.randint(2, size=60)
+    X = (rng.rand(60, 5) < np.array([0.1, 0.9])[groups][:, np.newaxis]).astype(float)
+    weights = rng.rand(60)
+    options = {"divergence": "logistic", "prior_weight": 0.3, "random_state": 0}
+    plain = DPMeans(2.0, **options).fit(X, sample_weight=weights)
+    model = DPMeans(2.0, **options).fit(np.c_[X, np.ones(60)], sample_weight=weights)
+    assert model.converged_
+    assert (np.diff(model.objective_history_) <= 1e-9).all()
+    assert model.objective_ == pytest.approx(plain.objective_, rel=1e-3)
+
+
+def test_no_cluster_is_left_without_rows():
+    """A row that opens its own cluster in every sweep keeps it while others are looked at."""
+    X = [[0.13848777275040208], [1.4719481749227556]]
+    weights = [4.412648712166878e-06, 2.377413425117361e-13]
+    model = DPMeans(0.0, divergence="itakura_saito", prior_weight=0.3, random_state=383)
+    model.fit(X, sample_weight=weights)
+    assert set(model.labels_) == set(range(model.n_clusters_))

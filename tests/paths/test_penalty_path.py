@@ -682,3 +682,12 @@ def test_bad_rows_are_named(container, value, kind):
 def test_bad_numbers_of_clusters(five, number):
     with pytest.raises(ValueError, match=r"'n_clusters'.* must be an int >= 1\. Got .* instead\."):
         five[2].for_n_clusters(number)
+
+
+@pytest.mark.parametrize(("cap", "penalty"), [(200, 0.001), (300, 0.005)])
+def test_penalties_far_below_the_path_under_a_cap(cap, penalty):
+    X = np.random.RandomState(1).randn(600, 2)
+    estimator = DPMeans(random_state=0, max_clusters=cap)
+    path = penalty_path(X, penalties=[penalty], estimator=estimator)
+    fresh = quiet_fit(clone(estimator).set_params(cluster_penalty=penalty), X)
+    assert path.objectives[0] <= 1.03 * fresh.objective_

@@ -453,3 +453,19 @@ def test_an_interrupt_leaves_the_old_model():
 def test_nothing_is_printed(three, capfd):
     auto().fit(three[0])
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("d", [2, 20, 300])
+def test_two_or_three_rows_are_one_cluster(n, d):
+    X = np.random.RandomState(0).choice([-1.0, 1.0], size=(n, d))
+    assert DPMeans(random_state=0).fit(X).n_clusters_ == 1
+
+
+@pytest.mark.parametrize("d", [3, 4, 5])
+def test_coin_flips_are_one_cluster_though_every_pattern_fits(d):
+    """Sixteen patterns leave no remainder, but neither do those of other coin flips."""
+    X = (np.random.RandomState(0).rand(800, d) < 0.5).astype(float)
+    model = DPMeans(divergence="logistic", random_state=0).fit(X)
+    assert model.n_clusters_ == 1
+    assert model.plateau_reference_ >= model.plateau_width_

@@ -239,6 +239,7 @@ class Descent:
         executor.forget_bounds()
         executor.assign(self.prices)  # for bounds as tight as they can be
         executor.forget_dear()
+        executor.restore()  # a row that is alone, and opens its cluster in every sweep, had left it
         ids = executor.restless(executor.totals()[0] + eta, eta)
         if not self.partition.geometry.squared_distance:
             ids = ids[: self.effort.priced_rows]

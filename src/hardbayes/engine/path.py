@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.engine.loop import Descent, Effort, Solution, alternate
+from hardbayes.engine.loop import THOROUGH, Descent, Effort, Solution, alternate
 from hardbayes.engine.problem import opening_prices
 from hardbayes.engine.restarts import visiting_order
 from hardbayes.moves.merges import nearest_partners
@@ -89,7 +89,7 @@ class Path:
         """Above this penalty one cluster is best of all that is known; one where it always is."""
         fit = self.solutions[0].total(0.0)
         gains = [(fit - other) / (k - 1) for k, other in self.points if k > 1 and other < fit]
-        return max(gains, default=self.problem.unit)
+        return max(gains, default=self.next_change or self.problem.unit)
 
     @property
     def points(self) -> list[tuple[int, float]]:
@@ -102,6 +102,11 @@ class Path:
     def go_down_to(self, penalty: float, max_clusters: int) -> None:
         """Solve at this penalty with at most so many clusters, beginning with the last solution."""
         self._solve(penalty, None, max_clusters)
+
+    def jump_to(self, penalty: float) -> None:
+        """Solve at a penalty far below, beginning with the solution that has most clusters."""
+        finest = max(self.solutions, key=lambda solution: solution.terms.n_clusters)
+        self._solve(penalty, finest.centres, self.partition.max_clusters, THOROUGH)
 
     def divide_anew(self) -> None:
         """Divide all clusters of the last solution, whatever is known of them."""
@@ -124,13 +129,19 @@ class Path:
         allowed = [s for s in self.solutions if s.terms.n_clusters <= (max_clusters or np.inf)]
         return min(allowed, key=lambda s: (s.total(penalty), s.terms.n_clusters))
 
-    def _solve(self, penalty: float, start: Floats | None, max_clusters: int) -> None:
+    def _solve(
+        self,
+        penalty: float,
+        start: Floats | None,
+        max_clusters: int,
+        effort: Effort = EFFORT,
+    ) -> None:
         executor = self.problem.executor
         self._penalties.append(penalty)
         partition = replace(self.partition, penalty=penalty, max_clusters=max_clusters)
         prices = opening_prices(executor, partition)
         descent = Descent(
-            executor, partition, prices, self.visits, self.rng, _say_nothing, EFFORT,
+            executor, partition, prices, self.visits, self.rng, _say_nothing, effort,
             self._divisions,
         )  # fmt: skip
         self.solutions.append(alternate(descent, start, "split-merge", self.max_steps))

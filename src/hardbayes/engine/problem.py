@@ -53,13 +53,15 @@ class Problem:
     def rounding(self) -> float:
         """What rounding may do to the objective, in the user's units.
 
-        Squared distances are summed as they are; other costs are what is left of
-        ``phi(x) + offset - <x, theta>``, whose size the overall mean's theta tells.
+        Squared distances are summed as they are, but those of equal points may be squares of a
+        rounding error; other costs are what is left of ``phi(x) + offset - <x, theta>``, whose size
+        the overall mean's theta tells.
         """
-        if self.geometry.squared_distance:
-            return 0.0
         executor = self.executor
-        weights = np.broadcast_to(executor.weights, executor.n_rows)
+        if self.geometry.squared_distance:
+            largest = executor.n_columns * (4.0 * np.finfo(np.float64).eps) ** 2
+            return largest * float(executor.weights_of(slice(None)).sum()) / self.unit
+        weights = executor.weights_of(slice(None))
         theta, offset = self.geometry.affine(self.mean[np.newaxis])
         at_mean = float(np.abs(offset[0]) + np.abs(theta[0] * self.mean).sum())
         size = float(weights @ np.abs(executor.constants)) + float(weights.sum()) * at_mean

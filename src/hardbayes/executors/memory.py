@@ -185,6 +185,12 @@ class MemoryExecutor(Rearranging):
         """Take the present labels as those that the totals stand for."""
         self._collected[:] = self.labels
 
+    def restore(self) -> None:
+        """Go back to the labels that the totals stand for; bounds on others are worth nothing."""
+        if not np.array_equal(self.labels, self._collected):
+            self.labels[:] = self._collected
+            self._bounds = None
+
     def recount(self) -> int:
         """Bring the totals up to the labels for good; return how many rows changed cluster."""
         n_changed = self.collect()

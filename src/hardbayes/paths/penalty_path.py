@@ -238,6 +238,7 @@ def penalty_path(
             path = begin_path(problem, prior_weight, cap, rng, template.order, template.max_iter)
             most = most_clusters(problem)
             trace(path, most if cap is None else min(most, 2 * cap + 2), cap)
+            capped = cap is not None and path.n_clusters >= cap
             path.go_back()
             found = [
                 p.with_prices(1.0 / problem.unit)
@@ -249,7 +250,7 @@ def penalty_path(
                 # Where more clusters than the path has would be better, it has nothing to say.
                 smallest = min((p.low or p.middle for p in found), default=largest / 4)
                 asked = np.geomspace(largest, smallest, n_penalties)
-            elif cap is None or path.n_clusters < cap:
+            elif not capped:
                 trace_on(path, asked * problem.unit)
             plain = clone(template)
             models = []

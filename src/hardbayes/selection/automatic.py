@@ -81,10 +81,13 @@ def choose_penalty(
         # Sparse rows are drawn with all their columns: along a few directions they are not sparse.
         wide = is_sparse(rows) and narrowed.rows is not rows
         source = Structureless(rows if wide else narrowed.rows, geometry, weights)
+        # Where clusters fit without any remainder, so may those of structureless data.
+        perfect = max((p.k + 1 for p in found if _width(p) == LARGEST_WIDTH), default=0)
+        n_clusters = max(REFERENCE_CLUSTERS, perfect)
         for number in range(N_REFERENCES):
             drawn = source.draw(number, rng)
             seen = narrow(drawn, weights, rng) if wide else Narrowed(drawn, narrowed.left_out)
-            references += trace_rows(seen, REFERENCE_CLUSTERS)[1]
+            references += trace_rows(seen, n_clusters)[1]
     widths = {p: (_width(p), reference_width(p.k, references)) for p in found}
     standing_out = [p for p in found if stands_out(p.k, *widths[p])]
     chosen = max(standing_out or found, key=_width, default=None)

@@ -127,4 +127,4 @@ def trace_on(path: Path, penalties: Floats) -> None:
     """Go on to those of these penalties, falling, that a path has not come down to yet."""
     for penalty in penalties:
         if penalty < path.lowest:
-            path.go_down_to(float(penalty), path.partition.max_clusters)
+            path.jump_to(float(penalty))

@@ -33,7 +33,7 @@ class Partition:
         if self.prior_weight:
             totals = totals + self.prior_weight * self.prior_mean
             weights = weights + self.prior_weight
-        return totals / weights[:, np.newaxis]
+        return self.geometry.inside(totals / weights[:, np.newaxis])
 
     def opening_centres(self, rows: Floats, weights: Floats) -> Floats:
         """Return the centres (m, d) of clusters with one of these rows each; weights (m,)."""
@@ -78,9 +78,9 @@ class Partition:
         Weights (p,), centres (p, d) of either side. A split of the union saves as much.
         """
         sizes, other_sizes = weights + self.prior_weight, other_weights + self.prior_weight
-        united = sizes[:, np.newaxis] * centres + other_sizes[:, np.newaxis] * other_centres
-        united -= self.prior_weight * self.prior_mean
-        united /= (sizes + other_weights)[:, np.newaxis]
+        totals = sizes[:, np.newaxis] * centres + other_sizes[:, np.newaxis] * other_centres
+        totals -= self.prior_weight * self.prior_mean
+        united = self.geometry.inside(totals / (sizes + other_weights)[:, np.newaxis])
         rises: Floats = (
             self.explained(weights, centres, united)
             + self.explained(other_weights, other_centres, united)
