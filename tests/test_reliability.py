@@ -805,7 +805,7 @@ INTERRUPTED = """
         starts = np.arange(0, n * each + 1, each)
         X = sparse.csr_matrix((rng.random(n * each), indices, starts), (n, d))
         X.sum_duplicates()
-        options |= dict(cluster_penalty=1e9, init=X[:400].toarray(), max_iter=10_000)
+        options |= dict(cluster_penalty=1e9, init=X[:2000].toarray(), max_iter=10_000)
     small = np.random.default_rng(1).standard_normal((500, X.shape[1]))
     expected = DPMeans(5.0, random_state=0).fit(small)
     # Compile whatever this kind of fit needs before the clock runs.
