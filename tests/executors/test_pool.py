@@ -1,4 +1,5 @@
 import threading
+import time
 from collections import Counter
 
 import pytest
@@ -60,3 +61,28 @@ def test_threads_asked_for(monkeypatch):
     assert resolve_threads(3) == 3
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     assert resolve_threads(None) == 1
+
+
+def test_an_interrupt_ends_the_long_tasks_of_others():
+    """A start of several passes is one task: nobody waits for its end after Ctrl-C."""
+    both = threading.Barrier(2, timeout=10)
+    ends = []
+
+    def task(tile, worker):
+        both.wait()
+        if worker == 0:
+            raise KeyboardInterrupt
+        patience = time.monotonic() + 10
+        try:
+            while time.monotonic() < patience:
+                pool.run(lambda tile, worker: time.sleep(0.001), 1)
+            ends.append("ran out")
+        except RuntimeError:
+            ends.append("stopped")
+            raise
+
+    with Pool(2) as pool:
+        with pytest.raises(KeyboardInterrupt):
+            pool.run(task, 2)
+        assert ends == ["stopped"]
+        pool.run(lambda tile, worker: None, 10)  # the pool still works

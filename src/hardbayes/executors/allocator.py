@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 DRAWS = 2  # seeds of a new feature, besides the worst row
 PAIR_NUMBERS = 1 << 23  # that totals of pairs may take: 64 megabytes
+FLIPS = 8  # rounds of flips of two features, where they are too many to compare all subsets
 LONGEST_CALL = 1 << 28  # multiply-adds in one call of a kernel: some tenths of a second
 
 
@@ -91,8 +92,9 @@ class Allocator:
         Stops when no row changes any more, where columns are dependent, and after ``max_sweeps`` or
         earlier, so that nobody waits long for an interrupt.
         """
+        self.pool.stop_if_given_up()  # a start is one task, however long
         rule = self._rule(components, literal=False)
-        if self.tiles.is_single:
+        if self.tiles.is_single and self.n_rows <= self._rows_a_call(components):
             return self._settle_one_tile(components, membership, rule, is_refitted, max_sweeps)
         sums = self._allocate(components, membership, rule)
         at_rest = sums.changed == 0 and is_refitted
@@ -109,8 +111,7 @@ class Allocator:
     ) -> Settled:
         k, d = components.shape
         features = new_features(components, self.tiles.origin, self.n_rows)
-        work = self.n_rows * (k * d + (1 << min(k, MOST_EXACT)))
-        fits = np.empty(min(max_sweeps, max(1, LONGEST_CALL // work)))
+        fits = np.empty(min(max_sweeps, self._rows_a_call(components) // self.n_rows))
         gram, correction, costs = np.empty((k, k)), np.empty((k, d)), np.empty(self.n_rows)
         n_sweeps, changed, is_sound = settle(
             *self.tiles.raw(slice(None)), self.weights, features, rule, is_refitted, membership,
@@ -147,14 +148,18 @@ class Allocator:
         costs = np.empty(self.n_rows)
         fits, changes = np.zeros(n_groups), np.zeros(n_groups, np.int64)
 
-        def visit(part: slice, group: int, worker: int) -> None:
-            fit, changed = allocate(
-                *self.tiles.raw(part), self.tiles.weights_of(part), features, rule,
-                membership[part], costs[part], gram[group], correction[group],
-                self._room(worker, features),
-            )  # fmt: skip
-            fits[group] += fit
-            changes[group] += changed
+        size = self._rows_a_call(components)
+
+        def visit(run: slice, group: int, worker: int) -> None:
+            for start in range(run.start, run.stop, size):
+                part = slice(start, min(start + size, run.stop))
+                fit, changed = allocate(
+                    *self.tiles.raw(part), self.tiles.weights_of(part), features, rule,
+                    membership[part], costs[part], gram[group], correction[group],
+                    self._room(worker, features),
+                )  # fmt: skip
+                fits[group] += fit
+                changes[group] += changed
 
         self.tiles.visit_raw(visit, self.pool)
         return Sums(
@@ -286,6 +291,12 @@ class Allocator:
 
         self.tiles.visit(visit, self.pool)
         return self.tiles.origin + totals.sum(axis=0) / weight.sum()
+
+    def _rows_a_call(self, components: Floats) -> int:
+        """Rows that a kernel decides in one call, so that nobody waits long for an interrupt."""
+        k, d = components.shape
+        decision = 1 << k if k <= MOST_EXACT else FLIPS * k * k
+        return max(64, LONGEST_CALL // (k * d + decision + 1))
 
     def _rule(self, components: Floats, literal: bool) -> int:
         if literal:

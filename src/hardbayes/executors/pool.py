@@ -65,6 +65,7 @@ class Pool:
         self.n_threads = n_threads
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._helpers: list[threading.Thread] = []
+        self._given_up = False
 
     def __enter__(self) -> "Pool":
         return self
@@ -76,11 +77,18 @@ class Pool:
             helper.join()
         self._helpers.clear()
 
+    def stop_if_given_up(self) -> None:
+        """Raise where the caller has been interrupted and waits: for tasks longer than a tile."""
+        if self._given_up:
+            raise RuntimeError("the pass was interrupted")
+
     def run(self, task: Callable[[int, int], None], n_tiles: int) -> None:
         """Call ``task(tile, worker)`` for every tile, worker 0 being the caller.
 
-        Raise the first error after all threads have stopped.
+        Raise the first error after all threads have stopped. A task may itself call this with other
+        tiles; after an interrupt such a call raises at once.
         """
+        self.stop_if_given_up()
         n_helpers = min(self.n_threads, n_tiles) - 1
         if n_helpers < 1:
             for tile in range(n_tiles):
@@ -99,11 +107,15 @@ class Pool:
                 self._jobs.put(job)
                 called += 1
             job.work(0)
+        except BaseException:
+            self._given_up = True
+            raise
         finally:
             # Also after Ctrl-C: nobody may still write into arrays that the caller believes idle.
             job.tiles.clear()
             for _ in range(called):
                 job.finished.acquire()
+            self._given_up = False
         if job.error is not None:
             raise job.error
 
