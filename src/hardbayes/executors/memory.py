@@ -69,6 +69,8 @@ class MemoryExecutor(Rearranging):
                 if self._radius is not None:
                     self.table.follow(self.mean)
                 self._bounds = CarriedBounds(self.n_rows, self.table, self._radius)
+            else:
+                self._bounds.look_around(self.table)
             bounds = self._bounds.view(blocks)
         found: list[int] = []
 

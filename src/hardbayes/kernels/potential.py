@@ -6,7 +6,7 @@ alone could show a rise where there is none.
 
 import numpy as np
 
-from hardbayes.kernels.compiling import inlined, kernel
+from hardbayes.kernels.compiling import inlined, kernel, part
 
 
 @inlined
@@ -28,7 +28,7 @@ def _two_product(a, b):
     return p, ((a_high * b_high - p) + a_high * b_low + a_low * b_high) + a_low * b_low
 
 
-@inlined
+@part
 def _square_over(coarse, fine, prior, k, weight):
     """Return ``|total + prior|^2 / weight`` of slot k as two numbers."""
     square = 0.0

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hardbayes.kernels.compiling import inlined, kernel
+from hardbayes.kernels.compiling import kernel, part
 from hardbayes.kernels.potential import squared_potential
 from hardbayes.kernels.rows import blend, pick, row_cost
 from hardbayes.kernels.totals import move_row
@@ -81,7 +81,7 @@ def sweep(
     return step, used, changing, refused and n_clusters >= max_clusters
 
 
-@inlined
+@part
 def visit(
     rows, weights, penalty, constants, centres, used, next_rank, n_clusters, max_clusters, order,
     labels,
@@ -111,7 +111,7 @@ def visit(
     return used, n_clusters, refused
 
 
-@inlined
+@part
 def refit(centres, totals, used, alive):
     """Close slots without weight, move the others to their means, list them; return how many."""
     n_alive = 0
@@ -133,7 +133,7 @@ def refit(centres, totals, used, alive):
     return n_alive
 
 
-@inlined
+@part
 def same_partition(before, after, partner):
     """Whether two labellings differ by names alone."""
     for k in range(partner.shape[1]):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from hardbayes.kernels.compiling import INLINE, inlined, kernel
+from hardbayes.kernels.compiling import INLINE, kernel, part
 from hardbayes.kernels.lanes import add_split
 from hardbayes.kernels.rows import DenseRows, pick
 
@@ -55,7 +55,7 @@ def _add_row(rows, i, factor, k, totals, snaps, first, last):
     return add
 
 
-@inlined
+@part
 def move_row(rows, i, weight, source, target, totals, snaps, weight_snaps, first, last):
     """IN/OUT totals: move columns ``first`` to ``last`` of row i between slots (-1: nowhere)."""
     if source >= 0:
