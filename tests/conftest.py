@@ -60,6 +60,21 @@ def quiet_fit(model, X, sample_weight=None):
         return model.fit(X, sample_weight=sample_weight)
 
 
+@pytest.fixture
+def as_if_many(monkeypatch):
+    """Sweep over small data as over large: in passes over tiles, not in one call."""
+    from hardbayes.executors import few_rows
+
+    monkeypatch.setattr(few_rows, "MOST_WORK", 0)
+
+
+@pytest.fixture(params=["few rows", "as if many"])
+def both_sweeps(request):
+    """Run a test twice, for the two ways in which sweeps are done."""
+    if request.param == "as if many":
+        request.getfixturevalue("as_if_many")
+
+
 def run_check(estimator, check):
     """Run one of scikit-learn's checks; what mathematics forbids may fail, with the reason."""
     try:

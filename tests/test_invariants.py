@@ -27,6 +27,8 @@ from tests.reference.dp_means import (
     same_partition,
 )
 
+pytestmark = pytest.mark.usefixtures("both_sweeps")
+
 
 def paper(penalty, **options):
     """Algorithm 1, for what its own path decides."""

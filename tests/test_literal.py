@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 from hardbayes import DPMeans, penalty_for
-from tests.conftest import make_blobs, pairwise_sq, quiet_fit
+from hardbayes.executors import few_rows
+from tests.conftest import assert_same_bits, make_blobs, pairwise_sq, quiet_fit
 from tests.random_inputs import between, random_cap, random_rows, random_weights
 from tests.reference.certificates import assert_certificate
 from tests.reference.dp_means import (
@@ -58,6 +60,9 @@ def fit_both(X, penalty, weights, seed, *, container=np.asarray, n_init=1, **opt
         **options,
     )
     quiet_fit(model, container(X), weights)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(few_rows, "MOST_WORK", 0)  # in passes over tiles, as many rows would be
+        assert_same_bits(quiet_fit(clone(model), container(X), weights), model)
     options = dict(options, prior_weight=eta, weights=weights)
     if given:
         literal = literal_dp_means(X, penalty, **options)
@@ -153,6 +158,7 @@ def test_the_two_references_agree(seed):
     np.testing.assert_allclose(value, literal.objective, rtol=1e-12)
 
 
+@pytest.mark.usefixtures("both_sweeps")
 @pytest.mark.parametrize("seed", range(32))
 def test_births_in_late_sweeps(seed):
     """Bounds carried between sweeps must survive births: many rows, clusters and sweeps."""
@@ -187,6 +193,7 @@ def test_a_few_births_among_given_centres(seed, n_init):
     assert_equals_literal(model, literal)
 
 
+@pytest.mark.usefixtures("both_sweeps")
 @pytest.mark.parametrize("seed", range(30))
 def test_integer_lattice(seed):
     """Exact ties everywhere: rounding may choose the path, the certificate holds regardless."""
@@ -206,6 +213,7 @@ def test_integer_lattice(seed):
     assert_certificate(model, X, weights)
 
 
+@pytest.mark.usefixtures("both_sweeps")
 @pytest.mark.parametrize("divergence", ["squared_euclidean", "kl"])
 @pytest.mark.parametrize("seed", range(15))
 def test_kmeans_plus_plus(seed, divergence):
@@ -245,6 +253,7 @@ def test_stopped_early(seed, max_iter):
     np.testing.assert_array_equal(np.unique(model.labels_), np.arange(model.n_clusters_))
 
 
+@pytest.mark.usefixtures("both_sweeps")
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix])
 @pytest.mark.parametrize("seed", range(25))
 def test_float32_takes_the_decisions_of_float64(seed, container):

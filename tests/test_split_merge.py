@@ -24,6 +24,8 @@ from tests.reference.centroid_index import centroid_index
 from tests.reference.certificates import assert_certificate, assert_history
 from tests.reference.dp_means import same_partition
 
+pytestmark = pytest.mark.usefixtures("both_sweeps")
+
 
 def split_merge(cluster_penalty, **options):
     options = {"search": "split-merge", "order": "given", "random_state": 0, **options}

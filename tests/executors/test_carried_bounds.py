@@ -63,7 +63,7 @@ def test_every_sweep_is_the_same_without_them(divergence, container, dtype, monk
 
 
 @pytest.mark.parametrize("divergence", NAMES)
-def test_most_rows_of_a_late_sweep_are_settled_without_a_look(divergence):
+def test_most_rows_of_a_late_sweep_are_settled_without_a_look(divergence, monkeypatch):
     X = clustered(divergence, 3000, seed=2)
     with Pool(1) as pool:
         problem = pose(X, geometry_for(divergence), None, pool)
@@ -76,9 +76,32 @@ def test_most_rows_of_a_late_sweep_are_settled_without_a_look(divergence):
                 break
             executor.recentre(partition.centres(*executor.totals()))
         before = executor.cluster_numbers()
+        monkeypatch.setattr(executor._bounds, "look_around", lambda table: None)
         executor.table.theta[:] = 0.0  # from here on a look misleads
         executor.table.offset[:] = np.where(executor.table.rank >= 0, 0.0, np.inf)
         executor.table.exact_offset[:] = 1e-9 * np.arange(len(executor.table.rank))
         executor.table.exact[:] = 0.0
         executor.assign(never)
         assert np.mean(before == executor.cluster_numbers()) > 0.8
+
+
+def test_half_the_way_to_the_next_centre():
+    X = clustered("squared_euclidean", 3000, seed=2)
+    with Pool(1) as pool:
+        executor = pose(X, geometry_for("squared_euclidean"), None, pool).executor
+        centres = executor.dense_rows(np.arange(30))
+        executor.start(centres)
+        executor.assign(np.array([np.inf]))
+        bounds, table = executor._bounds, executor.table
+        bounds.look_around(table)
+        distances = np.sqrt(((centres[:, np.newaxis] - centres) ** 2).sum(axis=2))
+        np.fill_diagonal(distances, np.inf)
+        nearest = distances.min(axis=1)
+        half = bounds.half[table.alive]
+        assert (half <= nearest / 2).all()
+        np.testing.assert_allclose(half, nearest / 2, rtol=1e-5)
+        assert not np.delete(bounds.half, table.alive).any()
+        executor.start(np.tile(centres, (40, 1)))  # so many are not compared with each other
+        executor.assign(np.array([np.inf]))
+        executor._bounds.look_around(executor.table)
+        assert not executor._bounds.half.any()

@@ -87,6 +87,7 @@ def alternate(descent: Descent, start: Floats | None, search: str, max_steps: in
     """
     if start is not None:
         descent.executor.start(start)
+    descent.max_steps = max_steps
     stages = [getattr(descent, name) for name in STAGES[search]]
     if search == "split-merge":
         descent.halfway = max_steps // 2
@@ -143,6 +144,7 @@ class Descent:
         self.effort = effort
         self.rounds = effort.rounds  # of exchanges that are left
         self.divisions = divisions
+        self.max_steps = sys.maxsize
         self.halfway = 0  # after so many steps sweeps no longer keep other stages waiting
         self.patience = 0  # so many rows may change in a sweep, and it counts as none
         self.finished = True  # none did in the last
@@ -155,6 +157,8 @@ class Descent:
         Old centres stay where they are until all rows have chosen.
         """
         executor, partition = self.executor, self.partition
+        if self._is_few():
+            return self._sweep_on()
         n_dear = executor.assign(self.prices)
         n_born = open_clusters(executor, partition, self.prices, self.visits) if n_dear else 0
         n_changed = executor.collect()
@@ -214,6 +218,32 @@ class Descent:
         self.n_merges += n_merges
         return n_splits + n_merges > 0 and self._after_moves()
 
+    # -- few rows ---------------------------------------------------------------------------------
+
+    def _is_few(self) -> bool:
+        """Whether the interpreter would take longer than the rows."""
+        partition = self.partition
+        plain = partition.geometry.squared_distance and not partition.prior_weight
+        return plain and self.executor.is_few()
+
+    def _sweep_on(self) -> bool:
+        """Sweeps one after the other in one call, until few rows change."""
+        n_done = len(self.points)
+        limit = self.halfway if n_done < self.halfway else self.max_steps
+        n_clusters = self.points[-1].n_clusters if self.points else None
+        swept = self.executor.sweep_on(
+            self.partition.penalty, self.partition.max_clusters, self.visits, n_clusters,
+            self.patience, limit - n_done,
+        )  # fmt: skip
+        self.centres = self.partition.centres(*self.executor.totals())
+        for k, potential, n_changed in zip(*swept[:3], strict=True):
+            self._note(Point(k, *potential), n_changed)
+        self.wants_more = swept.refused
+        self.finished = not swept.changing
+        if len(self.points) == self.halfway:
+            return False
+        return swept.changing and swept.n_changed[-1] > self.patience
+
     # -- between stages ---------------------------------------------------------------------------
 
     def _after_moves(self) -> bool:
@@ -236,6 +266,10 @@ class Descent:
 
     def _settle_rows(self) -> int:
         executor, eta = self.executor, self.partition.prior_weight
+        if self._is_few():
+            return relocate_rows(
+                executor, self.partition, np.arange(executor.n_rows), SETTLING_PASSES
+            )
         executor.forget_bounds()
         executor.assign(self.prices)  # for bounds as tight as they can be
         executor.forget_dear()
@@ -265,8 +299,11 @@ class Descent:
         self.centres = partition.centres(*self._close_empty())
         value = executor.potential(partition.prior_weight, partition.prior_mean, self.centres)
         executor.recentre(self.centres)
-        self.points.append(Point(len(self.centres), *value))
-        self.report(len(self.points), len(self.centres), n_changed)
+        self._note(Point(len(self.centres), *value), n_changed)
+
+    def _note(self, point: Point, n_changed: int) -> None:
+        self.points.append(point)
+        self.report(len(self.points), point.n_clusters, n_changed)
 
     def end(self, status: Status) -> Solution:
         """Return where the fit stands."""

@@ -50,18 +50,25 @@ def bare_centres(
 ) -> Centres:
     """Return centres (k, d), slot by slot in the order given, for kernels that need no scores."""
     exact, offset = exact_form(geometry, centres, unseen)
-    return _bare(dtype, exact, offset, geometry.squared_distance)
+    return _bare(dtype, exact, offset, np.arange(len(exact)), geometry.squared_distance)
+
+
+def squared_centres(dtype: np.dtype, exact: Floats, ranks: NDArray[np.int64]) -> Centres:
+    """Return these centres (k, d) themselves, for kernels that take squared distances from them."""
+    return _bare(dtype, exact, np.einsum("ij,ij->i", exact, exact), ranks, True)
 
 
 def bare_point(dtype: np.dtype, point: Floats) -> Centres:
     """Return one point (d,) for kernels that take squared distances from it."""
-    return _bare(dtype, point[np.newaxis].copy(), np.array([point @ point]), True)
+    return squared_centres(dtype, point[np.newaxis].copy(), np.zeros(1, np.int64))
 
 
-def _bare(dtype: np.dtype, exact: Floats, offset: Floats, squared: bool) -> Centres:
+def _bare(
+    dtype: np.dtype, exact: Floats, offset: Floats, ranks: NDArray[np.int64], squared: bool
+) -> Centres:
     return Centres(
-        np.empty((0, 0, 0), dtype), np.empty(0, dtype), exact, offset, np.arange(len(exact)),
-        squared, 0.0, 0.0, 1, 0.0, 0.0,
+        np.empty((0, 0, 0), dtype), np.empty(0, dtype), exact, offset, ranks, squared, 0.0, 0.0,
+        1, 0.0, 0.0,
     )  # fmt: skip
 
 
@@ -113,13 +120,14 @@ class CentreTable:
         self.anchor_length = 0.0
         self.precision = (self.n_columns + 8) * float(np.finfo(np.float64).eps)
         self._alive: NDArray[np.intp] | None = None
+        self.next_rank = 0
         self.lay_out(centres, np.arange(len(centres)))
 
     def lay_out(self, centres: Floats, ranks: NDArray[np.int64]) -> NDArray[np.intp]:
         """Replace everything by these centres, neighbours together; return each one's slot."""
         order = neighbours_together(centres, self.lanes)
         self.used = len(centres)
-        self.next_rank = int(ranks.max()) + 1
+        self.next_rank = max(self.next_rank, int(ranks.max()) + 1)
         blocks = max(1, -(-self.used // self.lanes))
         # Room for births without a new layout. Where rows are sparse, only in the last block:
         # each entry of a row meets all slots side by side.

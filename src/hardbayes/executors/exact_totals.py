@@ -49,29 +49,29 @@ class ExactTotals:
     def __init__(self, weights: Floats, n_rows: int, largest: Floats) -> None:
         total_weight = float(np.broadcast_to(weights, n_rows).sum())
         self._weights = weights
-        self._snaps = snap_constants(total_weight * np.maximum(largest, SMALLEST), n_rows)
-        self._weight_snaps = snap_constants(np.array([total_weight]), n_rows)
+        self.snaps = snap_constants(total_weight * np.maximum(largest, SMALLEST), n_rows)
+        self.weight_snaps = snap_constants(np.array([total_weight]), n_rows)
         self.clear(0, 0)
 
     def clear(self, slots: int, n_columns: int) -> None:
         """Begin with so many empty slots."""
-        self._parts = _nothing(slots, n_columns)
+        self.parts = _nothing(slots, n_columns)
 
     def grow(self, slots: int) -> None:
         """Make room for more slots."""
-        old = self._parts
+        old = self.parts
         if slots > len(old.coarse):
             self.clear(slots, old.coarse.shape[1])
-            for new_part, old_part in zip(self._parts, old, strict=True):
+            for new_part, old_part in zip(self.parts, old, strict=True):
                 new_part[: len(old_part)] = old_part
 
     def rearrange(
         self, old_slots: NDArray[np.intp], new_slots: NDArray[np.intp], slots: int
     ) -> None:
         """Move slots to new places among so many; those not named are dropped."""
-        old = self._parts
+        old = self.parts
         self.clear(slots, old.coarse.shape[1])
-        for new_part, old_part in zip(self._parts, old, strict=True):
+        for new_part, old_part in zip(self.parts, old, strict=True):
             new_part[new_slots] = old_part[old_slots]
 
     def move(
@@ -83,7 +83,7 @@ class ExactTotals:
         pool: Pool,
     ) -> None:
         """Take every row whose label changed from its old slot to its new one."""
-        n_columns = self._parts.coarse.shape[1]
+        n_columns = self.parts.coarse.shape[1]
         if pool.n_threads == 1 or len(before) + n_changed * n_columns < WORTH_SHARING:
             self._move_columns(rows, before, after, 1, pool)
         elif n_columns >= 16 * pool.n_threads:
@@ -100,7 +100,7 @@ class ExactTotals:
         pool: Pool,
     ) -> None:
         """Let each thread move its columns of all rows."""
-        n_rows, n_columns = len(before), self._parts.coarse.shape[1]
+        n_rows, n_columns = len(before), self.parts.coarse.shape[1]
         # Whole cache lines of columns, so that threads never write side by side.
         borders = [n_columns * part // parts // 8 * 8 for part in range(parts)] + [n_columns]
         size = max(64, TILE_ENTRIES // n_columns)  # short calls, so that Ctrl-C is prompt
@@ -109,8 +109,8 @@ class ExactTotals:
 
             def task(part: int, worker: int, start: int = start, stop: int = stop) -> None:
                 move(
-                    rows, self._weights, before, after, self._parts, self._snaps,
-                    self._weight_snaps, borders[part], borders[part + 1], start, stop,
+                    rows, self._weights, before, after, self.parts, self.snaps,
+                    self.weight_snaps, borders[part], borders[part + 1], start, stop,
                 )  # fmt: skip
 
             pool.run(task, parts)
@@ -126,7 +126,7 @@ class ExactTotals:
 
         Each has sums of its own, which are then added: exact, whoever moved what.
         """
-        n_rows, (slots, n_columns) = len(before), self._parts.coarse.shape
+        n_rows, (slots, n_columns) = len(before), self.parts.coarse.shape
         size = -(-n_rows // (4 * pool.n_threads))
         sums: dict[int, Totals] = {}
 
@@ -134,18 +134,18 @@ class ExactTotals:
             if worker not in sums:
                 sums[worker] = _nothing(slots, n_columns)
             move(
-                rows, self._weights, before, after, sums[worker], self._snaps, self._weight_snaps,
+                rows, self._weights, before, after, sums[worker], self.snaps, self.weight_snaps,
                 0, n_columns, tile * size, min((tile + 1) * size, n_rows),
             )  # fmt: skip
 
         pool.run(task, -(-n_rows // size))
         for found in sums.values():
-            for whole, part in zip(self._parts, found, strict=True):
+            for whole, part in zip(self.parts, found, strict=True):
                 whole += part
 
     def of(self, slots: NDArray[np.intp]) -> tuple[Floats, Floats]:
         """Return weights (k,) and totals (k, d) of these slots."""
-        parts = self._parts
+        parts = self.parts
         weights = parts.weight_coarse[slots] + parts.weight_fine[slots]
         return weights, parts.coarse[slots] + parts.fine[slots]
 
@@ -158,11 +158,13 @@ class ExactTotals:
         centres: Floats,
     ) -> tuple[float, float]:
         """Return ``sum_c (n_c + eta) phi(mu_c) - eta phi(m)``, and what float64 drops of it."""
-        parts = self._parts
+        parts = self.parts
         if geometry.squared_distance:
             prior = prior_weight * prior_mean
             nothing = np.zeros((1, len(prior)))
-            value, remainder = squared_potential(parts, prior_weight, prior, nothing, slots)
+            value, remainder = squared_potential(
+                parts, prior_weight, prior, nothing, slots, len(slots)
+            )
             return value, remainder
         weights = parts.weight_coarse[slots] + parts.weight_fine[slots] + prior_weight
         terms = weights * geometry.potential(centres)

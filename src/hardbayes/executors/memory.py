@@ -12,6 +12,7 @@ import numpy as np
 
 from hardbayes.executors.carried_bounds import CarriedBounds, no_bounds, worth_carrying
 from hardbayes.executors.centre_table import CentreTable, bare_centres
+from hardbayes.executors.few_rows import Plan, is_few, sweep_few
 from hardbayes.executors.rearranging import Rearranging
 from hardbayes.kernels.costs import costs
 from hardbayes.kernels.nearest import assign
@@ -20,6 +21,7 @@ from hardbayes.kernels.newcomers import consider, find_openings
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from hardbayes.executors.few_rows import Sweeps
     from hardbayes.geometry.base import Floats
 
 
@@ -67,6 +69,8 @@ class MemoryExecutor(Rearranging):
                 if self._radius is not None:
                     self.table.follow(self.mean)
                 self._bounds = CarriedBounds(self.n_rows, self.table, self._radius)
+            else:
+                self._bounds.look_around(self.table)
             bounds = self._bounds.view(blocks)
         found: list[int] = []
 
@@ -82,6 +86,37 @@ class MemoryExecutor(Rearranging):
         if self._bounds is not None:
             self._bounds.settle()
         return sum(found)
+
+    def is_few(self) -> bool:
+        """Whether sweeps are worth doing in one call; with squared distances and no prior."""
+        return is_few(self.n_rows, self.n_columns, self.n_clusters)
+
+    def sweep_on(
+        self,
+        penalty: float,
+        max_clusters: int,
+        visits: NDArray[np.signedinteger],
+        n_clusters: int | None,
+        patience: int,
+        max_steps: int,
+    ) -> Sweeps:
+        """Sweep with births and refits until at most ``patience`` rows change, in one call.
+
+        ``visits`` (n,): each row's place in the visiting order; ``n_clusters``: how many there were
+        after the last sweep. May stop earlier.
+        """
+        order = np.empty_like(visits)
+        order[visits] = np.arange(self.n_rows, dtype=visits.dtype)
+        known = -1 if n_clusters is None else n_clusters
+        plan = Plan(penalty, max_clusters, order, known, patience, max_steps)
+        before = np.where(self.labels < 0, np.int32(-1), self.cluster_numbers())
+        swept = sweep_few(self, before, self._totals, self.table, plan)
+        self._bounds = None
+        self.labels = swept.labels
+        alive = np.flatnonzero(swept.centres.rank >= 0)
+        self.table.next_rank = swept.next_rank
+        self._lay_out_anew(alive, swept.centres.exact[alive], swept.centres.rank)
+        return swept
 
     def visiting_order(self, visits: NDArray[np.signedinteger]) -> NDArray[np.signedinteger]:
         """Return rows in the order of their visits: all of them, or if few are dear only those."""
@@ -213,14 +248,19 @@ class MemoryExecutor(Rearranging):
             self._bounds.welcome(self.table, self.labels)
         drift = self.table.write(alive, centres)
         if crowded:
-            alive = self._lay_out_anew(alive, centres)
+            alive = self._lay_out_anew(alive, centres, self.table.rank)
         if self._bounds is not None:
             self._bounds.add_drift(alive, drift)
 
-    def _lay_out_anew(self, alive: NDArray[np.intp], centres: Floats) -> NDArray[np.intp]:
-        """Lay the living clusters out at these centres; return their new slots."""
-        new_slot = np.full(len(self.table.rank), -1, np.int32)
-        slots = self.table.lay_out(centres, self.table.rank[alive])
+    def _lay_out_anew(
+        self, alive: NDArray[np.intp], centres: Floats, ranks: NDArray[np.int64]
+    ) -> NDArray[np.intp]:
+        """Lay the living clusters out at these centres; return their new slots.
+
+        ``alive`` (k,): their slots among those with ``ranks``, to which labels and totals refer.
+        """
+        new_slot = np.full(len(ranks), -1, np.int32)
+        slots = self.table.lay_out(centres, ranks[alive])
         new_slot[alive] = slots
         self._totals.rearrange(alive, slots, len(self.table.rank))
         self.labels = new_slot[self.labels]
@@ -247,7 +287,7 @@ class MemoryExecutor(Rearranging):
     @property
     def has_orphans(self) -> bool:
         """Whether some row's cluster is gone: one that held rows of no weight alone."""
-        return bool((self.table.rank[self.labels] < 0).any())
+        return bool(((self.labels < 0) | (self.table.rank[self.labels] < 0)).any())
 
     def cluster_numbers(self) -> NDArray[np.int32]:
         """Return labels (n,) as numbers of the living clusters, oldest first."""

@@ -16,8 +16,17 @@ INLINE = {**OPTIONS, "forceinline": True}
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile ``function`` into each of its callers."""
+    """Compile ``function``, and put the machine code into each of its callers."""
     return njit(**INLINE)(function)
+
+
+def part(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make ``function`` a part of its one or two callers before they are compiled.
+
+    That takes half as long as to compile a long function alone and once more within its caller.
+    Short ones in inner loops are faster `inlined`.
+    """
+    return njit(inline="always", **OPTIONS)(function)
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:

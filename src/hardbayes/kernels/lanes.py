@@ -91,31 +91,38 @@ class _Lanes:
             width //= 2
         return self.builder.extract_element(value, ir.Constant(_I32, 0))
 
-    def smallest(self, value):
-        def smaller(left, right):
-            return self.builder.select(self.builder.fcmp_ordered("<", left, right), left, right)
-
-        return self.fold(value, smaller)
-
     def two_smallest(self, value):
         """Return the smallest lane, the smallest of the others, and the first one's place."""
         builder = self.builder
-        least = self.smallest(value)
+
+        def in_order(left, right):
+            below = builder.fcmp_ordered("<", left, right)
+            return builder.select(below, left, right), builder.select(below, right, left)
+
+        # By halves: of four numbers in two ordered pairs, the two smallest.
+        least, second = in_order(*self._halves(value))
+        while least.type.count > 1:
+            least, loser = in_order(*self._halves(least))
+            second, _ = in_order(loser, in_order(*self._halves(second))[0])
+        zero = ir.Constant(_I32, 0)
+        least, second = (builder.extract_element(vector, zero) for vector in (least, second))
         bits = ir.IntType(self.count)
         equal = builder.bitcast(builder.fcmp_ordered("==", value, self.splat(least)), bits)
         # NaN lanes compare unequal to everything; a stray bit keeps the place within the block.
         equal = builder.or_(equal, ir.Constant(bits, 1 << (self.count - 1)))
         place = builder.zext(builder.cttz(equal, ir.Constant(ir.IntType(1), 1)), _I32)
-        integers = ir.VectorType(_I32, self.count)
-        first = builder.insert_element(
-            ir.Constant(integers, ir.Undefined), place, ir.Constant(_I32, 0)
-        )
-        places = builder.shuffle_vector(
-            first, ir.Constant(integers, ir.Undefined), self._mask([0] * self.count)
-        )
-        here = builder.icmp_signed("==", places, self._mask(list(range(self.count))))
-        infinite = ir.Constant(self.vector, [float("inf")] * self.count)
-        return least, self.smallest(builder.select(here, infinite, value)), place
+        return least, second, place
+
+    def _halves(self, vector):
+        half = vector.type.count // 2
+        return [
+            self.builder.shuffle_vector(
+                vector,
+                ir.Constant(vector.type, ir.Undefined),
+                ir.Constant(ir.VectorType(_I32, half), list(range(first, first + half))),
+            )
+            for first in (0, half)
+        ]
 
 
 def _keep(builder, lanes, total, offset, outputs, row, block):

@@ -7,7 +7,7 @@ that both are made of. Position p of ``ids`` names a row; group g owns slots ``f
 
 import numpy as np
 
-from hardbayes.kernels.compiling import inlined, kernel
+from hardbayes.kernels.compiling import kernel, part
 from hardbayes.kernels.rows import blend, pick, product, row_cost
 from hardbayes.kernels.totals import add_row
 
@@ -111,7 +111,7 @@ def relocate(
             only_near = not still
 
 
-@inlined
+@part
 def walk(
     rows, weights, constants, centres, sizes, members, ids, first, last_slot, places, penalty,
     prior_weight, near, tally, only_near, begin, end,

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hardbayes.kernels.compiling import inlined, kernel
+from hardbayes.kernels.compiling import inlined, kernel, part
 from hardbayes.kernels.lanes import sum_of_squares
 from hardbayes.kernels.rows import pick, read_row, row_cost, score_blocks, score_error
 
@@ -33,6 +33,7 @@ class Bounds(NamedTuple):
 
     upper: np.ndarray  # (n,) float32; empty where nothing is carried
     lower: np.ndarray  # (n, groups) float32
+    half: np.ndarray  # (slots,) float32: half the distance to the next centre, rounded down, or 0
     drift: np.ndarray  # (slots,) float32, rounded up
     group_drift: np.ndarray  # (groups,) float32, rounded up
     radius: np.ndarray  # (n,) float32: |x - m|, rounded up; (1,) where costs are squared distances
@@ -122,7 +123,10 @@ def assign(rows, weights, prices, constants, centres, bounds, labels, dear, batc
                         n_open += low <= reach
                         hope |= low > 0
                     most = np.float64(reach)
-                if n_open == 0 and pick(weights, i) * most <= pick(prices, i):
+                # Nearer to its centre than halfway to any other, no other can be nearer. One
+                # branch: either of the two alone would be hard to foresee.
+                settled = (n_open == 0) | (reach < bounds.half[own])
+                if settled & (pick(weights, i) * most <= pick(prices, i)):
                     upper[i] = reach
                     continue
                 # Else the exact cost would hardly help.
@@ -130,8 +134,9 @@ def assign(rows, weights, prices, constants, centres, bounds, labels, dear, batc
                     cost = row_cost(rows, i, constants, centres, own)
                     reach = from_above(cost, slack, centres.squared)
                     n_open = 0
-                    for g in range(n_groups):
-                        n_open += lower[i, g] <= reach
+                    if reach >= bounds.half[own]:
+                        for g in range(n_groups):
+                            n_open += lower[i, g] <= reach
                     if n_open == 0:
                         upper[i] = reach
                         if pick(weights, i) * cost > pick(prices, i):
@@ -151,10 +156,9 @@ def assign(rows, weights, prices, constants, centres, bounds, labels, dear, batc
             batch.limit[size] = cost - base + error
             size += 1
         if size == batch.x.shape[0] or (i == stop and size > 0):
-            score_open_groups(rows, centres, bounds, batch, np.int64(size), np.int64(m))
             n_dear += settle(
                 rows, weights, prices, constants, centres, bounds, labels, dear, batch,
-                np.int64(size),
+                np.int64(size), np.int64(m),
             )  # fmt: skip
             size = np.int64(0)
     return n_dear
@@ -166,7 +170,7 @@ def is_scored(bounds, batch, r, g):
     return bounds.upper.shape[0] == 0 or bounds.lower[batch.ids[r], g] <= batch.reach[r]
 
 
-@inlined
+@part
 def score_open_groups(rows, centres, bounds, batch, size, m):
     """Score each row of the batch against the groups that its bounds do not rule out."""
     n_blocks = centres.rank.shape[0] // centres.lanes
@@ -185,9 +189,13 @@ def score_open_groups(rows, centres, bounds, batch, size, m):
             score_blocks(rows, batch, n_members, m, centres, first, last)
 
 
-@inlined
-def settle(rows, weights, prices, constants, centres, bounds, labels, dear, batch, size):
-    """Decide for the scored rows of the batch; return how many are dear."""
+@kernel
+def settle(rows, weights, prices, constants, centres, bounds, labels, dear, batch, size, m):
+    """Score the rows of the batch and decide for them; return how many are dear.
+
+    Not inlined: the loop over rows that bounds settle is faster without it.
+    """
+    score_open_groups(rows, centres, bounds, batch, size, m)
     lanes = centres.lanes
     n_blocks = centres.rank.shape[0] // lanes
     carried = bounds.upper.shape[0] > 0

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hardbayes.kernels.compiling import inlined, kernel
+from hardbayes.kernels.compiling import kernel, part
 from hardbayes.kernels.lanes import sum_of_squares
 from hardbayes.kernels.nearest import beats, cost_slack, from_above
 from hardbayes.kernels.rows import pick, read_row, row_cost, score_blocks, score_error
@@ -53,7 +53,7 @@ def consider(
         size = 0
 
 
-@inlined
+@part
 def choose(
     rows, weights, prices, constants, centres, bounds, labels, dear, visits, opened, block_opened,
     first, last, batch, r,

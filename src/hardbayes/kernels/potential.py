@@ -6,7 +6,7 @@ alone could show a rise where there is none.
 
 import numpy as np
 
-from hardbayes.kernels.compiling import inlined, kernel
+from hardbayes.kernels.compiling import inlined, kernel, part
 
 
 @inlined
@@ -28,7 +28,7 @@ def _two_product(a, b):
     return p, ((a_high * b_high - p) + a_high * b_low + a_low * b_high) + a_low * b_low
 
 
-@inlined
+@part
 def _square_over(coarse, fine, prior, k, weight):
     """Return ``|total + prior|^2 / weight`` of slot k as two numbers."""
     square = 0.0
@@ -45,10 +45,11 @@ def _square_over(coarse, fine, prior, k, weight):
 
 
 @kernel
-def squared_potential(totals, prior_weight, prior, nothing, slots):
-    """Return the sum over slots (k,), less as often that of the prior alone, and its remainder.
+def squared_potential(totals, prior_weight, prior, nothing, slots, n_slots):
+    """Return the sum over slots, less as often that of the prior alone, and its remainder.
 
-    IN totals, prior (d,): the prior's own total, nothing (1, d): zeros.
+    IN totals, slots: the first ``n_slots`` count; prior (d,): the prior's own total; nothing
+    (1, d): zeros.
     """
     value = 0.0
     remainder = 0.0
@@ -56,7 +57,8 @@ def squared_potential(totals, prior_weight, prior, nothing, slots):
     rest_alone = 0.0
     if prior_weight > 0.0:
         alone, rest_alone = _square_over(nothing, nothing, prior, 0, prior_weight)
-    for k in slots:
+    for p in range(n_slots):
+        k = slots[p]
         weight = totals.weight_coarse[k] + totals.weight_fine[k] + prior_weight
         quotient, rest = _square_over(totals.coarse, totals.fine, prior, k, weight)
         more, carry = _two_sum(quotient, -alone)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from hardbayes.kernels.compiling import INLINE, kernel
+from hardbayes.kernels.compiling import INLINE, kernel, part
 from hardbayes.kernels.lanes import add_split
 from hardbayes.kernels.rows import DenseRows, pick
 
@@ -55,6 +55,25 @@ def _add_row(rows, i, factor, k, totals, snaps, first, last):
     return add
 
 
+@part
+def move_row(rows, i, weight, source, target, totals, snaps, weight_snaps, first, last):
+    """IN/OUT totals: move columns ``first`` to ``last`` of row i between slots (-1: nowhere)."""
+    if source >= 0:
+        add_row(rows, i, -weight, source, totals, snaps, first, last)
+    if target >= 0:
+        add_row(rows, i, weight, target, totals, snaps, first, last)
+    if first == 0:
+        snap, fine_snap = weight_snaps[0][0], weight_snaps[1][0]
+        rounded = (weight + snap) - snap
+        rest = ((weight - rounded) + fine_snap) - fine_snap
+        if source >= 0:
+            totals.weight_coarse[source] -= rounded
+            totals.weight_fine[source] -= rest
+        if target >= 0:
+            totals.weight_coarse[target] += rounded
+            totals.weight_fine[target] += rest
+
+
 @kernel
 def move(rows, weights, before, after, totals, snaps, weight_snaps, first, last, start, stop):
     """Move rows ``start`` to ``stop`` where labels differ, in columns ``first`` to ``last``.
@@ -63,22 +82,8 @@ def move(rows, weights, before, after, totals, snaps, weight_snaps, first, last,
     constants. Column 0's owner moves the weights.
     """
     for i in range(start, stop):
-        source = before[i]
-        target = after[i]
-        if source == target:
-            continue
-        weight = pick(weights, i)
-        if source >= 0:
-            add_row(rows, i, -weight, source, totals, snaps, first, last)
-        if target >= 0:
-            add_row(rows, i, weight, target, totals, snaps, first, last)
-        if first == 0:
-            snap, fine_snap = weight_snaps[0][0], weight_snaps[1][0]
-            rounded = (weight + snap) - snap
-            rest = ((weight - rounded) + fine_snap) - fine_snap
-            if source >= 0:
-                totals.weight_coarse[source] -= rounded
-                totals.weight_fine[source] -= rest
-            if target >= 0:
-                totals.weight_coarse[target] += rounded
-                totals.weight_fine[target] += rest
+        if before[i] != after[i]:
+            move_row(
+                rows, i, pick(weights, i), before[i], after[i], totals, snaps, weight_snaps, first,
+                last,
+            )  # fmt: skip
