@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from hardbayes.engine.problem import FARTHEST
 from hardbayes.executors.frame import Frame
 from hardbayes.executors.tiles import Tiles
+from hardbayes.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.matrices import is_sparse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hardbayes.executors.pool import Pool
-    from hardbayes.geometry.base import Floats
+    from hardbayes.geometry.base import Floats, Geometry
     from hardbayes.matrices import Matrix
 
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 class FittedFeatures:
     """Components (k, d) in float64, scaled as by ``frame`` and not shifted."""
 
+    geometry: ClassVar[Geometry] = SquaredEuclidean()
     frame: Frame
     components: Floats
 

@@ -48,6 +48,10 @@ class FeatureProblem:
         """Fit terms up to here are rounding."""
         return self.tiles.nothing * self.tiles.n_rows
 
+    def cap(self, max_components: int | None) -> int:
+        """Return the number of features at which a search stops opening more."""
+        return min(max_components or MOST_COMPONENTS, self.tiles.n_rows)
+
     def allocator(self) -> Allocator:
         """Return what one start passes over the rows with."""
         # Here and nowhere else the compiled kernels come in: numba is imported with the first.

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hardbayes.engine.problem import FARTHEST, cluster_bound, executor_for, opening_prices
+from hardbayes.engine.problem import (
+    FARTHEST,
+    cluster_bound,
+    executor_for,
+    opening_prices,
+)
 from hardbayes.executors.frame import Frame, power_of_two_scale
 from hardbayes.matrices import is_sparse
 from hardbayes.structure.partition import Partition
@@ -132,9 +137,10 @@ class Placement:
         """Return each row's cost at its own centre."""
         return self.executor.costs() / self.model.frame.unit
 
-    def all_costs(self) -> Floats:
-        """Return each row's cost at every centre (n, k)."""
-        return self.executor.all_costs() / self.model.frame.unit
+    def distances(self) -> Floats:
+        """Return each row's distance (n, k) from every centre, or its cost there if none is."""
+        costs = self.executor.all_costs() / self.model.frame.unit
+        return np.sqrt(costs) if self.model.geometry.squared_distance else costs
 
     def novel(self) -> NDArray[np.bool_]:
         """Return which rows would rather open a cluster of their own."""

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, validate_params
 
 from hardbayes.engine.problem import pose
 from hardbayes.engine.result import fitted_attributes
+from hardbayes.estimators.base import checked_data, random_stream
 from hardbayes.estimators.bp_means import BPMeans
-from hardbayes.estimators.dp_means import DPMeans
+from hardbayes.estimators.dp_means import DPMeans, prior_weight_for
 from hardbayes.executors.pool import Pool, resolve_threads
 from hardbayes.geometry import geometry_for
 from hardbayes.paths.feature_penalties import trace_features
@@ -29,7 +29,6 @@ from hardbayes.selection.tracing import (
     trace,
     trace_on,
 )
-from hardbayes.validation import check_matrix, check_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -216,19 +215,16 @@ def penalty_path(
         objectives = np.array([model.objective_ for model in features])
         return PenaltyPath(asked, counts, objectives, features, found, None, best)
     template = DPMeans() if estimator is None else estimator
-    clone(template).set_params(cluster_penalty=1.0)._validate_params()
+    plain = clone(template).set_params(cluster_penalty=1.0)
+    plain._validate_params()
     geometry = geometry_for(template.divergence)
-    seen = DPMeans()  # takes the feature names
-    matrix = check_matrix(X, geometry, seen)
-    weights = check_weights(sample_weight, matrix, geometry)
-    names = {name: value for name, value in vars(seen).items() if name.endswith("_")}
-    state = template.random_state
-    rng = np.random.RandomState() if state is None else check_random_state(state)
+    matrix, weights, names = checked_data(template, geometry, X, sample_weight)
+    rng = random_stream(template.random_state)
     with Pool(resolve_threads(template.n_jobs)) as pool:
         matrix, weights, rows = sample_rows(matrix, weights, rng)
         problem = pose(matrix, geometry, weights, pool)
-        prior_weight = template._prior_weight(geometry, matrix)
-        if template._search != "split-merge":
+        prior_weight = prior_weight_for(template.prior_weight, geometry, matrix)
+        if template.search == "paper" or template.method == "collapsed":
             if asked is None:
                 asked = published_penalties(problem, prior_weight, n_penalties)
             models = fits_at(asked, template, matrix, weights)
@@ -252,7 +248,6 @@ def penalty_path(
                 asked = np.geomspace(largest, smallest, n_penalties)
             elif not capped:
                 trace_on(path, asked * problem.unit)
-            plain = clone(template)
             models = []
             for penalty in asked:
                 solution = path.best_at(penalty * problem.unit, cap).at_its_end()
