@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +11,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, validate_params
 
-from hardbayes.engine.problem import pose
+from hardbayes.engine.problem import opening_prices, pose
 from hardbayes.engine.result import fitted_attributes
+from hardbayes.engine.status import Status
 from hardbayes.estimators.base import checked_data, random_stream
 from hardbayes.estimators.bp_means import BPMeans
 from hardbayes.estimators.dp_means import DPMeans, prior_weight_for
@@ -33,7 +34,10 @@ from hardbayes.selection.tracing import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from hardbayes.engine.loop import Solution
+    from hardbayes.engine.problem import Problem
     from hardbayes.geometry.base import Floats
+    from hardbayes.structure.partition import Partition
 
 
 @dataclass(frozen=True)
@@ -252,6 +256,7 @@ def penalty_path(
             for penalty in asked:
                 solution = path.best_at(penalty * problem.unit, cap).at_its_end()
                 partition = problem.partition(penalty, prior_weight, cap)
+                solution = replace(solution, status=status_at(solution, problem, partition))
                 model = copy(plain)
                 model.cluster_penalty = float(penalty)
                 model.__dict__.update(
@@ -268,6 +273,18 @@ def penalty_path(
         found,
         rows,
     )
+
+
+def status_at(solution: Solution, problem: Problem, partition: Partition) -> Status:
+    """Return how a fit of this partition would have ended at a solution of its path."""
+    if solution.status is Status.OUT_OF_STEPS:
+        return solution.status
+    if len(solution.centres) < partition.max_clusters:
+        return Status.CONVERGED
+    executor = problem.executor
+    executor.start(solution.centres)
+    n_dear = executor.assign(opening_prices(executor, partition))
+    return Status.CAPPED if n_dear else Status.CONVERGED
 
 
 def check_penalties(penalties: Any) -> Floats:
