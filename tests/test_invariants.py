@@ -5,10 +5,11 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from hardbayes import DPMeans, objective
+from hardbayes import DPMeans, GaussianDPMeans, objective
 from hardbayes.datasets import make_blobs_apart
 from tests.conftest import (
     assert_all_finite,
@@ -752,6 +753,29 @@ def test_novelty_at_exactly_the_penalty(given):
     probe = [[2.0], [np.nextafter(2.0, 3.0)], [-2.0], [50.0]]
     np.testing.assert_array_equal(model.predict(probe, novelty=True), [0, -1, 0, -1])
     np.testing.assert_array_equal(model.predict(probe), [0, 0, 0, 0])
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        DPMeans(0.0),
+        DPMeans(0.0, search="paper"),
+        GaussianDPMeans(0.0),
+        GaussianDPMeans(0.0, search="paper", covariance_type="diag", covariance_prior=0.1),
+    ],
+    ids=["round", "round, paper", "shaped", "shaped, paper"],
+)
+def test_rows_that_a_fit_without_penalty_keeps_are_not_novel(estimator, weighted, offset):
+    rng = np.random.default_rng(0)
+    distinct = offset + rng.random((12, 5))
+    X = np.repeat(distinct, 70, axis=0)[rng.permutation(840)]
+    weights = rng.uniform(0.5, 2.0, len(X)) if weighted else None
+    model = clone(estimator).set_params(random_state=0).fit(X, sample_weight=weights)
+    assert model.n_clusters_ == 12 and model.converged_
+    np.testing.assert_array_equal(model.predict(X, novelty=True), model.labels_)
+    assert (model.predict(distinct + 1e-7, novelty=True) == -1).all()
 
 
 def test_weighted_score_is_the_fit_term(given):

@@ -10,6 +10,7 @@ import numpy as np
 
 from hardbayes.engine.gaussian import nearest
 from hardbayes.engine.gaussian_frame import Whitening
+from hardbayes.engine.problem import distance_rounding
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.matrices import chunks
 from hardbayes.structure.gaussians import Gaussians
@@ -102,8 +103,15 @@ class GaussianPlacement:
         return np.sqrt(costs)
 
     def novel(self) -> NDArray[np.bool_]:
-        """Return which rows would rather open a cluster of their own."""
-        return self.costs() > self.model.penalty
+        """Return which rows would rather open a cluster of their own.
+
+        Not among them are rows no farther from their mean, a plain sum, than rounding may put
+        equal ones.
+        """
+        weights, means, _ = self.model.clusters
+        rounding = distance_rounding(means.shape[1]) * np.square(means).max() * (1 + weights) ** 2
+        prices = np.maximum(self.model.penalty, self.model.rate * rounding)
+        return self.costs() > prices[self.labels()]
 
     @cached_property
     def _nearest(self) -> tuple[NDArray[np.int32], Floats]:

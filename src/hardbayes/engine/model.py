@@ -10,6 +10,7 @@ import numpy as np
 from hardbayes.engine.problem import (
     FARTHEST,
     cluster_bound,
+    distance_rounding,
     executor_for,
     opening_prices,
 )
@@ -143,5 +144,12 @@ class Placement:
         return np.sqrt(costs) if self.model.geometry.squared_distance else costs
 
     def novel(self) -> NDArray[np.bool_]:
-        """Return which rows would rather open a cluster of their own."""
-        return self.executor.costs() > opening_prices(self.executor, self.model.partition)
+        """Return which rows would rather open a cluster of their own.
+
+        Rows no farther from their centre than rounding may put equal ones are not among them,
+        however small the penalty: the fit has kept such rows.
+        """
+        prices = opening_prices(self.executor, self.model.partition)
+        if self.model.geometry.squared_distance:
+            prices = np.maximum(prices, distance_rounding(self.executor.n_columns))
+        return self.executor.costs() > prices

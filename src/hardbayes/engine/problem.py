@@ -59,7 +59,7 @@ class Problem:
         """
         executor = self.executor
         if self.geometry.squared_distance:
-            largest = executor.n_columns * (4.0 * np.finfo(np.float64).eps) ** 2
+            largest = distance_rounding(executor.n_columns)
             return largest * float(executor.weights_of(slice(None)).sum()) / self.unit
         weights = executor.weights_of(slice(None))
         theta, offset = self.geometry.affine(self.mean[np.newaxis])
@@ -110,6 +110,11 @@ class Problem:
                 f"float64 with distances between values near {self.largest:g}. "
                 "Remove rows with such values, or rescale X and the penalty."
             )
+
+
+def distance_rounding(n_columns: int) -> float:
+    """Return what rounding may make of the squared distance of equal points, in working units."""
+    return n_columns * (4.0 * float(np.finfo(np.float64).eps)) ** 2
 
 
 def opening_prices(

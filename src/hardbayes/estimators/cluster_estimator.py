@@ -28,7 +28,9 @@ class ClusterEstimator(ClusterMixin, Estimator):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Rows.
         novelty : bool, default=False
-            Return -1 for rows dearer than the penalty: those that would have opened a cluster.
+            Return -1 for rows dearer than the penalty: those that would have opened a cluster. A
+            row as near to its centre as rounding can tell is none of them, even at a penalty of
+            zero.
 
         Returns
         -------
