@@ -13,7 +13,7 @@ from hardbayes.engine.result import fitted_attributes
 from hardbayes.engine.status import Status
 from hardbayes.estimators.base import AT_LEAST_ONE, SHARED_CONSTRAINTS
 from hardbayes.estimators.cluster_estimator import ClusterEstimator
-from hardbayes.estimators.fitted_state import check_fitted
+from hardbayes.estimators.fitted_state import check_clusters
 from hardbayes.executors.pool import Pool
 from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.geometry.base import Floats
@@ -252,7 +252,7 @@ class DPMeans(ClusterEstimator):
         self, arrays: dict[str, Any], fitted: dict[str, Any]
     ) -> tuple[FittedPartition, int]:
         model = FittedPartition.from_arrays(self._geometry, self.max_clusters, arrays)
-        check_fitted(fitted, *model.centres.shape)
+        check_clusters(fitted, *model.centres.shape)
         return model, model.centres.shape[1]
 
 

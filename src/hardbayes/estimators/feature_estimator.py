@@ -14,7 +14,7 @@ from hardbayes.engine.feature_problem import FeatureProblem, pose_features
 from hardbayes.engine.feature_result import fitted_attributes
 from hardbayes.engine.status import Status
 from hardbayes.estimators.base import Estimator, random_stream
-from hardbayes.estimators.feature_state import check_fitted_features
+from hardbayes.estimators.fitted_state import check_features
 from hardbayes.executors.pool import Pool, resolve_threads
 from hardbayes.geometry.base import Floats
 from hardbayes.matrices import Matrix
@@ -97,7 +97,7 @@ class FeatureEstimator(Estimator):
         self, arrays: dict[str, Any], fitted: dict[str, Any]
     ) -> tuple[FittedFeatures, int]:
         model = FittedFeatures.from_arrays(arrays)
-        check_fitted_features(fitted, *model.components.shape)
+        check_features(fitted, *model.components.shape)
         return model, model.components.shape[1]
 
 

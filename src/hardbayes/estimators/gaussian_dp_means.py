@@ -11,7 +11,7 @@ from hardbayes.engine.gaussian_result import fitted_attributes
 from hardbayes.engine.status import Status
 from hardbayes.estimators.base import AT_LEAST_ONE, SHARED_CONSTRAINTS
 from hardbayes.estimators.cluster_estimator import ClusterEstimator
-from hardbayes.estimators.fitted_state import check_fitted
+from hardbayes.estimators.fitted_state import check_gaussians
 from hardbayes.estimators.gaussian_fitting import fit_rows
 from hardbayes.executors.pool import Pool
 from hardbayes.geometry.base import Floats
@@ -179,6 +179,5 @@ class GaussianDPMeans(ClusterEstimator):
         penalty = fitted.get("cluster_penalty_", np.nan)  # looked at below
         model = FittedGaussians.from_arrays(self.covariance_type == "diag", penalty, arrays)
         k, d = model.clusters.means.shape
-        shape = model.whitening.forward.shape
-        check_fitted(fitted, k, d, {"covariances_": (k, *shape), "covariance_prior_": shape})
+        check_gaussians(fitted, k, d, model.whitening.forward.shape)
         return model, d
