@@ -30,7 +30,8 @@ class BPMeans(FeatureEstimator):
     component_penalty : float or "auto", default="auto"
         What each feature costs, in units of squared distance. "auto" finds the best fit for 0, 1,
         2, ... features and takes the middle of the widest range of penalties, on a logarithmic
-        scale, at which one number of features is optimal.
+        scale, at which one number of features is optimal. With a penalty so small that noise pays
+        for features there are many of them, and a fit takes long: set a cap.
     max_components : int or None, default=None
         Cap on the number of features. None stops at 64, with a warning.
     method : {"joint", "collapsed", "stepwise"}, default="joint"
@@ -43,12 +44,12 @@ class BPMeans(FeatureEstimator):
         best of all subsets of up to a dozen features for each row, or flips one and two at a time;
         combines, drops and adds whole features where that lowers the objective; and shakes the best
         start, dealing one feature anew at random, until ``n_init - 1`` shakes in a row have not
-        helped.
+        helped, or all of them have taken ``n_init * max_iter`` sweeps.
     n_init : int, default=10
         Number of starts, of which the best is kept; for "stepwise" and "auto", at every K; on a
         sample where X is large.
     max_iter : int, default=300
-        Largest number of sweeps of a start.
+        Largest number of sweeps of a start, or of a shake.
     random_state : int, RandomState instance or None, default=None
         Seed of the starts. The same seed gives the same bits, whatever ``n_jobs``.
     n_jobs : int or None, default=None

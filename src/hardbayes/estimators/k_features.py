@@ -30,11 +30,12 @@ class KFeatures(FeatureEstimator):
         then least squares. "split-merge" takes the best of all subsets of up to a dozen features
         for each row, or flips one and two at a time; combines, drops and adds whole features where
         that lowers the objective; and shakes the best start, dealing one feature anew at random,
-        until ``n_init - 1`` shakes in a row have not helped.
+        until ``n_init - 1`` shakes in a row have not helped, or all of them have taken
+        ``n_init * max_iter`` sweeps.
     n_init : int, default=10
         Number of starts, of which the best is kept; on a sample where X is large.
     max_iter : int, default=300
-        Largest number of sweeps of a start.
+        Largest number of sweeps of a start, or of a shake.
     random_state : int, RandomState instance or None, default=None
         Seed of the starts. The same seed gives the same bits, whatever ``n_jobs``.
     n_jobs : int or None, default=None
