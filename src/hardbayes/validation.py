@@ -166,7 +166,7 @@ def first_cell(matrix: Matrix, found: Any) -> tuple[int, int] | None:
     return None
 
 
-def check_finite(matrix: Matrix, names: list[str] | None = None) -> None:
+def check_finite(matrix: Matrix, names: list[str] | None) -> None:
     """Raise at the first NaN or infinite entry."""
     cell = first_cell(matrix, lambda values: ~np.isfinite(values))
     if cell is not None:
@@ -178,7 +178,7 @@ def check_finite(matrix: Matrix, names: list[str] | None = None) -> None:
         )
 
 
-def check_domain(matrix: Matrix, geometry: Geometry, names: list[str] | None = None) -> None:
+def check_domain(matrix: Matrix, geometry: Geometry, names: list[str] | None) -> None:
     """Raise at the first entry, or empty row, that the divergence is not defined for."""
     kind = type(geometry).__name__
     if geometry.n_columns not in (None, matrix.shape[1]):
