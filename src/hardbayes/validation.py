@@ -28,7 +28,7 @@ def check_matrix(X: Any, geometry: Geometry, estimator: Any = None, reset: bool 
 
     With an estimator, number and names of features are recorded (``reset``) or compared.
     """
-    if sparse.issparse(X) and estimator and not get_tags(estimator).input_tags.sparse:
+    if sparse.issparse(X) and estimator is not None and not get_tags(estimator).input_tags.sparse:
         raise TypeError(
             f"Sparse X was passed, but {type(estimator).__name__} takes dense rows only: "
             "covariances fill what is empty. Pass X.toarray(), or project X to few columns first."

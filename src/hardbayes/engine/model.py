@@ -9,6 +9,7 @@ import numpy as np
 
 from hardbayes.engine.problem import (
     FARTHEST,
+    check_reach,
     cluster_bound,
     distance_rounding,
     executor_for,
@@ -89,7 +90,8 @@ class FittedPartition:
         """Give each row of a checked matrix to its cheapest centre."""
         if is_sparse(matrix) and self.frame.shift.any():
             return self._unshifted().place(matrix, pool)
-        self._check_range(matrix)
+        if self.geometry.squared_distance:
+            check_reach(matrix, self.frame, "Squared distances to the fitted centres")
         largest = np.ones(len(self.frame.shift))  # totals are not asked for
         executor = executor_for(matrix, self.geometry, self.frame, np.ones(1), largest, pool)
         if self.geometry.nonnegative:
@@ -109,18 +111,6 @@ class FittedPartition:
             prior_mean=frame.to_working(self.frame.from_working(self.partition.prior_mean)),
         )
         return FittedPartition(partition, frame, frame.to_working(centres))
-
-    def _check_range(self, matrix: Matrix) -> None:
-        """Raise where squared distances to new rows do not fit float64."""
-        if not self.geometry.squared_distance:
-            return
-        values = matrix.data if is_sparse(matrix) else matrix
-        largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
-        if largest * self.frame.scale > FARTHEST:
-            raise ValueError(
-                f"Squared distances to the fitted centres do not fit float64: X holds values near "
-                f"{largest:g}. Remove rows with such values."
-            )
 
 
 @dataclass(frozen=True)

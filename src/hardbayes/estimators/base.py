@@ -41,11 +41,15 @@ SHARED_CONSTRAINTS: dict[str, list[Any]] = {
 class Estimator(ABC, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """An estimator whose fitted state is a ``_model`` and the attributes that end in ``_``."""
 
-    _geometry: Geometry = SquaredEuclidean()  # of the rows that `fit` takes
     _model: Any
     n_jobs: int | None
     random_state: Any
     verbose: int
+
+    @property
+    def _geometry(self) -> Geometry:
+        """The divergence of a fit."""
+        return SquaredEuclidean()
 
     @abstractmethod
     def _fitted(

@@ -185,7 +185,7 @@ class DPMeans(ClusterEstimator):
         self.verbose = verbose
 
     @property
-    def _geometry(self) -> Geometry:  # type: ignore[override]
+    def _geometry(self) -> Geometry:
         return geometry_for(self.divergence)
 
     def _fitted(
