@@ -16,8 +16,10 @@ from tests.conftest import (
     assert_same_bits,
     make_blobs,
     pairwise_sq,
+    paper,
     quiet_fit,
 )
+from tests.random_inputs import put_zeros
 from tests.reference.brute_force import brute_force
 from tests.reference.certificates import assert_certificate
 from tests.reference.dp_means import (
@@ -29,17 +31,11 @@ from tests.reference.dp_means import (
 )
 
 
-def paper(penalty, **options):
-    """Algorithm 1, for what its own path decides."""
-    return DPMeans(penalty, **{"order": "given", "search": "paper", **options})
-
-
 def kl_rows(n, d, seed=0, zeros=False):
     rng = np.random.default_rng(seed)
     X = rng.gamma(0.5, size=(n, d)) + 1e-3
     if zeros:
-        X[rng.random(X.shape) < 0.5] = 0.0
-        X[np.arange(n), rng.integers(0, d, n)] += 0.1
+        put_zeros(rng, X, 0.5)
     return X
 
 
@@ -433,6 +429,15 @@ def test_kl_row_without_weight_outside_the_support(given):
 # --- offsets ---------------------------------------------------------------------------------
 
 
+def assert_offset_changes_nothing(X, offset, penalty):
+    plain, moved = paper(penalty).fit(X), paper(penalty).fit(offset)
+    assert plain.n_clusters_ > 1
+    np.testing.assert_array_equal(moved.labels_, plain.labels_)
+    np.testing.assert_allclose(moved.objective_, plain.objective_, rtol=1e-6)
+    np.testing.assert_array_equal(moved.predict(offset), plain.labels_)
+    return plain
+
+
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("d", [2, 24])
 def test_offset_float32(seed, d):
@@ -441,12 +446,8 @@ def test_offset_float32(seed, d):
     penalty = float(np.quantile(pairwise_sq(X), 0.1)) * 1.0137
     offset = (X + 1e8).astype(np.float32)
     np.testing.assert_array_equal(offset.astype(np.float64) - 1e8, X)
-    plain, moved = paper(penalty).fit(X), paper(penalty).fit(offset)
-    assert plain.n_clusters_ > 1
+    plain = assert_offset_changes_nothing(X, offset, penalty)
     np.testing.assert_array_equal(plain.labels_, literal_dp_means(X, penalty).labels)
-    np.testing.assert_array_equal(moved.labels_, plain.labels_)
-    np.testing.assert_allclose(moved.objective_, plain.objective_, rtol=1e-6)
-    np.testing.assert_array_equal(moved.predict(offset), plain.labels_)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -456,11 +457,7 @@ def test_offset_float64(seed, d):
     X = np.round(make_blobs(500, d, 12, seed=seed, spread=0.1)[0] * 4096) / 4096
     penalty = float(np.quantile(pairwise_sq(X), 0.1)) * 1.0137
     offset = X + np.where(np.arange(d) % 2, -1e12, 1e12)
-    plain, moved = paper(penalty).fit(X), paper(penalty).fit(offset)
-    assert plain.n_clusters_ > 1
-    np.testing.assert_array_equal(moved.labels_, plain.labels_)
-    np.testing.assert_allclose(moved.objective_, plain.objective_, rtol=1e-6)
-    np.testing.assert_array_equal(moved.predict(offset), plain.labels_)
+    assert_offset_changes_nothing(X, offset, penalty)
 
 
 @pytest.mark.parametrize("d", [2, 24])
