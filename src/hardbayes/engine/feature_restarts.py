@@ -37,8 +37,8 @@ def minimise_features(
     """Return the best of ``n_starts`` seeded starts and of those ``given``.
 
     Unless the search is literal, the best is then shaken until ``n_starts - 1`` shakes in a row, or
-    MOST_SHAKES, have not helped, or they took as many sweeps as the starts may take; and where the
-    data is more than one tile, starts and shakes are made on a sample, and all rows begin from what
+    MOST_SHAKES, have not helped, or they took as many sweeps as MOST_SHAKES may; and where the data
+    is more than one tile, starts and shakes are made on a sample, and all rows begin from what
     it finds. ``report`` gets a sentence for the starts and for every round of shakes that helped.
     """
     starts: list[Start] = [lambda _rows, _rng, start=start: start for start in given]  # type: ignore[misc]
@@ -51,7 +51,7 @@ def minimise_features(
     if search.literal:
         return best
     if problem.tiles.is_single:
-        best = best_of_shakes(problem, search, best, n_starts, rng, report)
+        best = best_of_shakes(problem, search, best, min(n_starts - 1, MOST_SHAKES), rng, report)
     return made_readable(problem, search, best, rng)
 
 
@@ -59,19 +59,18 @@ def best_of_shakes(
     problem: FeatureProblem,
     search: FeatureSearch,
     best: AllocationSolution,
-    n_starts: int,
+    patience: int,
     rng: np.random.RandomState,
     report: Callable[[str], None],
 ) -> AllocationSolution:
-    """Shake the best of ``n_starts`` until that no longer helps.
+    """Shake the best solution until ``patience`` shakes in a row have not helped.
 
-    Where the penalty is so small that noise pays for features, it always helps a little; so shakes
-    end, too, when they have taken as many sweeps as the starts might have.
+    Where noise pays for features, or sweeps run out before rows come to rest, nearly every shake
+    helps a little; so there is an end to their sweeps, too.
     """
     # Few shakes can afford what many starts cannot: rows judged with components integrated out.
     search = replace(search, collapsed=True)
-    patience, failed = min(n_starts - 1, MOST_SHAKES), 0
-    sweeps_left = n_starts * search.max_sweeps
+    failed, sweeps_left = 0, MOST_SHAKES * search.max_sweeps
     while failed < patience and sweeps_left > 0:
         size = min(ROUND, patience - failed)
         shakes = [partial(shaken_start, search, best.allocation)] * size

@@ -44,7 +44,7 @@ class BPMeans(FeatureEstimator):
         best of all subsets of up to a dozen features for each row, or flips one and two at a time;
         combines, drops and adds whole features where that lowers the objective; and shakes the best
         start, dealing one feature anew at random, until ``n_init - 1`` shakes in a row have not
-        helped, or all of them have taken ``n_init * max_iter`` sweeps.
+        helped, or all of them have taken ``64 * max_iter`` sweeps.
     n_init : int, default=10
         Number of starts, of which the best is kept; for "stepwise" and "auto", at every K; on a
         sample where X is large.

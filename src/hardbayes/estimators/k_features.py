@@ -31,7 +31,7 @@ class KFeatures(FeatureEstimator):
         for each row, or flips one and two at a time; combines, drops and adds whole features where
         that lowers the objective; and shakes the best start, dealing one feature anew at random,
         until ``n_init - 1`` shakes in a row have not helped, or all of them have taken
-        ``n_init * max_iter`` sweeps.
+        ``64 * max_iter`` sweeps.
     n_init : int, default=10
         Number of starts, of which the best is kept; on a sample where X is large.
     max_iter : int, default=300
