@@ -75,6 +75,13 @@ def both_sweeps(request):
         request.getfixturevalue("as_if_many")
 
 
+def paper(penalty, **options):
+    """Algorithm 1, for what its own path decides."""
+    from hardbayes import DPMeans
+
+    return DPMeans(penalty, **{"order": "given", "search": "paper", **options})
+
+
 def run_check(estimator, check):
     """Run one of scikit-learn's checks; what mathematics forbids may fail, with the reason."""
     try:
@@ -104,7 +111,12 @@ def assert_same_bits(a, b):
     assert a.n_clusters_ == b.n_clusters_
     assert a.n_iter_ == b.n_iter_
     assert a.converged_ == b.converged_
-    for name in FITTED_NUMBERS:
+    assert_same_numbers(a, b, FITTED_NUMBERS)
+
+
+def assert_same_numbers(a, b, names):
+    """These attributes of two models have the same bits."""
+    for name in names:
         x, y = np.asarray(getattr(a, name)), np.asarray(getattr(b, name))
         assert x.dtype == y.dtype and x.shape == y.shape, name
         assert x.tobytes() == y.tobytes(), name
@@ -137,6 +149,14 @@ def blobs():
     centers = np.array([[0.0, 0.0], [10.0, 0.0], [0.0, 10.0], [10.0, 10.0], [5.0, 20.0]])
     member = rng.integers(0, 5, 300)
     return centers[member] + 0.5 * rng.standard_normal((300, 2)), member
+
+
+@pytest.fixture
+def no_matplotlib(monkeypatch):
+    """Make every import of matplotlib fail, as on a machine that does not have it."""
+    loaded = [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]
+    for name in {"matplotlib", *loaded}:
+        monkeypatch.setitem(sys.modules, name, None)
 
 
 @pytest.fixture

@@ -18,6 +18,13 @@ def random_rows(rng, n, d):
     return rows[rng.integers(0, len(rows), n)] if n > 2 else rows[:n]
 
 
+def put_zeros(rng, X, share):
+    """Set entries to zero, in place; every row keeps one."""
+    n, d = X.shape
+    X[rng.random(X.shape) < share] = 0.0
+    X[np.arange(n), rng.integers(0, d, n)] += 0.1
+
+
 def random_weights(rng, n):
     kind = rng.integers(4)
     if kind == 0:

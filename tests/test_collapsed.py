@@ -21,7 +21,7 @@ from tests.conftest import (
 )
 from tests.interrupts import assert_survives_interrupts
 from tests.local_optima import assert_no_single_move_helps, labelling_value
-from tests.random_inputs import between, random_cap, random_rows, random_weights
+from tests.random_inputs import between, put_zeros, random_cap, random_rows, random_weights
 from tests.reference.certificates import assert_certificate, assert_history
 from tests.reference.collapsed import literal_collapsed
 from tests.reference.dp_means import same_partition
@@ -43,8 +43,7 @@ def random_problem(seed, largest=60):
         return X, weights, options
     X = rng.gamma(0.5, size=(n, d)) + 1e-3
     if options["prior_weight"]:
-        X[rng.random(X.shape) < 0.4] = 0.0
-        X[np.arange(n), rng.integers(0, d, n)] += 0.1
+        put_zeros(rng, X, 0.4)
     options |= dict(divergence="kl", cluster_penalty=float(rng.uniform(0.05, 2.0)))
     return X, weights, options
 

@@ -7,12 +7,8 @@ from scipy.special import xlogy
 
 from hardbayes import DPMeans, objective
 from hardbayes.geometry import Geometry
-from tests.conftest import quiet_fit
-
-
-def paper(penalty, **options):
-    """Algorithm 1, for what its own path decides."""
-    return DPMeans(penalty, order="given", search="paper", **options)
+from tests.conftest import paper, quiet_fit
+from tests.own_geometries import ItakuraSaito
 
 
 class Steep(Geometry):
@@ -23,22 +19,6 @@ class Steep(Geometry):
 
     def gradient(self, c):
         return 20.0 * c
-
-
-class ItakuraSaito(Geometry):
-    """Undefined at zero, and negative phi."""
-
-    nonnegative = True
-    domain = "numbers > 0"
-
-    def generator(self, x):
-        return -np.log(x)
-
-    def gradient(self, c):
-        return -1.0 / c
-
-    def outside(self, values):
-        return values <= 0
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -15,7 +15,7 @@ from hardbayes.geometry import (
     geometry_for,
 )
 from tests.conftest import quiet_fit
-from tests.random_inputs import between, random_cap, random_weights
+from tests.random_inputs import between, put_zeros, random_cap, random_weights
 from tests.reference.certificates import assert_certificate
 from tests.reference.dp_means import (
     divergence_matrix,
@@ -43,8 +43,7 @@ def rows_for(divergence, rng, n, d, zeros=True):
     if divergence == "poisson":
         X *= 5.0
     if zeros and divergence != "itakura_saito":
-        X[rng.random(X.shape) < 0.5] = 0.0
-        X[np.arange(n), rng.integers(0, d, n)] += 0.1
+        put_zeros(rng, X, 0.5)
     return X
 
 

@@ -7,7 +7,7 @@ from scipy import sparse
 from hardbayes import BPMeans, KFeatures
 from hardbayes.datasets import make_dice, make_tabletop
 from hardbayes.executors import tiles
-from tests.conftest import quiet_fit
+from tests.conftest import assert_same_numbers, quiet_fit
 from tests.reference.features import (
     assert_feature_certificate,
     feature_objective,
@@ -19,10 +19,7 @@ NUMBERS = ("components_", "inertia_", "objective_", "objective_history_", "compo
 
 def assert_same_bits(a, b):
     np.testing.assert_array_equal(a.membership_, b.membership_)
-    for name in NUMBERS:
-        x, y = np.asarray(getattr(a, name)), np.asarray(getattr(b, name))
-        assert x.dtype == y.dtype and x.shape == y.shape, name
-        assert x.tobytes() == y.tobytes(), name
+    assert_same_numbers(a, b, NUMBERS)
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from hardbayes import BPMeans, KFeatures, load, save
 from hardbayes.datasets import make_dice, make_tabletop
 from hardbayes.engine import feature_restarts
+from tests.conftest import quiet_fit
 
 # Starts draw rows by number, so copies of a row draw otherwise than one heavy row: the objective is
 # the same, and where both find the optimum the result too, but nobody can promise that.
@@ -138,6 +139,17 @@ def test_sweeps_that_run_out_give_a_warning_and_a_model():
     np.testing.assert_array_equal(model.transform(X), model.membership_)
     residual = X - model.inverse_transform(model.membership_)
     assert (residual**2).sum() == pytest.approx(model.objective_)
+
+
+@pytest.mark.parametrize("max_iter", [1, 3])
+def test_there_is_an_end_to_shakes_of_noise(max_iter, capfd, monkeypatch):
+    monkeypatch.setattr(feature_restarts, "MOST_SHAKES", 10)
+    X = np.random.default_rng(0).standard_normal((150, 8))
+    model = BPMeans(3.0, max_iter=max_iter, random_state=0, verbose=1)
+    quiet_fit(model, X)
+    # Nearly every round of eight shakes helps, and takes most of the sweeps that ten may take.
+    assert 1 <= capfd.readouterr().err.count("shaken") <= 2
+    assert (np.diff(model.objective_history_) <= 0).all()
 
 
 def test_a_cap_that_binds_gives_a_warning():

@@ -5,18 +5,21 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from hardbayes import DPMeans, objective
+from hardbayes import DPMeans, GaussianDPMeans, objective
 from hardbayes.datasets import make_blobs_apart
 from tests.conftest import (
     assert_all_finite,
     assert_same_bits,
     make_blobs,
     pairwise_sq,
+    paper,
     quiet_fit,
 )
+from tests.random_inputs import put_zeros
 from tests.reference.brute_force import brute_force
 from tests.reference.certificates import assert_certificate
 from tests.reference.dp_means import (
@@ -30,17 +33,11 @@ from tests.reference.dp_means import (
 pytestmark = pytest.mark.usefixtures("both_sweeps")
 
 
-def paper(penalty, **options):
-    """Algorithm 1, for what its own path decides."""
-    return DPMeans(penalty, **{"order": "given", "search": "paper", **options})
-
-
 def kl_rows(n, d, seed=0, zeros=False):
     rng = np.random.default_rng(seed)
     X = rng.gamma(0.5, size=(n, d)) + 1e-3
     if zeros:
-        X[rng.random(X.shape) < 0.5] = 0.0
-        X[np.arange(n), rng.integers(0, d, n)] += 0.1
+        put_zeros(rng, X, 0.5)
     return X
 
 
@@ -434,6 +431,15 @@ def test_kl_row_without_weight_outside_the_support(given):
 # --- offsets ---------------------------------------------------------------------------------
 
 
+def assert_offset_changes_nothing(X, offset, penalty):
+    plain, moved = paper(penalty).fit(X), paper(penalty).fit(offset)
+    assert plain.n_clusters_ > 1
+    np.testing.assert_array_equal(moved.labels_, plain.labels_)
+    np.testing.assert_allclose(moved.objective_, plain.objective_, rtol=1e-6)
+    np.testing.assert_array_equal(moved.predict(offset), plain.labels_)
+    return plain
+
+
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("d", [2, 24])
 def test_offset_float32(seed, d):
@@ -442,12 +448,8 @@ def test_offset_float32(seed, d):
     penalty = float(np.quantile(pairwise_sq(X), 0.1)) * 1.0137
     offset = (X + 1e8).astype(np.float32)
     np.testing.assert_array_equal(offset.astype(np.float64) - 1e8, X)
-    plain, moved = paper(penalty).fit(X), paper(penalty).fit(offset)
-    assert plain.n_clusters_ > 1
+    plain = assert_offset_changes_nothing(X, offset, penalty)
     np.testing.assert_array_equal(plain.labels_, literal_dp_means(X, penalty).labels)
-    np.testing.assert_array_equal(moved.labels_, plain.labels_)
-    np.testing.assert_allclose(moved.objective_, plain.objective_, rtol=1e-6)
-    np.testing.assert_array_equal(moved.predict(offset), plain.labels_)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -457,11 +459,7 @@ def test_offset_float64(seed, d):
     X = np.round(make_blobs(500, d, 12, seed=seed, spread=0.1)[0] * 4096) / 4096
     penalty = float(np.quantile(pairwise_sq(X), 0.1)) * 1.0137
     offset = X + np.where(np.arange(d) % 2, -1e12, 1e12)
-    plain, moved = paper(penalty).fit(X), paper(penalty).fit(offset)
-    assert plain.n_clusters_ > 1
-    np.testing.assert_array_equal(moved.labels_, plain.labels_)
-    np.testing.assert_allclose(moved.objective_, plain.objective_, rtol=1e-6)
-    np.testing.assert_array_equal(moved.predict(offset), plain.labels_)
+    assert_offset_changes_nothing(X, offset, penalty)
 
 
 @pytest.mark.parametrize("d", [2, 24])
@@ -754,6 +752,29 @@ def test_novelty_at_exactly_the_penalty(given):
     probe = [[2.0], [np.nextafter(2.0, 3.0)], [-2.0], [50.0]]
     np.testing.assert_array_equal(model.predict(probe, novelty=True), [0, -1, 0, -1])
     np.testing.assert_array_equal(model.predict(probe), [0, 0, 0, 0])
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        DPMeans(0.0),
+        DPMeans(0.0, search="paper"),
+        GaussianDPMeans(0.0),
+        GaussianDPMeans(0.0, search="paper", covariance_type="diag", covariance_prior=0.1),
+    ],
+    ids=["round", "round, paper", "shaped", "shaped, paper"],
+)
+def test_rows_that_a_fit_without_penalty_keeps_are_not_novel(estimator, weighted, offset):
+    rng = np.random.default_rng(0)
+    distinct = offset + rng.random((12, 5))
+    X = np.repeat(distinct, 70, axis=0)[rng.permutation(840)]
+    weights = rng.uniform(0.5, 2.0, len(X)) if weighted else None
+    model = clone(estimator).set_params(random_state=0).fit(X, sample_weight=weights)
+    assert model.n_clusters_ == 12 and model.converged_
+    np.testing.assert_array_equal(model.predict(X, novelty=True), model.labels_)
+    assert (model.predict(distinct + 1e-7, novelty=True) == -1).all()
 
 
 def test_weighted_score_is_the_fit_term(given):

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from hardbayes import DPMeans, penalty_for
 from hardbayes.executors import few_rows
 from tests.conftest import assert_same_bits, make_blobs, pairwise_sq, quiet_fit
-from tests.random_inputs import between, random_cap, random_rows, random_weights
+from tests.random_inputs import between, put_zeros, random_cap, random_rows, random_weights
 from tests.reference.certificates import assert_certificate
 from tests.reference.dp_means import (
     divergence_matrix,
@@ -100,8 +100,7 @@ def test_kl(seed):
     X = rng.gamma(0.5, size=(n, d)) + 1e-4
     zeros = rng.random() < 0.5
     if zeros:
-        X[rng.random(X.shape) < 0.5] = 0.0
-        X[np.arange(n), rng.integers(0, d, n)] += 0.1
+        put_zeros(rng, X, 0.5)
     weights = random_weights(rng, n)
     if zeros and weights is not None:
         weights = weights + 0.1  # a row without weight may be infinitely far from every centre
@@ -128,8 +127,7 @@ def test_sparse(seed):
     rng = np.random.default_rng(2000 + seed)
     n, d = random_shape(rng)
     X = rng.gamma(0.5, size=(n, d)) + 1e-3
-    X[rng.random(X.shape) < 0.7] = 0.0
-    X[np.arange(n), rng.integers(0, d, n)] += 0.1
+    put_zeros(rng, X, 0.7)
     weights = random_weights(rng, n)
     kl = seed % 3 == 0
     if kl and weights is not None:

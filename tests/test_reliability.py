@@ -633,35 +633,30 @@ def test_no_warning_without_cause(search):
 # --- global state ----------------------------------------------------------------------------
 
 
+def global_state():
+    return (
+        random.getstate(),
+        np.random.get_state()[1].tobytes(),
+        np.geterr(),
+        list(warnings.filters),
+        [(i["prefix"], i["num_threads"]) for i in threadpoolctl.threadpool_info()],
+        threading.active_count(),
+        sys.getswitchinterval(),
+        sys.getrecursionlimit(),
+    )
+
+
 def test_a_fit_changes_no_global_state(search):
     X = make_blobs(20_000, 6, 12, spread=0.02)[0]
     DPMeans(1.0, random_state=0, n_jobs=2, search=search).fit(X)  # what is loaded once is loaded
     with np.errstate(over="raise", under="ignore", divide="raise", invalid="raise"):
-        before = (
-            random.getstate(),
-            np.random.get_state()[1].tobytes(),
-            np.geterr(),
-            list(warnings.filters),
-            [(i["prefix"], i["num_threads"]) for i in threadpoolctl.threadpool_info()],
-            threading.active_count(),
-            sys.getswitchinterval(),
-            sys.getrecursionlimit(),
-        )
+        before = global_state()
         options = dict(random_state=0, n_jobs=2, n_init=2, init="k-means++", search=search)
         model = DPMeans(1.0, **options).fit(X)
         model.predict(X), model.transform(X[:100]), model.score(X)
         penalty_for(X, 5)
         objective(X, model.labels_, 1.0)
-        after = (
-            random.getstate(),
-            np.random.get_state()[1].tobytes(),
-            np.geterr(),
-            list(warnings.filters),
-            [(i["prefix"], i["num_threads"]) for i in threadpoolctl.threadpool_info()],
-            threading.active_count(),
-            sys.getswitchinterval(),
-            sys.getrecursionlimit(),
-        )
+        after = global_state()
     for old, new in zip(before, after, strict=True):
         assert old == new
 

@@ -18,7 +18,7 @@ from tests.local_optima import (
     assert_no_single_move_helps,
     labelling_value,
 )
-from tests.random_inputs import between, random_cap, random_rows, random_weights
+from tests.random_inputs import between, put_zeros, random_cap, random_rows, random_weights
 from tests.reference.brute_force import brute_force, optimum
 from tests.reference.centroid_index import centroid_index
 from tests.reference.certificates import assert_certificate, assert_history
@@ -49,8 +49,7 @@ def random_problem(seed, largest=120):
         return X, weights, dict(options, cluster_penalty=between(rng, pairwise_sq(X)))
     X = rng.gamma(0.5, size=(n, d)) + 1e-3
     if options["prior_weight"]:
-        X[rng.random(X.shape) < 0.4] = 0.0
-        X[np.arange(n), rng.integers(0, d, n)] += 0.1
+        put_zeros(rng, X, 0.4)
     return X, weights, dict(options, divergence="kl", cluster_penalty=float(rng.uniform(0.05, 2)))
 
 

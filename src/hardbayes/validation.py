@@ -6,6 +6,7 @@ from typing import Any, SupportsFloat, cast
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, validate_data
 
 from hardbayes.geometry import Geometry
@@ -27,6 +28,11 @@ def check_matrix(X: Any, geometry: Geometry, estimator: Any = None, reset: bool 
 
     With an estimator, number and names of features are recorded (``reset``) or compared.
     """
+    if sparse.issparse(X) and estimator is not None and not get_tags(estimator).input_tags.sparse:
+        raise TypeError(
+            f"Sparse X was passed, but {type(estimator).__name__} takes dense rows only: "
+            "covariances fill what is empty. Pass X.toarray(), or project X to few columns first."
+        )
     names = column_names(X)
     refuse_text(X, names)
     try:
@@ -47,18 +53,6 @@ def check_matrix(X: Any, geometry: Geometry, estimator: Any = None, reset: bool 
     if is_sparse(matrix) and not geometry.takes_zeros:
         return matrix.toarray()  # it has no zeros: full rows take less room so
     return matrix
-
-
-def check_dense(
-    X: Any, geometry: Geometry, estimator: Any, reset: bool = True
-) -> NDArray[np.floating]:
-    """Return X as `check_matrix` does, and refuse sparse matrices."""
-    if sparse.issparse(X):
-        raise TypeError(
-            f"Sparse X was passed, but {type(estimator).__name__} takes dense rows only: "
-            "covariances fill what is empty. Pass X.toarray(), or project X to few columns first."
-        )
-    return cast(NDArray[np.floating], check_matrix(X, geometry, estimator, reset))
 
 
 def accepted_dtypes(X: Any) -> list[type[np.floating]]:
@@ -172,7 +166,7 @@ def first_cell(matrix: Matrix, found: Any) -> tuple[int, int] | None:
     return None
 
 
-def check_finite(matrix: Matrix, names: list[str] | None = None) -> None:
+def check_finite(matrix: Matrix, names: list[str] | None) -> None:
     """Raise at the first NaN or infinite entry."""
     cell = first_cell(matrix, lambda values: ~np.isfinite(values))
     if cell is not None:
@@ -184,7 +178,7 @@ def check_finite(matrix: Matrix, names: list[str] | None = None) -> None:
         )
 
 
-def check_domain(matrix: Matrix, geometry: Geometry, names: list[str] | None = None) -> None:
+def check_domain(matrix: Matrix, geometry: Geometry, names: list[str] | None) -> None:
     """Raise at the first entry, or empty row, that the divergence is not defined for."""
     kind = type(geometry).__name__
     if geometry.n_columns not in (None, matrix.shape[1]):

@@ -13,14 +13,6 @@ def in_empty_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.fixture
-def no_matplotlib(monkeypatch):
-    """Make every import of matplotlib fail, as on a machine that does not have it."""
-    loaded = [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]
-    for name in {"matplotlib", *loaded}:
-        monkeypatch.setitem(sys.modules, name, None)
-
-
 def assert_refused(output, capsys, *, says):
     assert main(["demo", "--output", str(output)]) == 2
     captured = capsys.readouterr()

@@ -430,6 +430,24 @@ def test_a_cap(five, cap):
     assert given.n_clusters.max() <= cap
 
 
+@pytest.mark.parametrize("options", [{}, {"divergence": "poisson", "prior_weight": 3.0}])
+def test_models_at_the_cap_say_what_a_fit_would(options):
+    X = make_blobs(200, 2, 4, spread=0.1)[0] + 2.0
+    path = penalty_path(X, estimator=template(max_clusters=4, **options), n_penalties=12)
+    assert {model.n_clusters_ for model in path.models} >= {1, 4}
+    lower = penalty_path(
+        X, estimator=template(max_clusters=4, **options), penalties=path.penalties[-1] / [1, 1e4]
+    )
+    for model in path.models + lower.models:
+        refit = clone(model).set_params(init=model.cluster_centers_, random_state=0)
+        quiet_fit(refit, X)
+        assert refit.n_clusters_ == model.n_clusters_
+        assert ("at the cap" in model.status_) == ("at the cap" in refit.status_)
+    assert "at the cap of 4 clusters" in lower.models[-1].status_
+    assert "at the cap" not in path.models[0].status_
+    assert all(model.converged_ for model in path.models)
+
+
 def test_the_published_search(five):
     """Its own solutions, reached without a split or a merge; the true clusters are among them."""
     X, member, _ = five

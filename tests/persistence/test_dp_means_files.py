@@ -128,6 +128,13 @@ def state_of_a_small_fit():
     return DPMeans(4.0, random_state=0).fit(X)._get_state()
 
 
+def assert_refused(wrong, tmp_path, monkeypatch):
+    monkeypatch.setattr(DPMeans, "_get_state", lambda self: wrong)
+    save(DPMeans(4.0), tmp_path / "m")
+    with pytest.raises(ValueError, match="do not describe a DPMeans"):
+        load(tmp_path / "m")
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -146,11 +153,7 @@ def state_of_a_small_fit():
     ],
 )
 def test_inconsistent_state_in_a_whole_file(change, tmp_path, monkeypatch):
-    wrong = {**state_of_a_small_fit(), **change}
-    monkeypatch.setattr(DPMeans, "_get_state", lambda self: wrong)
-    save(DPMeans(4.0), tmp_path / "m")
-    with pytest.raises(ValueError, match="do not describe a DPMeans"):
-        load(tmp_path / "m")
+    assert_refused({**state_of_a_small_fit(), **change}, tmp_path, monkeypatch)
 
 
 FITTED = """labels_ n_clusters_ cluster_centers_ cluster_weights_ cluster_penalty_ prior_weight_
@@ -162,7 +165,4 @@ n_features_in_"""
 def test_missing_state_in_a_whole_file(missing, tmp_path, monkeypatch):
     wrong = state_of_a_small_fit()
     del wrong[missing]
-    monkeypatch.setattr(DPMeans, "_get_state", lambda self: wrong)
-    save(DPMeans(4.0), tmp_path / "m")
-    with pytest.raises(ValueError, match="do not describe a DPMeans"):
-        load(tmp_path / "m")
+    assert_refused(wrong, tmp_path, monkeypatch)

@@ -18,16 +18,6 @@ def headless():
     plt.switch_backend(backend)
 
 
-@pytest.fixture
-def no_matplotlib(monkeypatch):
-    """Make every import of matplotlib fail, as on a machine that does not have it."""
-    import sys
-
-    loaded = [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]
-    for name in {"matplotlib", *loaded}:
-        monkeypatch.setitem(sys.modules, name, None)
-
-
 @pytest.fixture(scope="session")
 def three_gaussians():
     return make_three_gaussians(random_state=0)[0]

@@ -6,18 +6,15 @@ import pytest
 from hardbayes import BPMeans
 from hardbayes.datasets import make_dice, make_tabletop
 from hardbayes.engine.feature_problem import pose_features
-from hardbayes.engine.feature_search import FeatureSearch
 from hardbayes.executors.pool import Pool
 from hardbayes.selection.feature_path import LOOK_AHEAD, feature_path
-from hardbayes.structure.feature_allocation import FeatureAllocation
 from tests.conftest import quiet_fit
 
 
 def path_of(X, *, most=20, n_starts=4):
     with Pool(1) as pool:
         problem = pose_features(X, None, pool)
-        search = FeatureSearch(FeatureAllocation(0.0, most), False, False, 300)
-        return feature_path(problem, search, n_starts, np.random.RandomState(0))
+        return feature_path(problem, most, 300, n_starts, np.random.RandomState(0))
 
 
 def test_path_counts_up_fits_better_and_ends_after_the_winner():

@@ -6,27 +6,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from hardbayes.geometry import Geometry, geometry_for
+from hardbayes.geometry import geometry_for
 from hardbayes.selection.references import Structureless
+from tests.own_geometries import ItakuraSaito
 from tests.selection.mixtures import gaussians_apart
 
 SQUARED, KL = geometry_for("squared_euclidean"), geometry_for("kl")
-
-
-class ItakuraSaito(Geometry):
-    """Defined for numbers > 0 alone."""
-
-    nonnegative = True
-    domain = "numbers > 0"
-
-    def generator(self, x):
-        return -np.log(x)
-
-    def gradient(self, c):
-        return -1.0 / c
-
-    def outside(self, values):
-        return values <= 0
 
 
 def draw(X, geometry=SQUARED, number=0, seed=0, weights=None):

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from hardbayes.engine.problem import FARTHEST
+from hardbayes.engine.problem import FARTHEST, check_reach
 from hardbayes.executors.frame import Frame
 from hardbayes.executors.tiles import Tiles
+from hardbayes.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.matrices import is_sparse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hardbayes.executors.pool import Pool
-    from hardbayes.geometry.base import Floats
+    from hardbayes.geometry.base import Floats, Geometry
     from hardbayes.matrices import Matrix
 
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 class FittedFeatures:
     """Components (k, d) in float64, scaled as by ``frame`` and not shifted."""
 
+    geometry: ClassVar[Geometry] = SquaredEuclidean()
     frame: Frame
     components: Floats
 
@@ -61,7 +63,7 @@ class FittedFeatures:
         """Return the features (n, k) of each row, and its squared residual (n,) with them."""
         from hardbayes.executors.allocator import Allocator
 
-        self._check_range(matrix)
+        check_reach(matrix, self.frame, "Squared residuals")
         frame = self.frame
         if is_sparse(matrix):  # components are not shifted, so rows need not be either
             frame = Frame(np.zeros(len(frame.shift)), frame.scale, 2)
@@ -73,13 +75,3 @@ class FittedFeatures:
     def rebuild(self, membership: NDArray[np.bool_]) -> Floats:
         """Return the rows (n, d) that have these features (n, k), in the user's units."""
         return membership.astype(np.float64) @ self.components / self.frame.scale
-
-    def _check_range(self, matrix: Matrix) -> None:
-        """Raise where squared residuals of new rows do not fit float64."""
-        values = matrix.data if is_sparse(matrix) else matrix
-        largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
-        if largest * self.frame.scale > FARTHEST:
-            raise ValueError(
-                f"Squared residuals do not fit float64: X holds values near {largest:g}. "
-                "Remove rows with such values."
-            )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.engine.problem import SMALLEST_PENALTY, check_squares
+from hardbayes.engine.problem import check_size, check_squares
 from hardbayes.executors.frame import frame_for, power_of_two_scale
 from hardbayes.executors.tiles import Tiles
 from hardbayes.geometry import geometry_for
@@ -48,6 +48,10 @@ class FeatureProblem:
         """Fit terms up to here are rounding."""
         return self.tiles.nothing * self.tiles.n_rows
 
+    def cap(self, max_components: int | None) -> int:
+        """Return the number of features at which a search stops opening more."""
+        return min(max_components or MOST_COMPONENTS, self.tiles.n_rows)
+
     def allocator(self) -> Allocator:
         """Return what one start passes over the rows with."""
         # Here and nowhere else the compiled kernels come in: numba is imported with the first.
@@ -70,12 +74,7 @@ class FeatureProblem:
 
     def check_penalty(self, penalty: float) -> None:
         """Raise where the penalty is lost beside the scale of the data."""
-        if penalty > 0 and penalty * self.unit < SMALLEST_PENALTY:
-            raise ValueError(
-                f"The 'component_penalty' parameter, {penalty:g}, is too small to be compared in "
-                f"float64 with squares of values near {self.largest:g}. "
-                "Remove rows with such values, or rescale X and the penalty."
-            )
+        check_size("component_penalty", penalty, self.unit, "squares of", self.largest)
 
 
 def pose_features(matrix: Matrix, weights: Floats | None, pool: Pool) -> FeatureProblem:

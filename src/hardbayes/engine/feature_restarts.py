@@ -37,16 +37,16 @@ def minimise_features(
     """Return the best of ``n_starts`` seeded starts and of those ``given``.
 
     Unless the search is literal, the best is then shaken until ``n_starts - 1`` shakes in a row, or
-    MOST_SHAKES, have not helped; and where the data is more than one tile, starts and shakes are
-    made on a sample, and all rows begin from what it finds. ``report`` gets a sentence for the
-    starts and for every round of shakes that helped.
+    MOST_SHAKES, have not helped, or they took as many sweeps as MOST_SHAKES may; and where the data
+    is more than one tile, starts and shakes are made on a sample, and all rows begin from what
+    it finds. ``report`` gets a sentence for the starts and for every round of shakes that helped.
     """
     starts: list[Start] = [lambda _rows, _rng, start=start: start for start in given]  # type: ignore[misc]
     if search.literal or problem.tiles.is_single:
         starts += [partial(seeded_start, problem, search, at) for at in range(n_starts)]
     else:
         starts.append(start_from_sample(problem, search, n_starts, rng, report))
-    best = best_of(problem, search, starts, rng)
+    best = best_of(search, solved(problem, search, starts, rng))
     report(sentence(problem, search, best, f"best of {len(starts)}, {problem.tiles.n_rows} rows"))
     if search.literal:
         return best
@@ -63,14 +63,20 @@ def best_of_shakes(
     rng: np.random.RandomState,
     report: Callable[[str], None],
 ) -> AllocationSolution:
-    """Shake the best solution until ``patience`` shakes in a row have not helped."""
+    """Shake the best solution until ``patience`` shakes in a row have not helped.
+
+    Where noise pays for features, or sweeps run out before rows come to rest, nearly every shake
+    helps a little; so there is an end to their sweeps, too.
+    """
     # Few shakes can afford what many starts cannot: rows judged with components integrated out.
     search = replace(search, collapsed=True)
-    failed = 0
-    while failed < patience:
+    failed, sweeps_left = 0, MOST_SHAKES * search.max_sweeps
+    while failed < patience and sweeps_left > 0:
         size = min(ROUND, patience - failed)
         shakes = [partial(shaken_start, search, best.allocation)] * size
-        found = best_of(problem, search, shakes, rng)
+        solutions = solved(problem, search, shakes, rng)
+        sweeps_left -= sum(len(solution.trace) for solution in solutions)
+        found = best_of(search, solutions)
         if search.improves(found.trace[-1], best):
             below = [point for point in found.trace if search.improves(point, best)]
             best, failed = replace(found, trace=[*best.trace, *below]), 0
@@ -108,13 +114,18 @@ def sentence(
     return f"{how}: {best.n_components} features, objective {objective:.6g}"
 
 
-def best_of(
+def best_of(search: FeatureSearch, solutions: list[AllocationSolution]) -> AllocationSolution:
+    """Return the solution with the lowest objective, the first of equals."""
+    return min(solutions, key=lambda solution: search.structure.total(*solution.trace[-1]))
+
+
+def solved(
     problem: FeatureProblem,
     search: FeatureSearch,
     starts: Sequence[Start],
     rng: np.random.RandomState,
-) -> AllocationSolution:
-    """Return the best solution from any of the starts, the first of equals.
+) -> list[AllocationSolution]:
+    """Return a solution from each of the starts.
 
     Starts run side by side where the data is one tile; otherwise threads share the tiles of each.
     """
@@ -130,8 +141,7 @@ def best_of(
     else:
         for at in range(len(starts)):
             run(at, 0)
-    found = [solution for solution in solutions if solution is not None]
-    return min(found, key=lambda solution: search.structure.total(*solution.trace[-1]))
+    return [solution for solution in solutions if solution is not None]
 
 
 def seeded_start(

@@ -267,23 +267,19 @@ class GaussianDescent:
 
     def _follow(self, labels: Ids) -> bool:
         n_changed = int(np.count_nonzero(labels != self.labels))
-        if not n_changed:
-            return False
-        self._take(*self._refit(labels), n_changed)
-        return True
+        return n_changed > 0 and self._try(labels, n_changed)
 
     def _try(self, labels: Ids, n_changed: int) -> bool:
-        """Take over labels if the objective, computed anew, is lower."""
+        """Take over labels if they are the first, or the objective, computed anew, is lower."""
         labels, clusters = self._refit(labels)
-        if not self.partition.objective(clusters) < self.history[-1]:
+        objective = self.partition.objective(clusters)
+        # A row alone, or one of equals, opens its cluster in every sweep where that costs nothing.
+        if self.history and not objective < self.history[-1]:
             return False
-        self._take(labels, clusters, n_changed)
-        return True
-
-    def _take(self, labels: Ids, clusters: Gaussians, n_changed: int) -> None:
         self.labels, self.clusters = labels, clusters
-        self.history.append(self.partition.objective(clusters))
+        self.history.append(objective)
         self.report(len(self.history), clusters.k, n_changed)
+        return True
 
     def _statistics(self, labels: Ids, k: int) -> Gaussians:
         return Gaussians(*self.data.statistics(labels, k))

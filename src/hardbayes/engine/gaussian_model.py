@@ -3,50 +3,43 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from hardbayes.engine.gaussian import nearest
 from hardbayes.engine.gaussian_frame import Whitening
+from hardbayes.engine.problem import distance_rounding
+from hardbayes.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.matrices import chunks
 from hardbayes.structure.gaussians import Gaussians
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
+    from hardbayes.executors.gaussian_rows import GaussianRows
     from hardbayes.executors.pool import Pool
-    from hardbayes.geometry.base import Floats
+    from hardbayes.geometry.base import Floats, Geometry
 
 NAMES = ("middle", "forward", "backward", "weights", "means", "scatters")
 
 
 @dataclass(frozen=True)
 class FittedGaussians:
-    """Clusters in the coordinates of a whitening, and the weight of the log-determinant."""
+    """Clusters in the coordinates of a whitening."""
 
+    geometry: ClassVar[Geometry] = SquaredEuclidean()
     whitening: Whitening
     clusters: Gaussians
-    rate: float
+    rate: float  # the weight of the log-determinant
+    penalty: float
 
-    def place(self, matrix: NDArray[np.floating], pool: Pool) -> tuple[NDArray[np.int64], Floats]:
-        """Return each row's cheapest cluster (n,) and its cost there (n,)."""
-        n, d = matrix.shape
-        labels, costs = np.empty(n, np.int64), np.empty(n)
-        for part in chunks(n, d):
-            rows = self.whitening.rows(matrix[part], np.zeros(0), pool)
-            labels[part], costs[part] = nearest(rows, self.clusters)
-        costs *= self.rate
-        return labels, costs
-
-    def all_costs(self, matrix: NDArray[np.floating], pool: Pool) -> Floats:
-        """Return each row's cost at every cluster (n, k)."""
-        costs = np.empty((len(matrix), self.clusters.k))
-        for part in chunks(*matrix.shape):
-            rows = self.whitening.rows(matrix[part], np.zeros(0), pool)
-            roots = rows.roots(self.clusters.scatters)[0]
-            costs[part] = self.rate * rows.distances(self.clusters.means, roots)
-        return costs
+    def place(self, matrix: NDArray[np.floating], pool: Pool) -> GaussianPlacement:
+        """Return the rows of a checked matrix, each to be given to its cheapest cluster."""
+        return GaussianPlacement(self, matrix, pool)
 
     def to_arrays(self) -> dict[str, Any]:
         """Return everything as arrays and numbers."""
@@ -57,7 +50,7 @@ class FittedGaussians:
         }
 
     @classmethod
-    def from_arrays(cls, diagonal: bool, arrays: dict[str, Any]) -> FittedGaussians:
+    def from_arrays(cls, diagonal: bool, penalty: float, arrays: dict[str, Any]) -> FittedGaussians:
         """Return what `to_arrays` was called on; raise ValueError where that cannot be."""
         try:
             rate = arrays.pop("working_rate")
@@ -81,4 +74,54 @@ class FittedGaussians:
         own = {name: np.array(found[name], order="C") for name in NAMES}
         whitening = Whitening(own["middle"], own["forward"], own["backward"])
         clusters = Gaussians(own["weights"], own["means"], own["scatters"])
-        return cls(whitening, clusters, float(rate))
+        return cls(whitening, clusters, float(rate), penalty)
+
+
+@dataclass(frozen=True)
+class GaussianPlacement:
+    """Rows placed in fitted clusters."""
+
+    model: FittedGaussians
+    matrix: NDArray[np.floating]
+    pool: Pool
+
+    def labels(self) -> NDArray[np.int32]:
+        """Return the number of each row's cheapest cluster."""
+        return self._nearest[0]
+
+    def costs(self) -> Floats:
+        """Return each row's cost there."""
+        return self._nearest[1]
+
+    def distances(self) -> Floats:
+        """Return each row's distance (n, k) from every cluster, in its own metric."""
+        clusters = self.model.clusters
+        costs = np.empty((len(self.matrix), clusters.k))
+        for part, rows in self._parts():
+            roots = rows.roots(clusters.scatters)[0]
+            costs[part] = self.model.rate * rows.distances(clusters.means, roots)
+        return np.sqrt(costs)
+
+    def novel(self) -> NDArray[np.bool_]:
+        """Return which rows would rather open a cluster of their own.
+
+        Not among them are rows no farther from their mean, a plain sum, than rounding may put
+        equal ones.
+        """
+        weights, means, _ = self.model.clusters
+        rounding = distance_rounding(means.shape[1]) * np.square(means).max() * (1 + weights) ** 2
+        prices = np.maximum(self.model.penalty, self.model.rate * rounding)
+        return self.costs() > prices[self.labels()]
+
+    @cached_property
+    def _nearest(self) -> tuple[NDArray[np.int32], Floats]:
+        n = len(self.matrix)
+        labels, costs = np.empty(n, np.int32), np.empty(n)
+        for part, rows in self._parts():
+            labels[part], costs[part] = nearest(rows, self.model.clusters)
+        costs *= self.model.rate
+        return labels, costs
+
+    def _parts(self) -> Iterator[tuple[slice, GaussianRows]]:
+        for part in chunks(*self.matrix.shape):
+            yield part, self.model.whitening.rows(self.matrix[part], np.zeros(0), self.pool)

@@ -30,7 +30,7 @@ def fitted_attributes(
     if not np.isfinite(history).all():
         raise ValueError("The objective is not a finite number. Rescale X.")
     return {
-        "_model": FittedGaussians(frame, clusters, partition.rate),
+        "_model": FittedGaussians(frame, clusters, partition.rate, partition.penalty),
         "labels_": solution.labels.astype(np.int32),
         "n_clusters_": clusters.k,
         "cluster_centers_": frame.from_working(clusters.means).astype(dtype),

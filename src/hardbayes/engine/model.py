@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hardbayes.engine.problem import FARTHEST, cluster_bound, executor_for, opening_prices
+from hardbayes.engine.problem import (
+    FARTHEST,
+    check_reach,
+    cluster_bound,
+    distance_rounding,
+    executor_for,
+    opening_prices,
+)
 from hardbayes.executors.frame import Frame, power_of_two_scale
 from hardbayes.matrices import is_sparse
 from hardbayes.structure.partition import Partition
@@ -83,7 +90,8 @@ class FittedPartition:
         """Give each row of a checked matrix to its cheapest centre."""
         if is_sparse(matrix) and self.frame.shift.any():
             return self._unshifted().place(matrix, pool)
-        self._check_range(matrix)
+        if self.geometry.squared_distance:
+            check_reach(matrix, self.frame, "Squared distances to the fitted centres")
         largest = np.ones(len(self.frame.shift))  # totals are not asked for
         executor = executor_for(matrix, self.geometry, self.frame, np.ones(1), largest, pool)
         if self.geometry.nonnegative:
@@ -104,18 +112,6 @@ class FittedPartition:
         )
         return FittedPartition(partition, frame, frame.to_working(centres))
 
-    def _check_range(self, matrix: Matrix) -> None:
-        """Raise where squared distances to new rows do not fit float64."""
-        if not self.geometry.squared_distance:
-            return
-        values = matrix.data if is_sparse(matrix) else matrix
-        largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
-        if largest * self.frame.scale > FARTHEST:
-            raise ValueError(
-                f"Squared distances to the fitted centres do not fit float64: X holds values near "
-                f"{largest:g}. Remove rows with such values."
-            )
-
 
 @dataclass(frozen=True)
 class Placement:
@@ -132,10 +128,18 @@ class Placement:
         """Return each row's cost at its own centre."""
         return self.executor.costs() / self.model.frame.unit
 
-    def all_costs(self) -> Floats:
-        """Return each row's cost at every centre (n, k)."""
-        return self.executor.all_costs() / self.model.frame.unit
+    def distances(self) -> Floats:
+        """Return each row's distance (n, k) from every centre, or its cost there if none is."""
+        costs = self.executor.all_costs() / self.model.frame.unit
+        return np.sqrt(costs) if self.model.geometry.squared_distance else costs
 
     def novel(self) -> NDArray[np.bool_]:
-        """Return which rows would rather open a cluster of their own."""
-        return self.executor.costs() > opening_prices(self.executor, self.model.partition)
+        """Return which rows would rather open a cluster of their own.
+
+        Rows no farther from their centre than rounding may put equal ones are not among them,
+        however small the penalty: the fit has kept such rows.
+        """
+        prices = opening_prices(self.executor, self.model.partition)
+        if self.model.geometry.squared_distance:
+            prices = np.maximum(prices, distance_rounding(self.executor.n_columns))
+        return self.executor.costs() > prices

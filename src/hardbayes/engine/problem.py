@@ -59,7 +59,7 @@ class Problem:
         """
         executor = self.executor
         if self.geometry.squared_distance:
-            largest = executor.n_columns * (4.0 * np.finfo(np.float64).eps) ** 2
+            largest = distance_rounding(executor.n_columns)
             return largest * float(executor.weights_of(slice(None)).sum()) / self.unit
         weights = executor.weights_of(slice(None))
         theta, offset = self.geometry.affine(self.mean[np.newaxis])
@@ -104,12 +104,12 @@ class Problem:
 
     def check_penalty(self, penalty: float) -> None:
         """Raise where the penalty is lost beside the scale of the data."""
-        if penalty > 0 and penalty * self.unit < SMALLEST_PENALTY:
-            raise ValueError(
-                f"The 'cluster_penalty' parameter, {penalty:g}, is too small to be compared in "
-                f"float64 with distances between values near {self.largest:g}. "
-                "Remove rows with such values, or rescale X and the penalty."
-            )
+        check_size("cluster_penalty", penalty, self.unit, "distances between", self.largest)
+
+
+def distance_rounding(n_columns: int) -> float:
+    """Return what rounding may make of the squared distance of equal points, in working units."""
+    return n_columns * (4.0 * float(np.finfo(np.float64).eps)) ** 2
 
 
 def opening_prices(
@@ -192,4 +192,25 @@ def check_squares(matrix: Matrix, weights: Floats, largest: float) -> None:
         raise ValueError(
             f"The 'sample_weight' parameter is too large: with values of X near {largest:g} the "
             "objective would not fit float64. Scale the weights and cluster_penalty down."
+        )
+
+
+def check_size(name: str, penalty: float, unit: float, squares: str, largest: float) -> None:
+    """Raise where a penalty is lost beside what it is compared with."""
+    if penalty > 0 and penalty * unit < SMALLEST_PENALTY:
+        raise ValueError(
+            f"The '{name}' parameter, {penalty:g}, is too small to be compared in "
+            f"float64 with {squares} values near {largest:g}. "
+            "Remove rows with such values, or rescale X and the penalty."
+        )
+
+
+def check_reach(matrix: Matrix, frame: Frame, squares: str) -> None:
+    """Raise where squares of new rows, seen through a frame, do not fit float64."""
+    values = matrix.data if is_sparse(matrix) else matrix
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
+    if largest * frame.scale > FARTHEST:
+        raise ValueError(
+            f"{squares} do not fit float64: X holds values near {largest:g}. "
+            "Remove rows with such values."
         )

@@ -1,18 +1,17 @@
 """BP-means: overlapping features, as many as pay for themselves."""
 
-from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from hardbayes.engine.allocation import AllocationSolution
-from hardbayes.engine.feature_problem import MOST_COMPONENTS, FeatureProblem
+from hardbayes.engine.feature_problem import FeatureProblem
 from hardbayes.engine.feature_restarts import marked_if_capped, minimise_features
 from hardbayes.engine.feature_search import FeatureSearch
 from hardbayes.engine.stepwise import k_features_path, stepwise
+from hardbayes.estimators.base import AT_LEAST_ONE, SHARED_CONSTRAINTS
 from hardbayes.estimators.feature_estimator import FeatureEstimator
 from hardbayes.selection.feature_path import feature_path
 from hardbayes.structure.feature_allocation import FeatureAllocation
@@ -31,7 +30,8 @@ class BPMeans(FeatureEstimator):
     component_penalty : float or "auto", default="auto"
         What each feature costs, in units of squared distance. "auto" finds the best fit for 0, 1,
         2, ... features and takes the middle of the widest range of penalties, on a logarithmic
-        scale, at which one number of features is optimal.
+        scale, at which one number of features is optimal. With a penalty so small that noise pays
+        for features there are many of them, and a fit takes long: set a cap.
     max_components : int or None, default=None
         Cap on the number of features. None stops at 64, with a warning.
     method : {"joint", "collapsed", "stepwise"}, default="joint"
@@ -44,12 +44,12 @@ class BPMeans(FeatureEstimator):
         best of all subsets of up to a dozen features for each row, or flips one and two at a time;
         combines, drops and adds whole features where that lowers the objective; and shakes the best
         start, dealing one feature anew at random, until ``n_init - 1`` shakes in a row have not
-        helped.
+        helped, or all of them have taken ``64 * max_iter`` sweeps.
     n_init : int, default=10
         Number of starts, of which the best is kept; for "stepwise" and "auto", at every K; on a
         sample where X is large.
     max_iter : int, default=300
-        Largest number of sweeps of a start.
+        Largest number of sweeps of a start, or of a shake.
     random_state : int, RandomState instance or None, default=None
         Seed of the starts. The same seed gives the same bits, whatever ``n_jobs``.
     n_jobs : int or None, default=None
@@ -113,18 +113,9 @@ class BPMeans(FeatureEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "component_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
-        "max_components": [Interval(Integral, 1, None, closed="left"), None],
+        "max_components": [AT_LEAST_ONE, None],
         "method": [StrOptions({"joint", "collapsed", "stepwise"})],
-        "search": [StrOptions({"split-merge", "paper"})],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
-        "n_jobs": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(Integral, None, -1, closed="right"),
-            None,
-        ],
-        "verbose": ["verbose"],
+        **SHARED_CONSTRAINTS,
     }
 
     def __init__(
@@ -150,61 +141,23 @@ class BPMeans(FeatureEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "BPMeans":
-        """Find the features of X.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows.
-        y : ignored
-            For scikit-learn's conventions.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        self : BPMeans
-            The fitted estimator. If anything is raised, the estimator is as it was before.
-        """
-        self._fit(X, sample_weight)
-        return self
-
-    def _cap(self, problem: FeatureProblem) -> int:
-        return min(self.max_components or MOST_COMPONENTS, problem.tiles.n_rows)
-
-    def _path_search(self, problem: FeatureProblem) -> FeatureSearch:
-        """Return how the path of penalties is traced: by the default search, whatever this one."""
-        return FeatureSearch(
-            FeatureAllocation(0.0, self._cap(problem)), False, False, self.max_iter
-        )
-
     def _solve(
         self, problem: FeatureProblem, rng: np.random.RandomState
     ) -> tuple[AllocationSolution, float]:
-        cap = self._cap(problem)
-        search = FeatureSearch(
-            FeatureAllocation(0.0, cap),
-            self.search == "paper",
-            self.method == "collapsed",
-            self.max_iter,
-        )
         if self.component_penalty == "auto":
-            path = feature_path(problem, self._path_search(problem), self.n_init, rng)
+            path = feature_path(problem, self.max_components, self.max_iter, self.n_init, rng)
             penalty = path.suggest().middle / problem.unit
-            self._report(f"penalty {penalty:.6g} from {len(path.solutions) - 1} features")
+            self._say(f"penalty {penalty:.6g} from {len(path.solutions) - 1} features")
             given = [path.at(penalty * problem.unit).allocation]
         else:
             penalty, path, given = float(self.component_penalty), None, []
             problem.check_penalty(penalty)
-        structure = FeatureAllocation(penalty * problem.unit, cap)
-        search = replace(search, structure=structure)
+        structure = FeatureAllocation(penalty * problem.unit, problem.cap(self.max_components))
+        literal, collapsed = self.search == "paper", self.method == "collapsed"
+        search = FeatureSearch(structure, literal, collapsed, self.max_iter)
         if self.method != "stepwise":
-            solution = minimise_features(
-                problem, search, self.n_init, rng, given, report=self._report
-            )
-        elif path is not None and not search.literal:
+            solution = minimise_features(problem, search, self.n_init, rng, given, report=self._say)
+        elif path is not None and not literal:
             solution = stepwise(path.solutions, structure)
         else:
             solution = stepwise(k_features_path(problem, search, self.n_init, rng), structure)

@@ -1,43 +1,29 @@
 """DP-means: clusters, as many as pay for themselves."""
 
-import sys
-import warnings
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
-    _fit_context,
-)
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
-from hardbayes.engine.model import FittedPartition, Placement
+from hardbayes.engine.model import FittedPartition
 from hardbayes.engine.problem import Problem, pose
 from hardbayes.engine.restarts import Starts, minimise
 from hardbayes.engine.result import fitted_attributes
 from hardbayes.engine.status import Status
-from hardbayes.estimators.fitted_state import check_fitted
-from hardbayes.estimators.kept_state import KeptState
-from hardbayes.executors.pool import Pool, resolve_threads
+from hardbayes.estimators.base import AT_LEAST_ONE, SHARED_CONSTRAINTS
+from hardbayes.estimators.cluster_estimator import ClusterEstimator
+from hardbayes.estimators.fitted_state import check_clusters
+from hardbayes.executors.pool import Pool
 from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.geometry.base import Floats
 from hardbayes.matrices import Matrix
 from hardbayes.selection.automatic import Choice, choose_penalty
 from hardbayes.selection.farthest_first import farthest_first_penalty
-from hardbayes.validation import check_centres, check_matrix, check_weights, touches_border
+from hardbayes.validation import check_centres, touches_border
 
 
-class DPMeans(
-    KeptState, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
-):
+class DPMeans(ClusterEstimator):
     """Clustering that finds the number of clusters from what a cluster costs.
 
     Minimises ``sum_i w_i D(x_i, mu_z(i)) + cluster_penalty * K`` over the number K of clusters, the
@@ -156,7 +142,6 @@ class DPMeans(
         "cluster_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "divergence": [StrOptions(set(GEOMETRIES)), Geometry],
         "prior_weight": [StrOptions({"auto"}), Interval(Real, 0, 1e9, closed="both")],
-        "search": [StrOptions({"split-merge", "paper"})],
         "method": [StrOptions({"joint", "collapsed"})],
         "init": [
             StrOptions({"mean", "farthest-first", "k-means++"}),
@@ -164,16 +149,8 @@ class DPMeans(
             "sparse matrix",
         ],
         "order": [StrOptions({"random", "given"})],
-        "max_clusters": [Interval(Integral, 1, None, closed="left"), None],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
-        "n_jobs": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(Integral, None, -1, closed="right"),
-            None,
-        ],
-        "verbose": ["verbose"],
+        "max_clusters": [AT_LEAST_ONE, None],
+        **SHARED_CONSTRAINTS,
     }
 
     def __init__(
@@ -207,58 +184,30 @@ class DPMeans(
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    # -- fitting --------------------------------------------------------------------------------
+    @property
+    def _geometry(self) -> Geometry:
+        return geometry_for(self.divergence)
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "DPMeans":
-        """Find the clusters of X.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows. C-contiguous float32 or float64 arrays, memory maps and CSR matrices are used as
-            they are.
-        y : ignored
-            For scikit-learn's conventions.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. A row of weight zero opens no cluster, but is labelled.
-
-        Returns
-        -------
-        self : DPMeans
-            The fitted estimator. If anything is raised, the estimator is as it was before.
-        """
-        geometry = geometry_for(self.divergence)
-        seen = DPMeans()  # takes the feature names: a failed fit leaves no trace on this one
-        matrix = check_matrix(X, geometry, seen)
-        weights = check_weights(sample_weight, matrix, geometry)
-        # Not NumPy's global stream for None: a fit leaves no trace there.
-        state = self.random_state
-        rng = np.random.RandomState() if state is None else check_random_state(state)
-        with Pool(resolve_threads(self.n_jobs)) as pool:
-            problem = pose(matrix, geometry, weights, pool)
-            prior_weight = self._prior_weight(geometry, matrix)
-            choice = None
-            if self.cluster_penalty == "auto":
-                choice = choose_penalty(
-                    matrix, geometry, weights, prior_weight, self.max_clusters, rng, pool
-                )
-            penalty = self._penalty(problem, prior_weight, choice)
-            partition = problem.partition(penalty, prior_weight, self.max_clusters)
-            init = self._init(problem, choice)
-            starts = Starts(init, self.order, self.n_init, self._search, self.max_iter)
-            solution = minimise(problem, partition, starts, rng, self._report)
+    def _fitted(
+        self, matrix: Matrix, weights: Floats | None, rng: np.random.RandomState, pool: Pool
+    ) -> tuple[dict[str, Any], Status]:
+        geometry = self._geometry
+        problem = pose(matrix, geometry, weights, pool)
+        prior_weight = prior_weight_for(self.prior_weight, geometry, matrix)
+        choice = None
+        if self.cluster_penalty == "auto":
+            choice = choose_penalty(
+                matrix, geometry, weights, prior_weight, self.max_clusters, rng, pool
+            )
+        penalty = self._penalty(problem, prior_weight, choice)
+        partition = problem.partition(penalty, prior_weight, self.max_clusters)
+        init = self._init(problem, choice)
+        starts = Starts(init, self.order, self.n_init, self._search, self.max_iter)
+        solution = minimise(problem, partition, starts, rng, self._report)
         fitted = fitted_attributes(solution, problem, partition, penalty, matrix.dtype)
         if choice is not None:
             fitted |= {"plateau_width_": choice.width, "plateau_reference_": choice.reference}
-        if solution.status is not Status.CONVERGED:
-            warnings.warn(
-                fitted["status_"], ConvergenceWarning, stacklevel=3
-            )  # past scikit-learn's wrapper of fit
-        kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}
-        names = {name: value for name, value in vars(seen).items() if name.endswith("_")}
-        self.__dict__ = kept | fitted | names  # at once, or not at all
-        return self
+        return fitted, solution.status
 
     def _penalty(self, problem: Problem, prior_weight: float, choice: Choice | None) -> float:
         if choice is None:
@@ -281,94 +230,14 @@ class DPMeans(
             return problem.centres_in_frame(choice.centres)  # found on the way to the penalty
         return self.init
 
-    def _prior_weight(self, geometry: Geometry, matrix: Matrix) -> float:
-        if self.prior_weight == "auto":
-            return geometry.default_prior_weight(touches_border(matrix, geometry))
-        return float(self.prior_weight)
-
     def _given_centres(self, problem: Problem) -> Floats:
         n_columns = problem.executor.n_columns
         centres = check_centres(self.init, problem.geometry, n_columns, self.max_clusters)
         return problem.centres_in_frame(centres)
 
     def _report(self, start: int, step: int, n_clusters: int, n_changed: int) -> None:
-        if self.verbose:
-            head = f"start {start + 1}, " if self.n_init > 1 else ""
-            print(  # noqa: T201 - what verbose asks for
-                f"[DPMeans] {head}step {step}: {n_clusters} clusters, {n_changed} rows moved",
-                file=sys.stderr,
-            )
-
-    # -- using ----------------------------------------------------------------------------------
-
-    def _place(self, X: Any, pool: Pool) -> tuple[Placement, Matrix]:
-        check_is_fitted(self)
-        matrix = check_matrix(X, self._model.geometry, self, reset=False)
-        return self._model.place(matrix, pool), matrix
-
-    def predict(self, X: Any, novelty: bool = False) -> NDArray[np.int32]:
-        """Return the cheapest cluster of each row; no cluster is ever opened.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows.
-        novelty : bool, default=False
-            Return -1 for rows dearer than the penalty: those that would have opened a cluster.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,), int32
-            Numbers of clusters.
-        """
-        with Pool(resolve_threads(self.n_jobs)) as pool:
-            placed, _ = self._place(X, pool)
-            labels = placed.labels()
-            if novelty:
-                labels[placed.novel()] = -1
-        return labels
-
-    def transform(self, X: Any) -> Floats:
-        """Return how far each row is from each centre.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        distances : ndarray of shape (n_samples, n_clusters_)
-            Euclidean distances, as scikit-learn's KMeans gives them, or divergences where
-            `divergence` is another.
-        """
-        with Pool(resolve_threads(self.n_jobs)) as pool:
-            placed, matrix = self._place(X, pool)
-            costs = placed.all_costs()
-        if self._model.geometry.squared_distance:
-            np.sqrt(costs, out=costs)
-        return costs.astype(matrix.dtype, copy=False)
-
-    def score_samples(self, X: Any) -> Floats:
-        """Return minus the cost of each row at its cheapest centre.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,)
-            The higher, the better a row fits.
-        """
-        with Pool(resolve_threads(self.n_jobs)) as pool:
-            placed, _ = self._place(X, pool)
-            return -placed.costs()
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_clusters_
+        head = f"start {start + 1}, " if self.n_init > 1 else ""
+        self._say(f"{head}step {step}: {n_clusters} clusters, {n_changed} rows moved")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -377,15 +246,18 @@ class DPMeans(
         tags.input_tags.positive_only = kind is not None and (
             kind.nonnegative or kind.unit_interval
         )
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-    # -- for save and load ----------------------------------------------------------------------
 
     def _model_from(
         self, arrays: dict[str, Any], fitted: dict[str, Any]
     ) -> tuple[FittedPartition, int]:
-        geometry = geometry_for(self.divergence)
-        model = FittedPartition.from_arrays(geometry, self.max_clusters, arrays)
-        check_fitted(fitted, *model.centres.shape)
+        model = FittedPartition.from_arrays(self._geometry, self.max_clusters, arrays)
+        check_clusters(fitted, *model.centres.shape)
         return model, model.centres.shape[1]
+
+
+def prior_weight_for(asked: float | str, geometry: Geometry, matrix: Matrix) -> float:
+    """Return the prior weight that the ``prior_weight`` of `DPMeans` asks for."""
+    if asked == "auto":
+        return geometry.default_prior_weight(touches_border(matrix, geometry))
+    return float(asked)

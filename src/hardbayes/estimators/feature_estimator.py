@@ -1,16 +1,11 @@
 """What the estimators of overlapping features share: fitting, using, saving."""
 
-import sys
-import warnings
 from abc import abstractmethod
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from hardbayes.engine.allocation import AllocationSolution
@@ -18,22 +13,19 @@ from hardbayes.engine.feature_model import FittedFeatures
 from hardbayes.engine.feature_problem import FeatureProblem, pose_features
 from hardbayes.engine.feature_result import fitted_attributes
 from hardbayes.engine.status import Status
-from hardbayes.estimators.feature_state import check_fitted_features
-from hardbayes.estimators.kept_state import KeptState
+from hardbayes.estimators.base import Estimator, random_stream
+from hardbayes.estimators.fitted_state import check_features
 from hardbayes.executors.pool import Pool, resolve_threads
-from hardbayes.geometry import geometry_for
 from hardbayes.geometry.base import Floats
 from hardbayes.matrices import Matrix
-from hardbayes.validation import check_matrix, check_membership, check_weights
+from hardbayes.validation import check_membership
 
 
-class FeatureEstimator(KeptState, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base of the estimators that explain each row as a sum of components.
+class FeatureEstimator(Estimator):
+    """Base of the estimators that explain each row as a sum of components."""
 
-    A subclass has the parameters ``random_state``, ``n_jobs`` and ``verbose``, and gives `_solve`.
-    """
-
-    _geometry = geometry_for("squared_euclidean")
+    components_: NDArray[np.floating]
+    n_components_: int
 
     @abstractmethod
     def _solve(
@@ -41,43 +33,15 @@ class FeatureEstimator(KeptState, ClassNamePrefixFeaturesOutMixin, TransformerMi
     ) -> tuple[AllocationSolution, float]:
         """Return the best solution found and the penalty used, in the user's units."""
 
-    def _fit(self, X: Any, sample_weight: Any) -> None:
-        seen = type(self)()  # takes the feature names: a failed fit leaves no trace on this one
-        matrix = check_matrix(X, self._geometry, seen)
-        weights = check_weights(sample_weight, matrix)
-        with Pool(resolve_threads(self.n_jobs)) as pool:
-            problem = pose_features(matrix, weights, pool)
-            solution, penalty = self._solve(problem, self._stream())
-        fitted = fitted_attributes(solution, problem, penalty, matrix.dtype)
-        if solution.status is not Status.CONVERGED:
-            # past scikit-learn's wrapper of fit
-            warnings.warn(fitted["status_"], ConvergenceWarning, stacklevel=4)
-        kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}
-        names = {name: value for name, value in vars(seen).items() if name.endswith("_")}
-        self.__dict__ = kept | fitted | names  # at once, or not at all
+    def _fitted(
+        self, matrix: Matrix, weights: Floats | None, rng: np.random.RandomState, pool: Pool
+    ) -> tuple[dict[str, Any], Status]:
+        problem = pose_features(matrix, weights, pool)
+        solution, penalty = self._solve(problem, rng)
+        return fitted_attributes(solution, problem, penalty, matrix.dtype), solution.status
 
     def _stream(self) -> np.random.RandomState:
-        # Not NumPy's global stream for None: a fit leaves no trace there. And not its Mersenne
-        # twister for numbers: to seed one takes longer than a start on a hundred rows.
-        state = self.random_state
-        if state is None or isinstance(state, Integral):
-            seed = None if state is None else int(state)
-            return np.random.RandomState(np.random.PCG64(seed))
-        return check_random_state(state)
-
-    def _report(self, sentence: str) -> None:
-        if self.verbose:
-            print(  # noqa: T201 - what verbose asks for
-                f"[{type(self).__name__}] {sentence}", file=sys.stderr
-            )
-
-    # -- using ----------------------------------------------------------------------------------
-
-    def _allocate(self, X: Any) -> tuple[NDArray[np.bool_], Floats]:
-        check_is_fitted(self)
-        matrix: Matrix = check_matrix(X, self._geometry, self, reset=False)
-        with Pool(resolve_threads(self.n_jobs)) as pool:
-            return self._model.allocate(matrix, pool)
+        return feature_stream(self.random_state)
 
     def transform(self, X: Any) -> NDArray[np.bool_]:
         """Return which features each row has, the components left as they are.
@@ -93,7 +57,10 @@ class FeatureEstimator(KeptState, ClassNamePrefixFeaturesOutMixin, TransformerMi
             The features that explain each row best. Of more than a dozen, those from which neither
             one change nor two at once lead to better ones.
         """
-        return self._allocate(X)[0]
+        matrix = self._checked(X)
+        with Pool(resolve_threads(self.n_jobs)) as pool:
+            membership: NDArray[np.bool_] = self._model.allocate(matrix, pool)[0]
+        return membership
 
     def inverse_transform(self, X: Any) -> Floats:
         """Rebuild rows from their features.
@@ -112,20 +79,9 @@ class FeatureEstimator(KeptState, ClassNamePrefixFeaturesOutMixin, TransformerMi
         membership = check_membership(X, self.n_components_)
         return self._model.rebuild(membership).astype(self.components_.dtype)
 
-    def score_samples(self, X: Any) -> Floats:
-        """Return minus the squared residual of each row.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,)
-            The higher, the better the features explain a row.
-        """
-        return -self._allocate(X)[1]
+    def _costs(self, matrix: Matrix, pool: Pool) -> Floats:
+        costs: Floats = self._model.allocate(matrix, pool)[1]
+        return costs
 
     @property
     def _n_features_out(self) -> int:
@@ -137,11 +93,20 @@ class FeatureEstimator(KeptState, ClassNamePrefixFeaturesOutMixin, TransformerMi
         tags.transformer_tags.preserves_dtype = []  # memberships are booleans
         return tags
 
-    # -- for save and load ----------------------------------------------------------------------
-
     def _model_from(
         self, arrays: dict[str, Any], fitted: dict[str, Any]
     ) -> tuple[FittedFeatures, int]:
         model = FittedFeatures.from_arrays(arrays)
-        check_fitted_features(fitted, *model.components.shape)
+        check_features(fitted, *model.components.shape)
         return model, model.components.shape[1]
+
+
+def feature_stream(random_state: Any) -> np.random.RandomState:
+    """Return the stream of a ``random_state``, by a generator that is soon seeded.
+
+    To seed NumPy's Mersenne twister takes longer than a start on a hundred rows.
+    """
+    if random_state is None or isinstance(random_state, Integral):
+        seed = None if random_state is None else int(random_state)
+        return np.random.RandomState(np.random.PCG64(seed))
+    return random_stream(random_state)

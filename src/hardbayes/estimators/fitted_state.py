@@ -4,38 +4,67 @@ from typing import Any
 
 import numpy as np
 
-PLATEAU = {"plateau_width_", "plateau_reference_"}
+KINDS: dict[str, type] = {
+    "inertia_": float,
+    "objective_": float,
+    "objective_history_": np.ndarray,
+    "n_iter_": int,
+    "converged_": bool,
+    "status_": str,
+    "n_features_in_": int,
+}
+CLUSTERS = KINDS | {
+    "labels_": np.ndarray,
+    "n_clusters_": int,
+    "cluster_centers_": np.ndarray,
+    "cluster_weights_": np.ndarray,
+    "cluster_penalty_": float,
+    "n_splits_": int,
+    "n_merges_": int,
+}
+PLATEAU = {"plateau_width_": float, "plateau_reference_": float}
+FEATURES = KINDS | {
+    "components_": np.ndarray,
+    "n_components_": int,
+    "component_penalty_": float,
+    "membership_": np.ndarray,
+}
 
 
-def check_fitted(
-    fitted: dict[str, Any], k: int, d: int, more: dict[str, tuple[int, ...]] | None = None
-) -> None:
-    """Raise ValueError unless these are all fitted attributes of k clusters in d columns.
+def check_clusters(fitted: dict[str, Any], k: int, d: int) -> None:
+    """Raise ValueError unless these are all fitted attributes of k clusters in d columns."""
+    automatic = PLATEAU if set(fitted) >= set(PLATEAU) else {}
+    _check_kinds(fitted, CLUSTERS | {"prior_weight_": float} | automatic)
+    _check_sizes(fitted, k, d)
 
-    ``more``: arrays of covariances and their shapes, in place of what only `DPMeans` has.
-    """
-    kinds: dict[str, type] = {
-        "labels_": np.ndarray,
-        "n_clusters_": int,
-        "cluster_centers_": np.ndarray,
-        "cluster_weights_": np.ndarray,
-        "cluster_penalty_": float,
-        "prior_weight_": float,
-        "inertia_": float,
-        "objective_": float,
-        "objective_history_": np.ndarray,
-        "n_iter_": int,
-        "n_splits_": int,
-        "n_merges_": int,
-        "converged_": bool,
-        "status_": str,
-        "n_features_in_": int,
-    }
-    if more is not None:
-        del kinds["prior_weight_"]
-        kinds |= dict.fromkeys(more, np.ndarray)
-    if set(fitted) >= PLATEAU:  # there where the penalty was "auto"
-        kinds |= dict.fromkeys(PLATEAU, float)
+
+def check_gaussians(fitted: dict[str, Any], k: int, d: int, shape: tuple[int, ...]) -> None:
+    """Raise ValueError unless these are those of k clusters with covariances of this shape."""
+    _check_kinds(
+        fitted, CLUSTERS | dict.fromkeys(("covariances_", "covariance_prior_"), np.ndarray)
+    )
+    if fitted["covariances_"].shape != (k, *shape) or fitted["covariance_prior_"].shape != shape:
+        raise ValueError("The saved model contradicts itself: covariances have the wrong shape.")
+    _check_sizes(fitted, k, d)
+
+
+def check_features(fitted: dict[str, Any], k: int, d: int) -> None:
+    """Raise ValueError unless these are all fitted attributes of k features in d columns."""
+    _check_kinds(fitted, FEATURES)
+    membership = fitted["membership_"]
+    if not (
+        fitted["n_components_"] == k
+        and fitted["n_features_in_"] == d
+        and fitted["components_"].shape == (k, d)
+        and membership.dtype == np.bool_
+        and membership.ndim == 2
+        and membership.shape[1] == k
+        and fitted["objective_history_"].shape == (fitted["n_iter_"],)
+    ):
+        raise ValueError("The saved model contradicts itself: sizes or memberships disagree.")
+
+
+def _check_kinds(fitted: dict[str, Any], kinds: dict[str, type]) -> None:
     if set(fitted) != set(kinds):
         odd = sorted(set(fitted) ^ set(kinds))
         raise ValueError(f"The saved model is incomplete or holds what it should not: {odd}.")
@@ -44,9 +73,10 @@ def check_fitted(
             raise ValueError(f"The saved model holds a {type(fitted[name]).__name__} as {name}.")
         if kind is float and not np.isfinite(fitted[name]):
             raise ValueError(f"The saved model holds {fitted[name]} as {name}.")
-    if any(fitted[name].shape != shape for name, shape in (more or {}).items()):
-        raise ValueError("The saved model contradicts itself: covariances have the wrong shape.")
-    labels, history = fitted["labels_"], fitted["objective_history_"]
+
+
+def _check_sizes(fitted: dict[str, Any], k: int, d: int) -> None:
+    labels = fitted["labels_"]
     if not (
         fitted["n_clusters_"] == k
         and fitted["n_features_in_"] == d
@@ -55,6 +85,6 @@ def check_fitted(
         and labels.dtype == np.int32
         and labels.ndim == 1
         and (len(labels) == 0 or (labels.min() >= 0 and labels.max() < k))
-        and history.shape == (fitted["n_iter_"],)
+        and fitted["objective_history_"].shape == (fitted["n_iter_"],)
     ):
         raise ValueError("The saved model contradicts itself: sizes or labels disagree.")

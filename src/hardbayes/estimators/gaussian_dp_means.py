@@ -1,39 +1,23 @@
 """Gaussian DP-means: clusters that learn their own shapes, as many as pay for themselves."""
 
-import sys
-import warnings
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
-    _fit_context,
-)
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from hardbayes.engine.gaussian_model import FittedGaussians
 from hardbayes.engine.gaussian_result import fitted_attributes
 from hardbayes.engine.status import Status
-from hardbayes.estimators.fitted_state import check_fitted
+from hardbayes.estimators.base import AT_LEAST_ONE, SHARED_CONSTRAINTS
+from hardbayes.estimators.cluster_estimator import ClusterEstimator
+from hardbayes.estimators.fitted_state import check_gaussians
 from hardbayes.estimators.gaussian_fitting import fit_rows
-from hardbayes.estimators.kept_state import KeptState
-from hardbayes.executors.pool import Pool, resolve_threads
+from hardbayes.executors.pool import Pool
 from hardbayes.geometry.base import Floats
-from hardbayes.geometry.squared_euclidean import SquaredEuclidean
-from hardbayes.validation import check_dense, check_weights
 
 
-class GaussianDPMeans(
-    KeptState, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
-):
+class GaussianDPMeans(ClusterEstimator):
     """Clustering with a covariance matrix for each cluster, and no given number of them.
 
     Minimises ``sum_k [covariance_penalty * log|I + Phi0^-1 S_k| + cluster_penalty]`` over
@@ -139,19 +123,10 @@ class GaussianDPMeans(
             Interval(Real, 0, None, closed="neither"),
             "array-like",
         ],
-        "search": [StrOptions({"split-merge", "paper"})],
         "init": [StrOptions({"mean"}), "array-like"],
         "order": [StrOptions({"random", "given"})],
-        "max_clusters": [Interval(Integral, 1, None, closed="left"), None],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
-        "n_jobs": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(Integral, None, -1, closed="right"),
-            None,
-        ],
-        "verbose": ["verbose"],
+        "max_clusters": [AT_LEAST_ONE, None],
+        **SHARED_CONSTRAINTS,
     }
 
     def __init__(
@@ -185,137 +160,24 @@ class GaussianDPMeans(
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    # -- fitting ----------------------------------------------------------------------------------
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "GaussianDPMeans":
-        """Find the clusters of X.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows, dense.
-        y : ignored
-            For scikit-learn's conventions.
-        sample_weight : array-like of shape (n_samples,), default=None
-            How often each row counts. A row of weight zero opens no cluster, but is labelled.
-
-        Returns
-        -------
-        self : GaussianDPMeans
-            The fitted estimator. If anything is raised, the estimator is as it was before.
-        """
-        seen = GaussianDPMeans()  # takes the feature names: a failed fit leaves no trace
-        matrix = check_dense(X, SquaredEuclidean(), seen)
-        given = check_weights(sample_weight, matrix)
-        weights = np.array(
-            np.broadcast_to(1.0 if given is None else given, len(matrix)), np.float64
-        )
-        state = self.random_state
-        rng = np.random.RandomState() if state is None else check_random_state(state)
-        parameters = self.get_params(deep=False)
-        with Pool(resolve_threads(self.n_jobs)) as pool:
-            found = fit_rows(matrix, weights, parameters, rng, pool, self._report)
+    def _fitted(
+        self, matrix: Any, weights: Floats | None, rng: np.random.RandomState, pool: Pool
+    ) -> tuple[dict[str, Any], Status]:
+        every = np.array(np.broadcast_to(1.0 if weights is None else weights, len(matrix)))
+        found = fit_rows(matrix, every, self.get_params(deep=False), rng, pool, self._report)
         fitted = fitted_attributes(
-            found.solution, found.frame, found.partition, weights, matrix.dtype
+            found.solution, found.frame, found.partition, every, matrix.dtype
         )
-        fitted["covariance_prior_"] = found.prior
-        if found.solution.status is not Status.CONVERGED:
-            warnings.warn(
-                fitted["status_"], ConvergenceWarning, stacklevel=3
-            )  # past scikit-learn's wrapper of fit
-        kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}
-        names = {name: value for name, value in vars(seen).items() if name.endswith("_")}
-        self.__dict__ = kept | fitted | names  # at once, or not at all
-        return self
+        return fitted | {"covariance_prior_": found.prior}, found.solution.status
 
     def _report(self, step: int, n_clusters: int, n_changed: int) -> None:
-        if self.verbose:
-            print(  # noqa: T201 - what verbose asks for
-                f"[GaussianDPMeans] step {step}: {n_clusters} clusters, {n_changed} changes",
-                file=sys.stderr,
-            )
-
-    # -- using ------------------------------------------------------------------------------------
-
-    def _checked(self, X: Any) -> NDArray[np.floating]:
-        check_is_fitted(self)
-        return check_dense(X, SquaredEuclidean(), self, reset=False)
-
-    def predict(self, X: Any, novelty: bool = False) -> NDArray[np.int32]:
-        """Return the cheapest cluster of each row; no cluster is ever opened.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-        novelty : bool, default=False
-            Return -1 for rows dearer than the penalty: those that would have opened a cluster.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,), int32
-            Numbers of clusters.
-        """
-        labels, costs = self._model_of(X)
-        if novelty:
-            labels[costs > self.cluster_penalty_] = -1
-        return labels.astype(np.int32)
-
-    def _model_of(self, X: Any) -> tuple[NDArray[np.intp], Floats]:
-        matrix = self._checked(X)
-        with Pool(resolve_threads(self.n_jobs)) as pool:
-            return self._model.place(matrix, pool)
-
-    def transform(self, X: Any) -> Floats:
-        """Return the Mahalanobis distance of each row from each cluster.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        distances : ndarray of shape (n_samples, n_clusters_)
-            Roots of the rows' costs.
-        """
-        matrix = self._checked(X)
-        with Pool(resolve_threads(self.n_jobs)) as pool:
-            costs = self._model.all_costs(matrix, pool)
-        return np.sqrt(costs).astype(matrix.dtype, copy=False)
-
-    def score_samples(self, X: Any) -> Floats:
-        """Return minus the cost of each row at its cheapest cluster.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,)
-            The higher, the better a row fits.
-        """
-        return -self._model_of(X)[1]
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_clusters_
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-    # -- for save and load ------------------------------------------------------------------------
+        self._say(f"step {step}: {n_clusters} clusters, {n_changed} changes")
 
     def _model_from(
         self, arrays: dict[str, Any], fitted: dict[str, Any]
     ) -> tuple[FittedGaussians, int]:
-        model = FittedGaussians.from_arrays(self.covariance_type == "diag", arrays)
+        penalty = fitted.get("cluster_penalty_", np.nan)  # looked at below
+        model = FittedGaussians.from_arrays(self.covariance_type == "diag", penalty, arrays)
         k, d = model.clusters.means.shape
-        shape = model.whitening.forward.shape
-        check_fitted(fitted, k, d, {"covariances_": (k, *shape), "covariance_prior_": shape})
+        check_gaussians(fitted, k, d, model.whitening.forward.shape)
         return model, d

@@ -1,16 +1,14 @@
 """K-features: a given number of overlapping features."""
 
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from hardbayes.engine.allocation import AllocationSolution
 from hardbayes.engine.feature_problem import FeatureProblem
 from hardbayes.engine.feature_restarts import minimise_features
 from hardbayes.engine.feature_search import FeatureSearch
+from hardbayes.estimators.base import AT_LEAST_ONE, SHARED_CONSTRAINTS
 from hardbayes.estimators.feature_estimator import FeatureEstimator
 from hardbayes.structure.feature_allocation import FeatureAllocation
 
@@ -32,11 +30,12 @@ class KFeatures(FeatureEstimator):
         then least squares. "split-merge" takes the best of all subsets of up to a dozen features
         for each row, or flips one and two at a time; combines, drops and adds whole features where
         that lowers the objective; and shakes the best start, dealing one feature anew at random,
-        until ``n_init - 1`` shakes in a row have not helped.
+        until ``n_init - 1`` shakes in a row have not helped, or all of them have taken
+        ``64 * max_iter`` sweeps.
     n_init : int, default=10
         Number of starts, of which the best is kept; on a sample where X is large.
     max_iter : int, default=300
-        Largest number of sweeps of a start.
+        Largest number of sweeps of a start, or of a shake.
     random_state : int, RandomState instance or None, default=None
         Seed of the starts. The same seed gives the same bits, whatever ``n_jobs``.
     n_jobs : int or None, default=None
@@ -93,17 +92,8 @@ class KFeatures(FeatureEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-        "search": [StrOptions({"split-merge", "paper"})],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "random_state": ["random_state"],
-        "n_jobs": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(Integral, None, -1, closed="right"),
-            None,
-        ],
-        "verbose": ["verbose"],
+        "n_components": [AT_LEAST_ONE],
+        **SHARED_CONSTRAINTS,
     }
 
     def __init__(
@@ -125,31 +115,10 @@ class KFeatures(FeatureEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KFeatures":
-        """Find the features of X.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows.
-        y : ignored
-            For scikit-learn's conventions.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        self : KFeatures
-            The fitted estimator. If anything is raised, the estimator is as it was before.
-        """
-        self._fit(X, sample_weight)
-        return self
-
     def _solve(
         self, problem: FeatureProblem, rng: np.random.RandomState
     ) -> tuple[AllocationSolution, float]:
         search = FeatureSearch(
             FeatureAllocation(0.0, self.n_components), self.search == "paper", False, self.max_iter
         )
-        return minimise_features(problem, search, self.n_init, rng, report=self._report), 0.0
+        return minimise_features(problem, search, self.n_init, rng, report=self._say), 0.0

@@ -14,10 +14,12 @@ from hardbayes.engine.feature_problem import pose_features
 from hardbayes.engine.feature_restarts import marked_if_capped
 from hardbayes.engine.feature_result import fitted_attributes
 from hardbayes.engine.status import Status
+from hardbayes.estimators.base import checked_data
 from hardbayes.estimators.bp_means import BPMeans
+from hardbayes.estimators.feature_estimator import feature_stream
 from hardbayes.executors.pool import Pool, resolve_threads
+from hardbayes.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.selection.feature_path import feature_path
-from hardbayes.validation import check_matrix, check_weights
 
 if TYPE_CHECKING:
     from hardbayes.geometry.base import Floats
@@ -34,14 +36,15 @@ def trace_features(
     say so.
     """
     clone(template).set_params(component_penalty=1.0)._validate_params()
-    seen = BPMeans()  # takes the feature names
-    matrix = check_matrix(X, template._geometry, seen)
-    weights = check_weights(sample_weight, matrix)
+    matrix, weights, names = checked_data(template, SquaredEuclidean(), X, sample_weight)
+    rng = feature_stream(template.random_state)
     with Pool(resolve_threads(template.n_jobs)) as pool:
         problem = pose_features(matrix, weights, pool)
         smallest = None if asked is None else float(asked.min()) * problem.unit
-        search, rng = template._path_search(problem), template._stream()
-        path = feature_path(problem, search, template.n_init, rng, smallest)
+        path = feature_path(
+            problem, template.max_components, template.max_iter, template.n_init, rng, smallest
+        )
+        structure = path.search.structure
         found = [
             p._replace(low=p.low / problem.unit, high=p.high / problem.unit) for p in path.plateaus
         ]
@@ -50,10 +53,8 @@ def trace_features(
             asked = np.geomspace(2.0 * max(ends), min(ends), n_penalties) if ends else np.ones(1)
         solutions = []
         for penalty in asked * problem.unit:
-            structure = replace(search.structure, penalty=float(penalty))
-            priced = replace(search, structure=structure)
+            priced = replace(path.search, structure=replace(structure, penalty=float(penalty)))
             solutions.append(marked_if_capped(problem, priced, path.at(penalty), rng))
-    names = {name: value for name, value in vars(seen).items() if name.endswith("_")}
     models = []
     for penalty, solution in zip(asked, solutions, strict=True):
         model = clone(template).set_params(component_penalty=float(penalty))
@@ -63,7 +64,7 @@ def trace_features(
     n_capped = sum(solution.status is Status.CAPPED for solution in solutions)
     if n_capped:
         warnings.warn(
-            f"The path ends at {search.structure.max_components} features: at {n_capped} of "
+            f"The path ends at {structure.max_components} features: at {n_capped} of "
             f"{len(asked)} penalties another would pay. Raise max_components or the penalties.",
             ConvergenceWarning,
             stacklevel=3,

@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, validate_params
 
-from hardbayes.engine.problem import pose
-from hardbayes.engine.result import fitted_attributes
 from hardbayes.estimators.bp_means import BPMeans
 from hardbayes.estimators.dp_means import DPMeans
-from hardbayes.executors.pool import Pool, resolve_threads
-from hardbayes.geometry import geometry_for
+from hardbayes.paths.cluster_penalties import trace_clusters
 from hardbayes.paths.feature_penalties import trace_features
-from hardbayes.paths.published import fits_at, published_penalties, runs
 from hardbayes.selection.hull import Plateau
-from hardbayes.selection.tracing import (
-    begin_path,
-    most_clusters,
-    path_plateaus,
-    sample_rows,
-    trace,
-    trace_on,
-)
-from hardbayes.validation import check_matrix, check_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -208,71 +192,16 @@ def penalty_path(
     3
     """
     asked = None if penalties is None else check_penalties(penalties)
+    rows, best = None, None
     if isinstance(estimator, BPMeans):
-        asked, features, found, best = trace_features(
-            X, estimator, asked, n_penalties, sample_weight
-        )
-        counts = np.array([model.n_components_ for model in features])
-        objectives = np.array([model.objective_ for model in features])
-        return PenaltyPath(asked, counts, objectives, features, found, None, best)
-    template = DPMeans() if estimator is None else estimator
-    clone(template).set_params(cluster_penalty=1.0)._validate_params()
-    geometry = geometry_for(template.divergence)
-    seen = DPMeans()  # takes the feature names
-    matrix = check_matrix(X, geometry, seen)
-    weights = check_weights(sample_weight, matrix, geometry)
-    names = {name: value for name, value in vars(seen).items() if name.endswith("_")}
-    state = template.random_state
-    rng = np.random.RandomState() if state is None else check_random_state(state)
-    with Pool(resolve_threads(template.n_jobs)) as pool:
-        matrix, weights, rows = sample_rows(matrix, weights, rng)
-        problem = pose(matrix, geometry, weights, pool)
-        prior_weight = template._prior_weight(geometry, matrix)
-        if template._search != "split-merge":
-            if asked is None:
-                asked = published_penalties(problem, prior_weight, n_penalties)
-            models = fits_at(asked, template, matrix, weights)
-            found = runs(asked, [model.n_clusters_ for model in models])
-        else:
-            cap = template.max_clusters
-            path = begin_path(problem, prior_weight, cap, rng, template.order, template.max_iter)
-            most = most_clusters(problem)
-            trace(path, most if cap is None else min(most, 2 * cap + 2), cap)
-            capped = cap is not None and path.n_clusters >= cap
-            path.go_back()
-            found = [
-                p.with_prices(1.0 / problem.unit)
-                for p in path_plateaus(path)
-                if cap is None or p.k <= cap
-            ]
-            if asked is None:
-                largest = 2.0 * path.first_penalty / problem.unit
-                # Where more clusters than the path has would be better, it has nothing to say.
-                smallest = min((p.low or p.middle for p in found), default=largest / 4)
-                asked = np.geomspace(largest, smallest, n_penalties)
-            elif not capped:
-                trace_on(path, asked * problem.unit)
-            plain = clone(template)
-            models = []
-            for penalty in asked:
-                solution = path.best_at(penalty * problem.unit, cap).at_its_end()
-                partition = problem.partition(penalty, prior_weight, cap)
-                model = copy(plain)
-                model.cluster_penalty = float(penalty)
-                model.__dict__.update(
-                    fitted_attributes(solution, problem, partition, float(penalty), matrix.dtype)
-                )
-                models.append(model)
-    for model in models:
-        model.__dict__.update(names)
-    return PenaltyPath(
-        asked,
-        np.array([model.n_clusters_ for model in models]),
-        np.array([model.objective_ for model in models]),
-        models,
-        found,
-        rows,
-    )
+        asked, models, found, best = trace_features(X, estimator, asked, n_penalties, sample_weight)
+        counts = [model.n_components_ for model in models]
+    else:
+        template = DPMeans() if estimator is None else estimator
+        asked, models, found, rows = trace_clusters(X, template, asked, n_penalties, sample_weight)
+        counts = [model.n_clusters_ for model in models]
+    objectives = np.array([model.objective_ for model in models])
+    return PenaltyPath(asked, np.array(counts), objectives, models, found, rows, best)
 
 
 def check_penalties(penalties: Any) -> Floats:

@@ -49,7 +49,6 @@ class ArrayEntry(NamedTuple):
 
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
-    n_bytes: int
 
 
 def as_storable(array: np.ndarray) -> np.ndarray:
@@ -229,9 +228,8 @@ def _check_table(rows: list[Any], payload: int) -> dict[str, ArrayEntry]:
             raise ModelFileError(f"its array {_short(name)} has an impossible shape")
         if type(offset) is not int or offset != end:
             raise ModelFileError(f"its array {_short(name)} does not start where the last one ends")
-        n_bytes = DTYPES[dtype].itemsize * math.prod(shape)
-        table[name] = ArrayEntry(DTYPES[dtype], tuple(shape), n_bytes)
-        end += n_bytes
+        table[name] = ArrayEntry(DTYPES[dtype], tuple(shape))
+        end += DTYPES[dtype].itemsize * math.prod(shape)
     if end != payload:
         raise ModelFileError(f"its arrays should take {end} bytes and the file has {payload}")
     return table

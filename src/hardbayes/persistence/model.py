@@ -173,8 +173,8 @@ def _read_model(reader: ContainerReader) -> Any:
         )
 
     arrays = reader.read_arrays()
-    params = decode("params", header["params"], arrays)
-    state = decode("state", header["state"], arrays)
+    params = decode(header["params"], arrays)
+    state = decode(header["state"], arrays)
     try:
         model = cls(**params)
         _check_params(model)

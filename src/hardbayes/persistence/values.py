@@ -133,7 +133,7 @@ def _entries_of(key: str, value: object, table: dict[str, ArrayEntry]) -> set[st
     return None
 
 
-def decode(section: str, values: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+def decode(values: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     """Turn values that passed `check` back into Python values and arrays."""
     decoded: dict[str, Any] = {}
     for name, value in values.items():

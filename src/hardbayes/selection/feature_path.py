@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from hardbayes.engine.feature_search import FeatureSearch
 from hardbayes.engine.stepwise import no_features, with_one_more
 from hardbayes.selection.hull import Plateau, plateaus, widest
+from hardbayes.structure.feature_allocation import FeatureAllocation
 
 if TYPE_CHECKING:
     from hardbayes.engine.allocation import AllocationSolution
     from hardbayes.engine.feature_problem import FeatureProblem
-    from hardbayes.engine.feature_search import FeatureSearch
 
 # How far the path goes on after the widest plateau so far: a wider one may follow.
 LOOK_AHEAD = 6
@@ -26,6 +27,7 @@ class FeaturePath(NamedTuple):
     All numbers are in working units.
     """
 
+    search: FeatureSearch  # that found the solutions
     solutions: list[AllocationSolution]
     nothing: float  # fit terms up to here are rounding
 
@@ -69,18 +71,21 @@ class FeaturePath(NamedTuple):
 
 def feature_path(
     problem: FeatureProblem,
-    search: FeatureSearch,
+    max_components: int | None,
+    max_sweeps: int,
     n_starts: int,
     rng: np.random.RandomState,
     smallest: float | None = None,
 ) -> FeaturePath:
-    """Follow K = 0, 1, 2, ... until the widest plateau lies well behind.
+    """Follow K = 0, 1, 2, ... by the default search until the widest plateau lies well behind.
 
     Or, given a ``smallest`` penalty, until the solutions best at that one do. Of those with far
     more features than the widest plateau has, which is where noise is explained and nothing else,
     each has the one before and one seeded start to begin from, and no shakes.
     """
-    path = FeaturePath([], problem.nothing)
+    structure = FeatureAllocation(0.0, problem.cap(max_components))
+    search = FeatureSearch(structure, literal=False, collapsed=False, max_sweeps=max_sweeps)
+    path = FeaturePath(search, [], problem.nothing)
     solution: AllocationSolution | None = no_features(problem)
     while solution is not None:
         path.solutions.append(solution)

@@ -1,0 +1,190 @@
+"""What all estimators share: one way to fit, a score, and how they are kept in files."""
+
+import sys
+import warnings
+from abc import ABC, abstractmethod
+from copy import copy
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    _fit_context,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from hardbayes.engine.status import Status
+from hardbayes.executors.pool import Pool, resolve_threads
+from hardbayes.geometry.base import Floats, Geometry
+from hardbayes.geometry.squared_euclidean import SquaredEuclidean
+from hardbayes.matrices import Matrix
+from hardbayes.validation import check_matrix, check_weights
+
+AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
+#: Constraints of the parameters that all estimators have.
+SHARED_CONSTRAINTS: dict[str, list[Any]] = {
+    "search": [StrOptions({"split-merge", "paper"})],
+    "n_init": [AT_LEAST_ONE],
+    "max_iter": [AT_LEAST_ONE],
+    "random_state": ["random_state"],
+    "n_jobs": [AT_LEAST_ONE, Interval(Integral, None, -1, closed="right"), None],
+    "verbose": ["verbose"],
+}
+
+
+class Estimator(ABC, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """An estimator whose fitted state is a ``_model`` and the attributes that end in ``_``."""
+
+    _model: Any
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
+
+    @property
+    def _geometry(self) -> Geometry:
+        """The divergence of a fit."""
+        return SquaredEuclidean()
+
+    @abstractmethod
+    def _fitted(
+        self, matrix: Matrix, weights: Floats | None, rng: np.random.RandomState, pool: Pool
+    ) -> tuple[dict[str, Any], Status]:
+        """Return all that a fit of checked rows finds, and how it ended."""
+
+    @abstractmethod
+    def _costs(self, matrix: Matrix, pool: Pool) -> Floats:
+        """Return what each row (n,) costs under the fitted model."""
+
+    @abstractmethod
+    def _model_from(self, arrays: dict[str, Any], fitted: dict[str, Any]) -> tuple[Any, int]:
+        """Return the model made of arrays from a file, and its number of columns.
+
+        Raises ValueError where the fitted attributes do not go with it.
+        """
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the model to X.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows; `GaussianDPMeans` takes dense ones only. C-contiguous float32 or float64 arrays,
+            memory maps and CSR matrices are used as they are.
+        y : ignored
+            For scikit-learn's conventions.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row counts. A row of weight zero opens nothing, but is placed like any
+            other.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator. If anything is raised, the estimator is as it was before.
+        """
+        matrix, weights, names = checked_data(self, self._geometry, X, sample_weight)
+        with Pool(resolve_threads(self.n_jobs)) as pool:
+            fitted, status = self._fitted(matrix, weights, self._stream(), pool)
+        if status is not Status.CONVERGED:
+            # past scikit-learn's wrapper of fit
+            warnings.warn(fitted["status_"], ConvergenceWarning, stacklevel=3)
+        kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}
+        self.__dict__ = kept | fitted | names  # at once, or not at all
+        return self
+
+    def score_samples(self, X: Any) -> Floats:
+        """Return minus the cost of each row: at its cheapest centre, or with its best features.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            The higher, the better a row fits.
+        """
+        matrix = self._checked(X)
+        with Pool(resolve_threads(self.n_jobs)) as pool:
+            return -self._costs(matrix, pool)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return minus the fit term of X under the fitted model.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+        y : ignored
+            For scikit-learn's conventions.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            Sum of the weighted `score_samples`.
+        """
+        scores = self.score_samples(X)
+        weights = check_weights(sample_weight, scores[:, np.newaxis])
+        return float(np.sum(scores if weights is None else weights * scores))
+
+    def _checked(self, X: Any) -> Matrix:
+        check_is_fitted(self)
+        return check_matrix(X, self._model.geometry, self, reset=False)
+
+    def _stream(self) -> np.random.RandomState:
+        return random_stream(self.random_state)
+
+    def _say(self, sentence: str) -> None:
+        if self.verbose:
+            print(  # noqa: T201 - what verbose asks for
+                f"[{type(self).__name__}] {sentence}", file=sys.stderr
+            )
+
+    # -- for save and load ----------------------------------------------------------------------
+
+    def _get_state(self) -> dict[str, Any]:
+        if not hasattr(self, "_model"):
+            return {}
+        state = {name: value for name, value in vars(self).items() if name.endswith("_")}
+        names = state.pop("feature_names_in_", None)
+        state["feature_names_in_"] = None if names is None else [str(name) for name in names]
+        arrays: dict[str, Any] = self._model.to_arrays()
+        return state | arrays
+
+    def _set_state(self, state: dict[str, Any]) -> None:
+        arrays = {name: value for name, value in state.items() if not name.endswith("_")}
+        fitted = {name: value for name, value in state.items() if name.endswith("_")}
+        names = fitted.pop("feature_names_in_", None)
+        model, n_columns = self._model_from(arrays, fitted)
+        if names is not None:
+            if len(names) != n_columns:
+                raise ValueError(
+                    "The saved model contradicts itself: wrong number of feature names."
+                )
+            fitted["feature_names_in_"] = np.array(names, dtype=object)
+        self.__dict__.update(fitted, _model=model)
+
+
+def checked_data(
+    estimator: Estimator, geometry: Geometry, X: Any, sample_weight: Any
+) -> tuple[Matrix, Floats | None, dict[str, Any]]:
+    """Return rows and weights for a fit, and the attributes that tell their columns."""
+    seen = copy(estimator)  # takes these attributes: a fit that fails leaves no trace
+    matrix = check_matrix(X, geometry, seen)
+    weights = check_weights(sample_weight, matrix, geometry)
+    told = ("feature_names_in_", "n_features_in_")
+    return matrix, weights, {name: vars(seen)[name] for name in told if name in vars(seen)}
+
+
+def random_stream(random_state: Any) -> np.random.RandomState:
+    """Return the stream of a ``random_state``: for None not NumPy's global one."""
+    return np.random.RandomState() if random_state is None else check_random_state(random_state)

@@ -1,0 +1,78 @@
+"""What the estimators of clusters share: placing rows in clusters."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClusterMixin
+
+from hardbayes.estimators.base import Estimator
+from hardbayes.executors.pool import Pool, resolve_threads
+from hardbayes.geometry.base import Floats
+from hardbayes.matrices import Matrix
+
+
+class ClusterEstimator(ClusterMixin, Estimator):
+    """Base of the estimators that give each row to one cluster.
+
+    Their ``_model`` has ``place(matrix, pool)``, which returns what can be asked of placed rows.
+    """
+
+    n_clusters_: int
+
+    def predict(self, X: Any, novelty: bool = False) -> NDArray[np.int32]:
+        """Return the cheapest cluster of each row; no cluster is ever opened.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+        novelty : bool, default=False
+            Return -1 for rows dearer than the penalty: those that would have opened a cluster. A
+            row as near to its centre as rounding can tell is none of them, even at a penalty of
+            zero.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int32
+            Numbers of clusters.
+        """
+        matrix = self._checked(X)
+        with Pool(resolve_threads(self.n_jobs)) as pool:
+            placed = self._model.place(matrix, pool)
+            labels: NDArray[np.int32] = placed.labels()
+            if novelty:
+                labels[placed.novel()] = -1
+        return labels
+
+    def transform(self, X: Any) -> Floats:
+        """Return how far each row is from each centre.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_clusters_)
+            Euclidean distances, as scikit-learn's KMeans gives them; Mahalanobis distances where
+            clusters have covariances; or divergences where `divergence` is another.
+        """
+        matrix = self._checked(X)
+        with Pool(resolve_threads(self.n_jobs)) as pool:
+            distances: Floats = self._model.place(matrix, pool).distances()
+        return distances.astype(matrix.dtype, copy=False)
+
+    def _costs(self, matrix: Matrix, pool: Pool) -> Floats:
+        costs: Floats = self._model.place(matrix, pool).costs()
+        return costs
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_clusters_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

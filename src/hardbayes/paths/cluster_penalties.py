@@ -1,0 +1,102 @@
+"""The path of penalties for clusters."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+
+from hardbayes.engine.problem import opening_prices, pose
+from hardbayes.engine.result import fitted_attributes
+from hardbayes.engine.status import Status
+from hardbayes.estimators.base import checked_data, random_stream
+from hardbayes.estimators.dp_means import prior_weight_for
+from hardbayes.executors.pool import Pool, resolve_threads
+from hardbayes.geometry import geometry_for
+from hardbayes.paths.published import fits_at, published_penalties, runs
+from hardbayes.selection.tracing import (
+    begin_path,
+    most_clusters,
+    path_plateaus,
+    sample_rows,
+    trace,
+    trace_on,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hardbayes.engine.loop import Solution
+    from hardbayes.engine.problem import Problem
+    from hardbayes.estimators.dp_means import DPMeans
+    from hardbayes.geometry.base import Floats
+    from hardbayes.selection.hull import Plateau
+    from hardbayes.structure.partition import Partition
+
+
+def trace_clusters(
+    X: Any, template: DPMeans, asked: Floats | None, n_penalties: int, sample_weight: Any
+) -> tuple[Floats, list[DPMeans], list[Plateau], NDArray[np.intp] | None]:
+    """Return penalties, a model at each, the plateaus, and the rows that were sampled."""
+    plain = clone(template).set_params(cluster_penalty=1.0)
+    plain._validate_params()
+    geometry = geometry_for(template.divergence)
+    matrix, weights, names = checked_data(template, geometry, X, sample_weight)
+    rng = random_stream(template.random_state)
+    with Pool(resolve_threads(template.n_jobs)) as pool:
+        matrix, weights, rows = sample_rows(matrix, weights, rng)
+        problem = pose(matrix, geometry, weights, pool)
+        prior_weight = prior_weight_for(template.prior_weight, geometry, matrix)
+        if template.search == "paper" or template.method == "collapsed":
+            if asked is None:
+                asked = published_penalties(problem, prior_weight, n_penalties)
+            models = fits_at(asked, template, matrix, weights)
+            found = runs(asked, [model.n_clusters_ for model in models])
+        else:
+            cap = template.max_clusters
+            path = begin_path(problem, prior_weight, cap, rng, template.order, template.max_iter)
+            most = most_clusters(problem)
+            trace(path, most if cap is None else min(most, 2 * cap + 2), cap)
+            capped = cap is not None and path.n_clusters >= cap
+            path.go_back()
+            found = [
+                p.with_prices(1.0 / problem.unit)
+                for p in path_plateaus(path)
+                if cap is None or p.k <= cap
+            ]
+            if asked is None:
+                largest = 2.0 * path.first_penalty / problem.unit
+                # Where more clusters than the path has would be better, it has nothing to say.
+                smallest = min((p.low or p.middle for p in found), default=largest / 4)
+                asked = np.geomspace(largest, smallest, n_penalties)
+            elif not capped:
+                trace_on(path, asked * problem.unit)
+            models = []
+            for penalty in asked:
+                solution = path.best_at(penalty * problem.unit, cap).at_its_end()
+                partition = problem.partition(penalty, prior_weight, cap)
+                solution = replace(solution, status=status_at(solution, problem, partition))
+                model = copy(plain)
+                model.cluster_penalty = float(penalty)
+                model.__dict__.update(
+                    fitted_attributes(solution, problem, partition, float(penalty), matrix.dtype)
+                )
+                models.append(model)
+    for model in models:
+        model.__dict__.update(names)
+    return asked, models, found, rows
+
+
+def status_at(solution: Solution, problem: Problem, partition: Partition) -> Status:
+    """Return how a fit of this partition would have ended at a solution of its path."""
+    if solution.status is Status.OUT_OF_STEPS:
+        return solution.status
+    if len(solution.centres) < partition.max_clusters:
+        return Status.CONVERGED
+    executor = problem.executor
+    executor.start(solution.centres)
+    n_dear = executor.assign(opening_prices(executor, partition))
+    return Status.CAPPED if n_dear else Status.CONVERGED
