@@ -16,7 +16,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 LANE_BYTES = 64
-QUAD = 4  # rows that share each load of a block; also partial sums of a single row
+QUAD = 4  # rows that share each load of a block
 
 _I32 = ir.IntType(32)
 _I64 = ir.IntType(64)
@@ -118,6 +118,13 @@ class _Lanes:
         return least, self.smallest(builder.select(here, infinite, value)), place
 
 
+def _times(builder, item, scale):
+    """Return an item multiplied in float64, which holds scales that its own type may not."""
+    if item.type == scale.type:
+        return builder.fmul(item, scale)
+    return builder.fptrunc(builder.fmul(builder.fpext(item, scale.type), scale), item.type)
+
+
 def _keep(builder, lanes, total, offset, outputs, row, block):
     """Write what is kept of the scores ``offset - total`` of one row at one block."""
     found = lanes.two_smallest(builder.fsub(lanes.load(offset), total))
@@ -129,52 +136,45 @@ def _score_row(n_blocks):
     """Make the scoring of one sparse row against ``n_blocks`` blocks side by side."""
 
     @intrinsic
-    def score_row(typing, x, columns, m, theta, block, offset, smallest, second, place):
-        """Score the row ``x[0]``, entries in ``columns``, against blocks from ``block`` on.
+    def score_row(
+        typing, values, columns, start, stop, scale, theta, block, offset, smallest, second, place
+    ):
+        """Score the row with the entries ``start`` to ``stop`` against blocks from ``block`` on.
 
-        IN x (1.., d), columns (>= m,) int64, theta (1, d, slots), offset (slots,); OUT smallest,
-        second (1.., blocks), place (1.., blocks) int32. A score is offset - <x, theta>.
+        IN values, columns (nnz,), theta (1, d, slots), offset (slots,); OUT smallest, second
+        (1.., blocks), place (1.., blocks) int32. A score is offset - <scale x, theta>.
         """
         signature = types.void(
-            x, columns, types.int64, theta, types.int64, offset, smallest, second, place
-        )
+            values, columns, types.int64, types.int64, types.float64, theta, types.int64, offset,
+            smallest, second, place,
+        )  # fmt: skip
 
         def generate(context, builder, signature, args):
-            x, columns, theta, offset, *outputs = (
+            values, columns, theta, offset, *outputs = (
                 _array(context, builder, signature.args[at], args[at])
-                for at in (0, 1, 3, 5, 6, 7, 8)
+                for at in (0, 1, 5, 7, 8, 9, 10)
             )
-            m, block = args[2], args[4]
+            start, stop, scale, block = args[2], args[3], args[4], args[6]
             lanes = _Lanes(context, builder, signature.args[0].dtype)
             width = cgutils.unpack_tuple(builder, theta.shape)[2]
             slot = builder.mul(block, _int(lanes.count))
             centres = builder.gep(theta.data, [slot])
-            unroll = QUAD // n_blocks
-            sums = [[lanes.accumulator() for _ in range(n_blocks)] for _ in range(unroll)]
-
-            def add(p, accumulators):
+            sums = [lanes.accumulator() for _ in range(n_blocks)]
+            with cgutils.for_range_slice(builder, start, stop, _int(1)) as (p, _):
                 column = builder.load(builder.gep(columns.data, [p]))
-                item = lanes.splat(builder.load(builder.gep(x.data, [p])))
-                start = builder.mul(column, width)
-                for at, accumulator in enumerate(accumulators):
-                    place = builder.add(start, _int(at * lanes.count))
-                    lane = lanes.load(builder.gep(centres, [place]))
+                if column.type != _I64:
+                    column = builder.sext(column, _I64)
+                item = builder.load(builder.gep(values.data, [p]))
+                item = _times(builder, item, scale)
+                item = lanes.splat(item)
+                entry = builder.gep(centres, [builder.mul(column, width)])
+                for at, accumulator in enumerate(sums):
+                    lane = lanes.load(builder.gep(entry, [_int(at * lanes.count)]))
                     lanes.add_product(item, lane, accumulator)
-
-            whole = builder.sub(m, builder.srem(m, _int(unroll)))
-            with cgutils.for_range_slice(builder, _int(0), whole, _int(unroll)) as (p, _):
-                for u in range(unroll):
-                    add(builder.add(p, _int(u)), sums[u])
-            with cgutils.for_range_slice(builder, whole, m, _int(1)) as (p, _):
-                add(p, sums[0])
-            for at in range(n_blocks):
-                total = builder.load(sums[0][at])
-                for u in range(1, unroll):
-                    total = builder.fadd(total, builder.load(sums[u][at]))
+            for at, accumulator in enumerate(sums):
                 offsets = builder.gep(offset.data, [builder.add(slot, _int(at * lanes.count))])
-                _keep(
-                    builder, lanes, total, offsets, outputs, _int(0), builder.add(block, _int(at))
-                )
+                total, place = builder.load(accumulator), builder.add(block, _int(at))
+                _keep(builder, lanes, total, offsets, outputs, _int(0), place)
             return context.get_dummy_value()
 
         return signature, generate
@@ -182,9 +182,8 @@ def _score_row(n_blocks):
     return score_row
 
 
-score_row_1 = _score_row(1)
-score_row_2 = _score_row(2)
-score_row_4 = _score_row(4)
+# More blocks at once would need more registers than AVX2 has.
+score_row_1, score_row_2, score_row_3, score_row_4 = map(_score_row, (1, 2, 3, 4))
 
 
 @intrinsic
@@ -354,24 +353,39 @@ def add_split(
     return signature, generate
 
 
-@intrinsic
-def sum_of_squares(typing, x, row, m):
-    """``sum_j x[row, j]^2`` over the first m entries, in the dtype of x."""
-    signature = x.dtype(x, types.int64, types.int64)
+def _sum_of_squares(partial_sums):
+    """Make ``sum_j x[j]^2``, summed in the dtype of x or in that of ``partial_sums``."""
 
-    def generate(context, builder, signature, args):
-        x = _array(context, builder, signature.args[0], args[0])
-        lanes = _Lanes(context, builder, signature.args[0].dtype)
-        items = _at(builder, x, args[1], _int(0))
-        whole = builder.sub(args[2], builder.srem(args[2], _int(lanes.count)))
-        total = lanes.accumulator()
-        with cgutils.for_range_slice(builder, _int(0), whole, _int(lanes.count)) as (j, _):
-            part = lanes.load(builder.gep(items, [j]))
-            lanes.add_product(part, part, total)
-        tail = cgutils.alloca_once_value(builder, lanes.fold(builder.load(total), builder.fadd))
-        with cgutils.for_range_slice(builder, whole, args[2], _int(1)) as (j, _):
-            item = builder.load(builder.gep(items, [j]))
-            builder.store(builder.fadd(builder.load(tail), builder.fmul(item, item)), tail)
-        return builder.load(tail)
+    @intrinsic
+    def sum_of_squares(typing, x, first, last):
+        """Return the sum over the items ``first`` to ``last`` of a C-contiguous array."""
+        kind = partial_sums or x.dtype
+        signature = kind(x, types.int64, types.int64)
 
-    return signature, generate
+        def generate(context, builder, signature, args):
+            x = _array(context, builder, signature.args[0], args[0])
+            lanes = _Lanes(context, builder, signature.return_type)
+            raw = _Lanes(context, builder, signature.args[0].dtype, lanes.count)
+
+            def widen(item, kind):
+                return item if item.type == kind else builder.fpext(item, kind)
+
+            length = builder.sub(args[2], args[1])
+            whole = builder.sub(args[2], builder.srem(length, _int(lanes.count)))
+            total = lanes.accumulator()
+            with cgutils.for_range_slice(builder, args[1], whole, _int(lanes.count)) as (j, _):
+                part = widen(raw.load(builder.gep(x.data, [j])), lanes.vector)
+                lanes.add_product(part, part, total)
+            tail = cgutils.alloca_once_value(builder, lanes.fold(builder.load(total), builder.fadd))
+            with cgutils.for_range_slice(builder, whole, args[2], _int(1)) as (j, _):
+                item = widen(builder.load(builder.gep(x.data, [j])), lanes.vector.element)
+                builder.store(builder.fadd(builder.load(tail), builder.fmul(item, item)), tail)
+            return builder.load(tail)
+
+        return signature, generate
+
+    return sum_of_squares
+
+
+sum_of_squares = _sum_of_squares(None)
+sum_of_squares_64 = _sum_of_squares(types.float64)
