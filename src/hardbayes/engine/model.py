@@ -106,7 +106,8 @@ class FittedPartition:
 
     def _check_range(self, matrix: Matrix) -> None:
         """Raise where squared distances to new rows do not fit float64."""
-        if not self.geometry.squared_distance:
+        most = float(np.finfo(matrix.dtype).max)
+        if not self.geometry.squared_distance or most * self.frame.scale <= FARTHEST:
             return
         values = matrix.data if is_sparse(matrix) else matrix
         largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))

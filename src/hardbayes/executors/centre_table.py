@@ -14,6 +14,7 @@ import numpy as np
 from hardbayes.kernels.lanes import LANE_BYTES, lanes_of
 from hardbayes.kernels.placing import place
 from hardbayes.kernels.rows import Centres
+from hardbayes.matrices import chunks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -117,8 +118,10 @@ class CentreTable:
 
     def lay_out(self, centres: Floats, ranks: NDArray[np.int64]) -> NDArray[np.intp]:
         """Replace everything by these centres, neighbours together; return each one's slot."""
-        order = neighbours_together(centres, self.lanes)
         self.used = len(centres)
+        # Sparse centres have no near neighbours, and looking at all their columns takes time.
+        everyone = np.arange(self.used)
+        order = everyone if self.sparse else neighbours_together(centres, self.lanes)
         self.next_rank = int(ranks.max()) + 1
         blocks = max(1, -(-self.used // self.lanes))
         # Room for births without a new layout. Where rows are sparse, only in the last block:
@@ -167,22 +170,26 @@ class CentreTable:
 
     def write(self, slots: NDArray[np.intp], centres: Floats) -> Drift:
         """Set the centres of these slots; return how far each has moved."""
-        theta, offset = self.geometry.affine(centres)
-        exact = centres if self.geometry.squared_distance else theta
-        if self.unseen is not None and exact is theta:
-            exact = np.where(self.unseen, -UNSEEN, theta)
-            theta = np.where(self.unseen, 0.0, theta)
         distance = np.empty(len(slots))
-        place(
-            slots, exact, theta, offset, self._view(len(self.rank) // self.lanes),
-            self.theta_norm, distance,
-        )  # fmt: skip
+        view = self._view(len(self.rank) // self.lanes)
+        for part in chunks(*centres.shape):
+            self._write(slots[part], centres[part], view, distance[part])
         if not len(self.anchor):
             return Drift(distance, np.zeros(1), np.zeros(1))
         before, doubts = self.level[slots], self.doubt[slots]
         self._measure(slots)
         rise, doubts = self.level[slots] - before, doubts + self.doubt[slots]
         return Drift(distance, rise + doubts, rise - doubts)
+
+    def _write(
+        self, slots: NDArray[np.intp], centres: Floats, view: Centres, distance: Floats
+    ) -> None:
+        theta, offset = self.geometry.affine(centres)
+        exact = centres if self.geometry.squared_distance else theta
+        if self.unseen is not None and exact is theta:
+            exact = np.where(self.unseen, -UNSEEN, theta)
+            theta = np.where(self.unseen, 0.0, theta)
+        place(slots, exact, theta, offset, view, self.theta_norm, distance)
 
     def follow(self, anchor: Floats) -> None:
         """Tell from now on by how much costs at this point (d,) rise; bounds on costs need it."""
@@ -225,7 +232,7 @@ class CentreTable:
         shape = (1, self.n_columns, slots) if self.sparse else (blocks, self.n_columns, self.lanes)
         self.theta = _aligned_zeros(shape, self.dtype)
         self.offset = np.full(slots, np.inf, self.dtype)
-        self.exact = np.zeros((slots, self.n_columns))
+        self.exact = np.empty((slots, self.n_columns))  # nobody reads a slot never written
         self.exact_offset = np.zeros(slots)
         self.level = np.zeros(slots)
         self.doubt = np.zeros(slots)

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hardbayes.executors.reading import entries_per_row
 from hardbayes.kernels.potential import squared_potential
 from hardbayes.kernels.totals import Totals, move
+from hardbayes.matrices import chunks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,7 +86,8 @@ class ExactTotals:
     ) -> None:
         """Take every row whose label changed from its old slot to its new one."""
         n_columns = self._parts.coarse.shape[1]
-        if pool.n_threads == 1 or len(before) + n_changed * n_columns < WORTH_SHARING:
+        entries = entries_per_row(rows, (len(before), n_columns))
+        if pool.n_threads == 1 or len(before) + n_changed * entries < WORTH_SHARING:
             self._move_columns(rows, before, after, 1, pool)
         elif n_columns >= 16 * pool.n_threads:
             self._move_columns(rows, before, after, pool.n_threads, pool)
@@ -103,7 +106,8 @@ class ExactTotals:
         n_rows, n_columns = len(before), self._parts.coarse.shape[1]
         # Whole cache lines of columns, so that threads never write side by side.
         borders = [n_columns * part // parts // 8 * 8 for part in range(parts)] + [n_columns]
-        size = max(64, TILE_ENTRIES // n_columns)  # short calls, so that Ctrl-C is prompt
+        entries = entries_per_row(rows, (n_rows, n_columns))
+        size = max(64, TILE_ENTRIES // entries)  # short calls, so that Ctrl-C is prompt
         for start in range(0, n_rows, size):
             stop = min(start + size, n_rows)
 
@@ -147,7 +151,10 @@ class ExactTotals:
         """Return weights (k,) and totals (k, d) of these slots."""
         parts = self._parts
         weights = parts.weight_coarse[slots] + parts.weight_fine[slots]
-        return weights, parts.coarse[slots] + parts.fine[slots]
+        totals = np.empty((len(slots), parts.coarse.shape[1]))
+        for part in chunks(*totals.shape):
+            np.add(parts.coarse[slots[part]], parts.fine[slots[part]], out=totals[part])
+        return weights, totals
 
     def potential(
         self,
