@@ -109,6 +109,7 @@ class CentreTable:
         self.n_columns = centres.shape[1]
         self.lanes = lanes_of(dtype.itemsize)
         self._limits = np.finfo(dtype)
+        self._nothing = np.zeros(self.n_columns)
         self.unseen = unseen
         self.anchor: Floats = np.zeros(0)
         self.anchor_length = 0.0
@@ -189,7 +190,7 @@ class CentreTable:
         if self.unseen is not None and exact is theta:
             exact = np.where(self.unseen, -UNSEEN, theta)
             theta = np.where(self.unseen, 0.0, theta)
-        place(slots, exact, theta, offset, view, self.theta_norm, distance)
+        place(slots, exact, theta, offset, view, self.theta_norm, distance, self._nothing)
 
     def follow(self, anchor: Floats) -> None:
         """Tell from now on by how much costs at this point (d,) rise; bounds on costs need it."""
