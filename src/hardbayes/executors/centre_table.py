@@ -76,10 +76,10 @@ def exact_form(
     return (theta if unseen is None else np.where(unseen, -UNSEEN, theta)), offset
 
 
-def _aligned_zeros(shape: tuple[int, ...], dtype: np.dtype) -> Floats:
-    """Return zeros that begin with a cache line, so that no block touches two."""
+def _aligned(shape: tuple[int, ...], dtype: np.dtype) -> Floats:
+    """Return room that begins with a cache line, so that no block touches two."""
     spare = LANE_BYTES // dtype.itemsize
-    flat = np.zeros(int(np.prod(shape)) + spare, dtype)
+    flat = np.empty(int(np.prod(shape)) + spare, dtype)
     first = -flat.ctypes.data % LANE_BYTES // dtype.itemsize
     return flat[first : len(flat) - spare + first].reshape(shape)
 
@@ -171,10 +171,7 @@ class CentreTable:
 
     def write(self, slots: NDArray[np.intp], centres: Floats) -> Drift:
         """Set the centres of these slots; return how far each has moved."""
-        distance = np.empty(len(slots))
-        view = self._view(len(self.rank) // self.lanes)
-        for part in chunks(*centres.shape):
-            self._write(slots[part], centres[part], view, distance[part])
+        distance = self._place(slots, centres)
         if not len(self.anchor):
             return Drift(distance, np.zeros(1), np.zeros(1))
         before, doubts = self.level[slots], self.doubt[slots]
@@ -182,15 +179,21 @@ class CentreTable:
         rise, doubts = self.level[slots] - before, doubts + self.doubt[slots]
         return Drift(distance, rise + doubts, rise - doubts)
 
-    def _write(
-        self, slots: NDArray[np.intp], centres: Floats, view: Centres, distance: Floats
-    ) -> None:
-        theta, offset = self.geometry.affine(centres)
-        exact = centres if self.geometry.squared_distance else theta
-        if self.unseen is not None and exact is theta:
-            exact = np.where(self.unseen, -UNSEEN, theta)
-            theta = np.where(self.unseen, 0.0, theta)
-        place(slots, exact, theta, offset, view, self.theta_norm, distance, self._nothing)
+    def _place(self, slots: NDArray[np.intp], centres: Floats) -> Floats:
+        """Set the centres of these slots; return by what distance (k,) each has moved."""
+        distance = np.empty(len(slots))
+        view = self._view(len(self.rank) // self.lanes)
+        for part in chunks(*centres.shape):  # of theta, no more than stays in cache
+            theta, offset = self.geometry.affine(centres[part])
+            exact = centres[part] if self.geometry.squared_distance else theta
+            if self.unseen is not None and exact is theta:
+                exact = np.where(self.unseen, -UNSEEN, theta)
+                theta = np.where(self.unseen, 0.0, theta)
+            place(
+                slots[part], exact, theta, offset, view, self.theta_norm, distance[part],
+                self._nothing,
+            )  # fmt: skip
+        return distance
 
     def follow(self, anchor: Floats) -> None:
         """Tell from now on by how much costs at this point (d,) rise; bounds on costs need it."""
@@ -231,7 +234,9 @@ class CentreTable:
     def _allocate(self, blocks: int) -> None:
         slots = blocks * self.lanes
         shape = (1, self.n_columns, slots) if self.sparse else (blocks, self.n_columns, self.lanes)
-        self.theta = _aligned_zeros(shape, self.dtype)
+        self.theta = _aligned(shape, self.dtype)
+        unused = np.s_[:, :, self.used :] if self.sparse else np.s_[self.used // self.lanes :]
+        self.theta[unused] = 0  # or scores of dead slots might be no numbers
         self.offset = np.full(slots, np.inf, self.dtype)
         self.exact = np.empty((slots, self.n_columns))  # nobody reads a slot never written
         self.exact_offset = np.zeros(slots)

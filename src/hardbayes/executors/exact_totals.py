@@ -57,7 +57,15 @@ class ExactTotals:
 
     def clear(self, slots: int, n_columns: int) -> None:
         """Begin with so many empty slots."""
-        self._parts = _nothing(slots, n_columns)
+        self._shape = slots, n_columns
+        self._made: Totals | None = None
+
+    @property
+    def _parts(self) -> Totals:
+        """The sums, made when first asked for: to place new rows, nobody asks."""
+        if self._made is None:
+            self._made = _nothing(*self._shape)
+        return self._made
 
     def grow(self, slots: int) -> None:
         """Make room for more slots."""
