@@ -159,9 +159,9 @@ class ExactTotals:
         """Return weights (k,) and totals (k, d) of these slots."""
         parts = self._parts
         weights = parts.weight_coarse[slots] + parts.weight_fine[slots]
-        totals = np.empty((len(slots), parts.coarse.shape[1]))
+        totals = parts.coarse.take(slots, axis=0)
         for part in chunks(*totals.shape):
-            np.add(parts.coarse[slots[part]], parts.fine[slots[part]], out=totals[part])
+            totals[part] += parts.fine.take(slots[part], axis=0)
         return weights, totals
 
     def potential(
