@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from hardbayes.executors.pool import Pool
 from hardbayes.kernels.lanes import LANE_BYTES, lanes_of
 from hardbayes.kernels.placing import place
 from hardbayes.kernels.rows import Centres
-from hardbayes.matrices import chunks
+from hardbayes.matrices import CHUNK_BYTES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -102,8 +103,10 @@ class CentreTable:
         centres: Floats,
         sparse: bool,
         unseen: NDArray[np.bool_] | None = None,
+        pool: Pool | None = None,
     ) -> None:
         self.geometry = geometry
+        self._pool = pool or Pool(1)
         self.dtype = dtype
         self.sparse = sparse  # whether the rows are
         self.n_columns = centres.shape[1]
@@ -183,7 +186,11 @@ class CentreTable:
         """Set the centres of these slots; return by what distance (k,) each has moved."""
         distance = np.empty(len(slots))
         view = self._view(len(self.rank) // self.lanes)
-        for part in chunks(*centres.shape):  # of theta, no more than stays in cache
+        # No more of theta than stays in cache, and whole blocks: no two threads write to one.
+        size = self.lanes * max(1, CHUNK_BYTES // (8 * self.n_columns * self.lanes))
+
+        def task(tile: int, worker: int) -> None:
+            part = slice(tile * size, (tile + 1) * size)
             theta, offset = self.geometry.affine(centres[part])
             exact = centres[part] if self.geometry.squared_distance else theta
             if self.unseen is not None and exact is theta:
@@ -193,6 +200,8 @@ class CentreTable:
                 slots[part], exact, theta, offset, view, self.theta_norm, distance[part],
                 self._nothing,
             )  # fmt: skip
+
+        self._pool.run(task, -(-len(slots) // size))
         return distance
 
     def follow(self, anchor: Floats) -> None:

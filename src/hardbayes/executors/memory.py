@@ -44,7 +44,9 @@ class MemoryExecutor(Rearranging):
         self._bounds = None
 
     def _table_of(self, centres: Floats) -> CentreTable:
-        return CentreTable(self.geometry, self.dtype, centres, self.is_sparse, self.unseen)
+        return CentreTable(
+            self.geometry, self.dtype, centres, self.is_sparse, self.unseen, self.pool
+        )
 
     def take_labels(self, labels: NDArray[np.intp]) -> None:
         """Set the labels from numbers of the living clusters, oldest first."""

@@ -118,72 +118,11 @@ class _Lanes:
         return least, self.smallest(builder.select(here, infinite, value)), place
 
 
-def _times(builder, item, scale):
-    """Return an item multiplied in float64, which holds scales that its own type may not."""
-    if item.type == scale.type:
-        return builder.fmul(item, scale)
-    return builder.fptrunc(builder.fmul(builder.fpext(item, scale.type), scale), item.type)
-
-
 def _keep(builder, lanes, total, offset, outputs, row, block):
     """Write what is kept of the scores ``offset - total`` of one row at one block."""
     found = lanes.two_smallest(builder.fsub(lanes.load(offset), total))
     for output, value in zip(outputs, found, strict=True):
         builder.store(value, _at(builder, output, row, block))
-
-
-def _score_row(n_blocks):
-    """Make the scoring of one sparse row against ``n_blocks`` blocks side by side."""
-
-    @intrinsic
-    def score_row(
-        typing, values, columns, start, stop, scale, theta, block, offset, smallest, second, place
-    ):
-        """Score the row with the entries ``start`` to ``stop`` against blocks from ``block`` on.
-
-        IN values, columns (nnz,), theta (1, d, slots), offset (slots,); OUT smallest, second
-        (1.., blocks), place (1.., blocks) int32. A score is offset - <scale x, theta>.
-        """
-        signature = types.void(
-            values, columns, types.int64, types.int64, types.float64, theta, types.int64, offset,
-            smallest, second, place,
-        )  # fmt: skip
-
-        def generate(context, builder, signature, args):
-            values, columns, theta, offset, *outputs = (
-                _array(context, builder, signature.args[at], args[at])
-                for at in (0, 1, 5, 7, 8, 9, 10)
-            )
-            start, stop, scale, block = args[2], args[3], args[4], args[6]
-            lanes = _Lanes(context, builder, signature.args[0].dtype)
-            width = cgutils.unpack_tuple(builder, theta.shape)[2]
-            slot = builder.mul(block, _int(lanes.count))
-            centres = builder.gep(theta.data, [slot])
-            sums = [lanes.accumulator() for _ in range(n_blocks)]
-            with cgutils.for_range_slice(builder, start, stop, _int(1)) as (p, _):
-                column = builder.load(builder.gep(columns.data, [p]))
-                if column.type != _I64:
-                    column = builder.sext(column, _I64)
-                item = builder.load(builder.gep(values.data, [p]))
-                item = _times(builder, item, scale)
-                item = lanes.splat(item)
-                entry = builder.gep(centres, [builder.mul(column, width)])
-                for at, accumulator in enumerate(sums):
-                    lane = lanes.load(builder.gep(entry, [_int(at * lanes.count)]))
-                    lanes.add_product(item, lane, accumulator)
-            for at, accumulator in enumerate(sums):
-                offsets = builder.gep(offset.data, [builder.add(slot, _int(at * lanes.count))])
-                total, place = builder.load(accumulator), builder.add(block, _int(at))
-                _keep(builder, lanes, total, offsets, outputs, _int(0), place)
-            return context.get_dummy_value()
-
-        return signature, generate
-
-    return score_row
-
-
-# More blocks at once would need more registers than AVX2 has.
-score_row_1, score_row_2, score_row_3, score_row_4 = map(_score_row, (1, 2, 3, 4))
 
 
 @intrinsic
@@ -353,39 +292,49 @@ def add_split(
     return signature, generate
 
 
-def _sum_of_squares(partial_sums):
-    """Make ``sum_j x[j]^2``, summed in the dtype of x or in that of ``partial_sums``."""
+def _squares(context, builder, kind, x, first, last, lanes, scale=None):
+    """Sum the squares of items, or of ``scale`` times them, in the type of ``lanes``."""
+    raw = _Lanes(context, builder, kind.dtype, lanes.count)
+    data = _array(context, builder, kind, x).data
 
-    @intrinsic
-    def sum_of_squares(typing, x, first, last):
-        """Return the sum over the items ``first`` to ``last`` of a C-contiguous array."""
-        kind = partial_sums or x.dtype
-        signature = kind(x, types.int64, types.int64)
+    def item_at(load, kind, factor, j):
+        item = load(builder.gep(data, [j]))
+        if item.type != kind:
+            item = builder.fpext(item, kind)
+        return item if factor is None else builder.fmul(item, factor)
 
-        def generate(context, builder, signature, args):
-            x = _array(context, builder, signature.args[0], args[0])
-            lanes = _Lanes(context, builder, signature.return_type)
-            raw = _Lanes(context, builder, signature.args[0].dtype, lanes.count)
-
-            def widen(item, kind):
-                return item if item.type == kind else builder.fpext(item, kind)
-
-            length = builder.sub(args[2], args[1])
-            whole = builder.sub(args[2], builder.srem(length, _int(lanes.count)))
-            total = lanes.accumulator()
-            with cgutils.for_range_slice(builder, args[1], whole, _int(lanes.count)) as (j, _):
-                part = widen(raw.load(builder.gep(x.data, [j])), lanes.vector)
-                lanes.add_product(part, part, total)
-            tail = cgutils.alloca_once_value(builder, lanes.fold(builder.load(total), builder.fadd))
-            with cgutils.for_range_slice(builder, whole, args[2], _int(1)) as (j, _):
-                item = widen(builder.load(builder.gep(x.data, [j])), lanes.vector.element)
-                builder.store(builder.fadd(builder.load(tail), builder.fmul(item, item)), tail)
-            return builder.load(tail)
-
-        return signature, generate
-
-    return sum_of_squares
+    total = lanes.accumulator()
+    whole = builder.sub(last, builder.srem(builder.sub(last, first), _int(lanes.count)))
+    factors = None if scale is None else lanes.splat(scale)
+    with cgutils.for_range_slice(builder, first, whole, _int(lanes.count)) as (j, _):
+        part = item_at(raw.load, lanes.vector, factors, j)
+        lanes.add_product(part, part, total)
+    tail = cgutils.alloca_once_value(builder, lanes.fold(builder.load(total), builder.fadd))
+    with cgutils.for_range_slice(builder, whole, last, _int(1)) as (j, _):
+        item = item_at(builder.load, lanes.vector.element, scale, j)
+        builder.store(builder.fadd(builder.load(tail), builder.fmul(item, item)), tail)
+    return builder.load(tail)
 
 
-sum_of_squares = _sum_of_squares(None)
-sum_of_squares_64 = _sum_of_squares(types.float64)
+@intrinsic
+def sum_of_squares(typing, x, first, last):
+    """``sum_j x_j^2`` over items ``first`` to ``last`` of a C-contiguous array, in its dtype."""
+    signature = x.dtype(x, types.int64, types.int64)
+
+    def generate(context, builder, signature, args):
+        lanes = _Lanes(context, builder, signature.args[0].dtype)
+        return _squares(context, builder, signature.args[0], *args, lanes)
+
+    return signature, generate
+
+
+@intrinsic
+def sum_of_scaled_squares(typing, x, first, last, scale):
+    """``sum_j (scale x_j)^2`` over items ``first`` to ``last``, in float64."""
+    signature = types.float64(x, types.int64, types.int64, types.float64)
+
+    def generate(context, builder, signature, args):
+        lanes = _Lanes(context, builder, types.float64)
+        return _squares(context, builder, signature.args[0], *args[:3], lanes, args[3])
+
+    return signature, generate

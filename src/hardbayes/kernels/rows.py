@@ -9,20 +9,18 @@ from typing import NamedTuple
 
 import numpy as np
 from numba.extending import overload
+from numba.np.numpy_support import as_dtype
 
 from hardbayes.kernels.compiling import INLINE, inlined, kernel
 from hardbayes.kernels.lanes import (
     QUAD,
     inner_product,
     score_quad,
-    score_row_1,
-    score_row_2,
-    score_row_3,
-    score_row_4,
     squared_distance,
+    sum_of_scaled_squares,
     sum_of_squares,
-    sum_of_squares_64,
 )
+from hardbayes.kernels.sparse_lanes import score_row_1, score_row_2, score_row_3, score_row_4
 
 EPSILON = float(np.finfo(np.float64).eps)
 
@@ -146,13 +144,14 @@ def _read_row(rows, i, batch, r):
             return np.int64(d), np.float64(sum_of_squares(batch.x, r * d, (r + 1) * d))
 
     else:
+        kind = as_dtype(rows.types[0].dtype).type  # infinite where scores leave the range of theirs
 
         def read(rows, i, batch, r):
             start = np.int64(rows.starts[i])
             stop = np.int64(rows.starts[i + 1])
-            scale = pick(rows.scale, i)
+            squares = sum_of_scaled_squares(rows.values, start, stop, pick(rows.scale, i))
             batch.ids[r] = i
-            return stop - start, sum_of_squares_64(rows.values, start, stop) * scale * scale
+            return stop - start, np.float64(kind(squares))
 
     return read
 
