@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,11 +50,23 @@ class ExactTotals:
     """
 
     def __init__(self, weights: Floats, n_rows: int, largest: Floats) -> None:
-        total_weight = float(np.broadcast_to(weights, n_rows).sum())
         self._weights = weights
-        self._snaps = snap_constants(total_weight * np.maximum(largest, SMALLEST), n_rows)
-        self._weight_snaps = snap_constants(np.array([total_weight]), n_rows)
+        self._n_rows = n_rows
+        self._largest = largest
         self.clear(0, 0)
+
+    @cached_property
+    def _total_weight(self) -> float:
+        return float(np.broadcast_to(self._weights, self._n_rows).sum())
+
+    @cached_property
+    def _snaps(self) -> tuple[Floats, Floats]:
+        largest = np.maximum(self._largest, SMALLEST)
+        return snap_constants(self._total_weight * largest, self._n_rows)
+
+    @cached_property
+    def _weight_snaps(self) -> tuple[Floats, Floats]:
+        return snap_constants(np.array([self._total_weight]), self._n_rows)
 
     def clear(self, slots: int, n_columns: int) -> None:
         """Begin with so many empty slots."""
@@ -158,11 +171,11 @@ class ExactTotals:
     def of(self, slots: NDArray[np.intp]) -> tuple[Floats, Floats]:
         """Return weights (k,) and totals (k, d) of these slots."""
         parts = self._parts
-        weights = parts.weight_coarse[slots] + parts.weight_fine[slots]
-        totals = parts.coarse.take(slots, axis=0)
-        for part in chunks(*totals.shape):
-            totals[part] += parts.fine.take(slots[part], axis=0)
-        return weights, totals
+        which: slice | NDArray[np.intp] = slots
+        if parts.coarse.size > WORTH_SHARING and len(slots) and (np.diff(slots) == 1).all():
+            which = slice(slots[0], slots[-1] + 1)  # nothing need be picked
+        weights = parts.weight_coarse[which] + parts.weight_fine[which]
+        return weights, parts.coarse[which] + parts.fine[which]
 
     def potential(
         self,
@@ -171,14 +184,25 @@ class ExactTotals:
         prior_weight: float,
         prior_mean: Floats,
         centres: Floats,
+        pool: Pool,
     ) -> tuple[float, float]:
         """Return ``sum_c (n_c + eta) phi(mu_c) - eta phi(m)``, and what float64 drops of it."""
         parts = self._parts
         if geometry.squared_distance:
             prior = prior_weight * prior_mean
             nothing = np.zeros((1, len(prior)))
-            value, remainder = squared_potential(parts, prior_weight, prior, nothing, slots)
-            return value, remainder
+            runs = chunks(len(slots), len(prior))  # the same for any number of threads
+            found = [(0.0, 0.0)] * len(runs)
+
+            def task(tile: int, worker: int) -> None:
+                found[tile] = squared_potential(
+                    parts, prior_weight, prior, nothing, slots[runs[tile]]
+                )
+
+            pool.run(task, len(runs))
+            numbers = [number for pair in found for number in pair]
+            value = math.fsum(numbers)
+            return value, math.fsum([*numbers, -value])
         weights = parts.weight_coarse[slots] + parts.weight_fine[slots] + prior_weight
         terms = weights * geometry.potential(centres)
         alone = prior_weight * float(geometry.potential(prior_mean))

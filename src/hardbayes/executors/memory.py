@@ -287,5 +287,5 @@ class MemoryExecutor(Rearranging):
     ) -> tuple[float, float]:
         """Return ``sum_c (n_c + eta) phi(mu_c) - eta phi(m)``, and what float64 drops of it."""
         return self._totals.potential(
-            self.table.alive, self.geometry, prior_weight, prior_mean, centres
+            self.table.alive, self.geometry, prior_weight, prior_mean, centres, self.pool
         )
