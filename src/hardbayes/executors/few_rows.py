@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hardbayes.executors.centre_table import squared_centres
+from hardbayes.executors.exact_totals import with_remainder
 from hardbayes.kernels.sweeping import Trace, sweep
 
 if TYPE_CHECKING:
@@ -83,7 +84,10 @@ def sweep_few(
     done = slice(1, n_steps + 1)
     return Sweeps(
         trace.clusters[done].tolist(),
-        list(zip(trace.potential[done].tolist(), trace.remainder[done].tolist(), strict=True)),
+        [
+            with_remainder([*pair])
+            for pair in zip(trace.potential[done], trace.remainder[done], strict=True)
+        ],
         trace.changes[done].tolist(),
         changing,
         refused,
