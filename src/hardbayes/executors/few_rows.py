@@ -88,7 +88,9 @@ def sweep_few(
         trace.clusters[done].tolist(),
         [
             with_remainder([*pair])
-            for pair in zip(trace.potential[done], trace.remainder[done], strict=True)
+            for pair in zip(
+                trace.potential[done].tolist(), trace.remainder[done].tolist(), strict=True
+            )
         ],
         trace.changes[done].tolist(),
         changing,
