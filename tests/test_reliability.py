@@ -569,6 +569,15 @@ def test_predict_far_outside_the_training_scale(given):
             np.testing.assert_array_equal(novel, [-1, -1])
 
 
+def test_sparse_rows_whose_scores_overflow(given):
+    """They say nothing: to the direct formula both centres are as far, and the older is taken."""
+    X = np.array([[0.9, 0.0], [0.9, 0.0], [0.0, 0.9], [0.0, 0.9]], np.float32)
+    model = given(0.1).fit(sparse.csr_array(X))
+    far = np.array([[0.0, 3e38], [3e38, 0.0]], np.float32)
+    np.testing.assert_array_equal(model.predict(sparse.csr_array(far)), [0, 0])
+    np.testing.assert_array_equal(model.predict(far), [0, 0])
+
+
 def test_subnormal_rows(given):
     X = np.array([[5e-324], [0.0], [5e-324], [1.5e-323]])
     try:

@@ -168,6 +168,10 @@ def first_cell(matrix: Matrix, found: Any) -> tuple[int, int] | None:
 
 def check_finite(matrix: Matrix, names: list[str] | None) -> None:
     """Raise at the first NaN or infinite entry."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = np.sum(matrix.data if is_sparse(matrix) else matrix)
+    if np.isfinite(total):  # one pass, where a sum that overflows does not ask for a closer look
+        return
     cell = first_cell(matrix, lambda values: ~np.isfinite(values))
     if cell is not None:
         value = matrix[cell]

@@ -1,20 +1,24 @@
 import math
+from itertools import product
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from hardbayes.executors.exact_totals import ExactTotals, snap_constants
 from hardbayes.executors.pool import Pool
-from hardbayes.kernels.rows import DenseRows
+from hardbayes.executors.reading import read_only
+from hardbayes.kernels.rows import DenseRows, SparseRows
 
 
-def rows_of(X):
-    view = X.view()
-    view.flags.writeable = False
-    return DenseRows(view, np.zeros(X.shape[1]), np.ones(1))
+def rows_of(X, sparse=False):
+    if not sparse:
+        return DenseRows(read_only(X), np.zeros(X.shape[1]), np.ones(1))
+    X = csr_array(X)
+    return SparseRows(read_only(X.data), read_only(X.indices), read_only(X.indptr), np.ones(1))
 
 
-def totals_after(X, weights, moves, n_slots=3, n_threads=1):
+def totals_after(X, weights, moves, n_slots=3, n_threads=1, sparse=False):
     """Totals after the rows went through these labellings, one after another."""
     totals = ExactTotals(weights, len(X), np.abs(X).max(axis=0))
     totals.clear(n_slots, X.shape[1])
@@ -22,7 +26,7 @@ def totals_after(X, weights, moves, n_slots=3, n_threads=1):
     with Pool(n_threads) as pool:
         for labels in moves:
             after = np.asarray(labels, np.int32)
-            totals.move(rows_of(X), before, after, len(X), pool)
+            totals.move(rows_of(X, sparse), before, after, len(X), pool)
             before = after
     return totals.of(np.arange(n_slots))
 
@@ -38,11 +42,11 @@ def test_totals_depend_on_the_members_alone(dtype, d, seed, monkeypatch):
     weights = rng.uniform(0, 2, 500)
     last = rng.integers(0, 3, 500)
     detour = [rng.integers(0, 3, 500) for _ in range(7)] + [last]
+    X[rng.random(X.shape) < 0.4] = 0
     direct = totals_after(X, weights, [last])
-    for n_threads in (1, 2):
-        for part, same in zip(
-            totals_after(X, weights, detour, n_threads=n_threads), direct, strict=True
-        ):
+    for n_threads, sparse in product((1, 2), (False, True)):
+        totals = totals_after(X, weights, detour, n_threads=n_threads, sparse=sparse)
+        for part, same in zip(totals, direct, strict=True):
             np.testing.assert_array_equal(part, same)
 
 

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from hardbayes.executors.pool import Pool
 from hardbayes.kernels.lanes import LANE_BYTES, lanes_of
 from hardbayes.kernels.placing import place
 from hardbayes.kernels.rows import Centres
+from hardbayes.matrices import CHUNK_BYTES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -82,10 +84,10 @@ def exact_form(
     return (theta if unseen is None else np.where(unseen, -UNSEEN, theta)), offset
 
 
-def _aligned_zeros(shape: tuple[int, ...], dtype: np.dtype) -> Floats:
-    """Return zeros that begin with a cache line, so that no block touches two."""
+def _aligned(shape: tuple[int, ...], dtype: np.dtype) -> Floats:
+    """Return room that begins with a cache line, so that no block touches two."""
     spare = LANE_BYTES // dtype.itemsize
-    flat = np.zeros(int(np.prod(shape)) + spare, dtype)
+    flat = np.empty(int(np.prod(shape)) + spare, dtype)
     first = -flat.ctypes.data % LANE_BYTES // dtype.itemsize
     return flat[first : len(flat) - spare + first].reshape(shape)
 
@@ -108,13 +110,16 @@ class CentreTable:
         centres: Floats,
         sparse: bool,
         unseen: NDArray[np.bool_] | None = None,
+        pool: Pool | None = None,
     ) -> None:
         self.geometry = geometry
+        self._pool = pool or Pool(1)
         self.dtype = dtype
         self.sparse = sparse  # whether the rows are
         self.n_columns = centres.shape[1]
         self.lanes = lanes_of(dtype.itemsize)
         self._limits = np.finfo(dtype)
+        self._nothing = np.zeros(self.n_columns)
         self.unseen = unseen
         self.anchor: Floats = np.zeros(0)
         self.anchor_length = 0.0
@@ -125,8 +130,10 @@ class CentreTable:
 
     def lay_out(self, centres: Floats, ranks: NDArray[np.int64]) -> NDArray[np.intp]:
         """Replace everything by these centres, neighbours together; return each one's slot."""
-        order = neighbours_together(centres, self.lanes)
         self.used = len(centres)
+        # Sparse centres have no near neighbours, and looking at all their columns takes time.
+        everyone = np.arange(self.used)
+        order = everyone if self.sparse else neighbours_together(centres, self.lanes)
         self.next_rank = max(self.next_rank, int(ranks.max()) + 1)
         blocks = max(1, -(-self.used // self.lanes))
         # Room for births without a new layout. Where rows are sparse, only in the last block:
@@ -175,22 +182,35 @@ class CentreTable:
 
     def write(self, slots: NDArray[np.intp], centres: Floats) -> Drift:
         """Set the centres of these slots; return how far each has moved."""
-        theta, offset = self.geometry.affine(centres)
-        exact = centres if self.geometry.squared_distance else theta
-        if self.unseen is not None and exact is theta:
-            exact = np.where(self.unseen, -UNSEEN, theta)
-            theta = np.where(self.unseen, 0.0, theta)
-        distance = np.empty(len(slots))
-        place(
-            slots, exact, theta, offset, self._view(len(self.rank) // self.lanes),
-            self.theta_norm, distance,
-        )  # fmt: skip
+        distance = self._place(slots, centres)
         if not len(self.anchor):
             return Drift(distance, np.zeros(1), np.zeros(1))
         before, doubts = self.level[slots], self.doubt[slots]
         self._measure(slots)
         rise, doubts = self.level[slots] - before, doubts + self.doubt[slots]
         return Drift(distance, rise + doubts, rise - doubts)
+
+    def _place(self, slots: NDArray[np.intp], centres: Floats) -> Floats:
+        """Set the centres of these slots; return by what distance (k,) each has moved."""
+        distance = np.empty(len(slots))
+        view = self._view(len(self.rank) // self.lanes)
+        # No more of theta than stays in cache, and whole blocks: no two threads write to one.
+        size = self.lanes * max(1, CHUNK_BYTES // (8 * self.n_columns * self.lanes))
+
+        def task(tile: int, worker: int) -> None:
+            part = slice(tile * size, (tile + 1) * size)
+            theta, offset = self.geometry.affine(centres[part])
+            exact = centres[part] if self.geometry.squared_distance else theta
+            if self.unseen is not None and exact is theta:
+                exact = np.where(self.unseen, -UNSEEN, theta)
+                theta = np.where(self.unseen, 0.0, theta)
+            place(
+                slots[part], exact, theta, offset, view, self.theta_norm, distance[part],
+                self._nothing,
+            )  # fmt: skip
+
+        self._pool.run(task, -(-len(slots) // size))
+        return distance
 
     def follow(self, anchor: Floats) -> None:
         """Tell from now on by how much costs at this point (d,) rise; bounds on costs need it."""
@@ -231,9 +251,11 @@ class CentreTable:
     def _allocate(self, blocks: int) -> None:
         slots = blocks * self.lanes
         shape = (1, self.n_columns, slots) if self.sparse else (blocks, self.n_columns, self.lanes)
-        self.theta = _aligned_zeros(shape, self.dtype)
+        self.theta = _aligned(shape, self.dtype)
+        unused = np.s_[:, :, self.used :] if self.sparse else np.s_[self.used // self.lanes :]
+        self.theta[unused] = 0  # or scores of dead slots might be no numbers
         self.offset = np.full(slots, np.inf, self.dtype)
-        self.exact = np.zeros((slots, self.n_columns))
+        self.exact = np.empty((slots, self.n_columns))  # nobody reads a slot never written
         self.exact_offset = np.zeros(slots)
         self.level = np.zeros(slots)
         self.doubt = np.zeros(slots)

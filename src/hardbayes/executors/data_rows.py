@@ -27,9 +27,12 @@ if TYPE_CHECKING:
     from hardbayes.kernels.rows import DenseRows
     from hardbayes.matrices import Matrix
 
-# A tile is this many multiply-adds when nothing is skipped: about a millisecond, so that Ctrl-C is
-# prompt.
-TILE_WORK = 1 << 24
+# A tile is at most this many multiply-adds when nothing is skipped: some milliseconds, so that
+# Ctrl-C is prompt. Much less than that would be lost beside the call of a kernel.
+TILE_WORK = 1 << 27
+WORTH_CALLING = 1 << 18
+MOST_ROWS = 1 << 16
+TILES_PER_THREAD = 8  # so that none waits long for the last
 BATCH_BYTES = 1 << 17
 
 
@@ -168,12 +171,14 @@ class DataRows:
             batch = self._batches[worker] = new_batch(self._batch_size(), centres)
         return batch
 
-    def _tile_rows(self, slots: int) -> int:
-        return min(max(TILE_WORK // (slots * self.entries_per_row), 64), 8192)
+    def _tile_rows(self, n: int, slots: int) -> int:
+        work = slots * self.entries_per_row
+        share = -(-n // (TILES_PER_THREAD * self.pool.n_threads))
+        return min(max(share, WORTH_CALLING // work), max(64, TILE_WORK // work), MOST_ROWS)
 
     def _over_tiles(self, task: Callable[[int, int, int], None], n: int, slots: int) -> None:
         """Run ``task(worker, start, stop)`` over n rows, each of which may meet so many slots."""
-        size = self._tile_rows(slots)
+        size = self._tile_rows(n, slots)
 
         def tile_task(tile: int, worker: int) -> None:
             task(worker, tile * size, min((tile + 1) * size, n))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hardbayes.executors.reading import entries_per_row
 from hardbayes.kernels.potential import squared_potential
 from hardbayes.kernels.totals import Totals, move
+from hardbayes.matrices import chunks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,6 +38,12 @@ def snap_constants(largest_sum: Floats, n_terms: int) -> tuple[Floats, Floats]:
     return 1.5 * 2.0**52 * coarse, 1.5 * 2.0**52 * fine
 
 
+def with_remainder(numbers: list[float]) -> tuple[float, float]:
+    """Return the sum of numbers, and what float64 drops of it."""
+    value = math.fsum(numbers)
+    return value, math.fsum([*numbers, -value])
+
+
 class ExactTotals:
     """Sums over the members of each slot.
 
@@ -47,15 +56,37 @@ class ExactTotals:
     """
 
     def __init__(self, weights: Floats, n_rows: int, largest: Floats) -> None:
-        total_weight = float(np.broadcast_to(weights, n_rows).sum())
         self._weights = weights
-        self.snaps = snap_constants(total_weight * np.maximum(largest, SMALLEST), n_rows)
-        self.weight_snaps = snap_constants(np.array([total_weight]), n_rows)
+        self._n_rows = n_rows
+        self._largest = largest
         self.clear(0, 0)
+
+    @cached_property
+    def _total_weight(self) -> float:
+        return float(np.broadcast_to(self._weights, self._n_rows).sum())
+
+    @cached_property
+    def snaps(self) -> tuple[Floats, Floats]:
+        """Rounding constants of each column."""
+        largest = np.maximum(self._largest, SMALLEST)
+        return snap_constants(self._total_weight * largest, self._n_rows)
+
+    @cached_property
+    def weight_snaps(self) -> tuple[Floats, Floats]:
+        """Those of weights."""
+        return snap_constants(np.array([self._total_weight]), self._n_rows)
 
     def clear(self, slots: int, n_columns: int) -> None:
         """Begin with so many empty slots."""
-        self.parts = _nothing(slots, n_columns)
+        self._shape = slots, n_columns
+        self._made: Totals | None = None
+
+    @property
+    def parts(self) -> Totals:
+        """The sums, made when first asked for: to place new rows, nobody asks."""
+        if self._made is None:
+            self._made = _nothing(*self._shape)
+        return self._made
 
     def grow(self, slots: int) -> None:
         """Make room for more slots."""
@@ -84,7 +115,8 @@ class ExactTotals:
     ) -> None:
         """Take every row whose label changed from its old slot to its new one."""
         n_columns = self.parts.coarse.shape[1]
-        if pool.n_threads == 1 or len(before) + n_changed * n_columns < WORTH_SHARING:
+        entries = entries_per_row(rows, (len(before), n_columns))
+        if pool.n_threads == 1 or len(before) + n_changed * entries < WORTH_SHARING:
             self._move_columns(rows, before, after, 1, pool)
         elif n_columns >= 16 * pool.n_threads:
             self._move_columns(rows, before, after, pool.n_threads, pool)
@@ -103,7 +135,8 @@ class ExactTotals:
         n_rows, n_columns = len(before), self.parts.coarse.shape[1]
         # Whole cache lines of columns, so that threads never write side by side.
         borders = [n_columns * part // parts // 8 * 8 for part in range(parts)] + [n_columns]
-        size = max(64, TILE_ENTRIES // n_columns)  # short calls, so that Ctrl-C is prompt
+        entries = entries_per_row(rows, (n_rows, n_columns))
+        size = max(64, TILE_ENTRIES // entries)  # short calls, so that Ctrl-C is prompt
         for start in range(0, n_rows, size):
             stop = min(start + size, n_rows)
 
@@ -146,8 +179,11 @@ class ExactTotals:
     def of(self, slots: NDArray[np.intp]) -> tuple[Floats, Floats]:
         """Return weights (k,) and totals (k, d) of these slots."""
         parts = self.parts
-        weights = parts.weight_coarse[slots] + parts.weight_fine[slots]
-        return weights, parts.coarse[slots] + parts.fine[slots]
+        which: slice | NDArray[np.intp] = slots
+        if parts.coarse.size > WORTH_SHARING and len(slots) and (np.diff(slots) == 1).all():
+            which = slice(slots[0], slots[-1] + 1)  # nothing need be picked
+        weights = parts.weight_coarse[which] + parts.weight_fine[which]
+        return weights, parts.coarse[which] + parts.fine[which]
 
     def potential(
         self,
@@ -156,16 +192,22 @@ class ExactTotals:
         prior_weight: float,
         prior_mean: Floats,
         centres: Floats,
+        pool: Pool,
     ) -> tuple[float, float]:
         """Return ``sum_c (n_c + eta) phi(mu_c) - eta phi(m)``, and what float64 drops of it."""
         parts = self.parts
         if geometry.squared_distance:
             prior = prior_weight * prior_mean
             nothing = np.zeros((1, len(prior)))
-            value, remainder = squared_potential(
-                parts, prior_weight, prior, nothing, slots, len(slots)
-            )
-            return value, remainder
+            runs = chunks(len(slots), len(prior))  # the same for any number of threads
+            found = [(0.0, 0.0)] * len(runs)
+
+            def task(tile: int, worker: int) -> None:
+                run = slots[runs[tile]]
+                found[tile] = squared_potential(parts, prior_weight, prior, nothing, run, len(run))
+
+            pool.run(task, len(runs))
+            return with_remainder([number for pair in found for number in pair])
         weights = parts.weight_coarse[slots] + parts.weight_fine[slots] + prior_weight
         terms = weights * geometry.potential(centres)
         alone = prior_weight * float(geometry.potential(prior_mean))

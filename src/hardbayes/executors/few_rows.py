@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hardbayes.executors.centre_table import squared_centres
+from hardbayes.executors.exact_totals import with_remainder
 from hardbayes.kernels.sweeping import Trace, sweep
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 MOST_WORK = 3 << 16
 FEWEST_CLUSTERS = 8  # that a fit is expected to come to
 TOGETHER = 2  # sweeps in which every row opens a cluster that there is room for
+MOST_STEPS = 256  # in one call, so that Ctrl-C is prompt
 
 
 class Plan(NamedTuple):
@@ -72,7 +74,8 @@ def sweep_few(
     centres = squared_centres(data.dtype, exact, ranks)
     totals.rearrange(table.alive, np.arange(k), slots)
     labels = np.empty_like(before)
-    trace = Trace(*np.zeros((2, plan.max_steps + 1), np.int64), *np.zeros((2, plan.max_steps + 1)))
+    steps = min(plan.max_steps, MOST_STEPS) + 1
+    trace = Trace(*np.zeros((2, steps), np.int64), *np.zeros((2, steps)))
     trace.clusters[0] = plan.n_clusters
     n_steps, used, changing, refused = sweep(
         data.rows, data.weights, plan.penalty, data.constants, centres, k, table.next_rank,
@@ -83,7 +86,12 @@ def sweep_few(
     done = slice(1, n_steps + 1)
     return Sweeps(
         trace.clusters[done].tolist(),
-        list(zip(trace.potential[done].tolist(), trace.remainder[done].tolist(), strict=True)),
+        [
+            with_remainder([*pair])
+            for pair in zip(
+                trace.potential[done].tolist(), trace.remainder[done].tolist(), strict=True
+            )
+        ],
         trace.changes[done].tolist(),
         changing,
         refused,

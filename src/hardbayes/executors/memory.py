@@ -46,7 +46,9 @@ class MemoryExecutor(Rearranging):
         self._bounds = None
 
     def _table_of(self, centres: Floats) -> CentreTable:
-        return CentreTable(self.geometry, self.dtype, centres, self.is_sparse, self.unseen)
+        return CentreTable(
+            self.geometry, self.dtype, centres, self.is_sparse, self.unseen, self.pool
+        )
 
     def take_labels(self, labels: NDArray[np.intp]) -> None:
         """Set the labels from numbers of the living clusters, oldest first."""
@@ -183,7 +185,7 @@ class MemoryExecutor(Rearranging):
         candidates = bare_centres(self.geometry, self.dtype, centres, self.unseen)
         opening = np.empty(len(ids), np.int64)
         n_opening = 0
-        size = self._tile_rows(max(1, len(ids)))
+        size = self._tile_rows(len(ids), max(1, len(ids)))
         for start in range(0, len(ids), size):  # in short calls, so that Ctrl-C is prompt
             n_opening = find_openings(
                 self.rows, self.weights, prices, self.constants, candidates, ids, opening,
@@ -325,5 +327,5 @@ class MemoryExecutor(Rearranging):
     ) -> tuple[float, float]:
         """Return ``sum_c (n_c + eta) phi(mu_c) - eta phi(m)``, and what float64 drops of it."""
         return self._totals.potential(
-            self.table.alive, self.geometry, prior_weight, prior_mean, centres
+            self.table.alive, self.geometry, prior_weight, prior_mean, centres, self.pool
         )

@@ -16,7 +16,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 LANE_BYTES = 64
-QUAD = 4  # rows that share each load of a block; also partial sums of a single row
+QUAD = 4  # rows that share each load of a block
 
 _I32 = ir.IntType(32)
 _I64 = ir.IntType(64)
@@ -130,68 +130,6 @@ def _keep(builder, lanes, total, offset, outputs, row, block):
     found = lanes.two_smallest(builder.fsub(lanes.load(offset), total))
     for output, value in zip(outputs, found, strict=True):
         builder.store(value, _at(builder, output, row, block))
-
-
-def _score_row(n_blocks):
-    """Make the scoring of one sparse row against ``n_blocks`` blocks side by side."""
-
-    @intrinsic
-    def score_row(typing, x, columns, m, theta, block, offset, smallest, second, place):
-        """Score the row ``x[0]``, entries in ``columns``, against blocks from ``block`` on.
-
-        IN x (1.., d), columns (>= m,) int64, theta (1, d, slots), offset (slots,); OUT smallest,
-        second (1.., blocks), place (1.., blocks) int32. A score is offset - <x, theta>.
-        """
-        signature = types.void(
-            x, columns, types.int64, theta, types.int64, offset, smallest, second, place
-        )
-
-        def generate(context, builder, signature, args):
-            x, columns, theta, offset, *outputs = (
-                _array(context, builder, signature.args[at], args[at])
-                for at in (0, 1, 3, 5, 6, 7, 8)
-            )
-            m, block = args[2], args[4]
-            lanes = _Lanes(context, builder, signature.args[0].dtype)
-            width = cgutils.unpack_tuple(builder, theta.shape)[2]
-            slot = builder.mul(block, _int(lanes.count))
-            centres = builder.gep(theta.data, [slot])
-            unroll = QUAD // n_blocks
-            sums = [[lanes.accumulator() for _ in range(n_blocks)] for _ in range(unroll)]
-
-            def add(p, accumulators):
-                column = builder.load(builder.gep(columns.data, [p]))
-                item = lanes.splat(builder.load(builder.gep(x.data, [p])))
-                start = builder.mul(column, width)
-                for at, accumulator in enumerate(accumulators):
-                    place = builder.add(start, _int(at * lanes.count))
-                    lane = lanes.load(builder.gep(centres, [place]))
-                    lanes.add_product(item, lane, accumulator)
-
-            whole = builder.sub(m, builder.srem(m, _int(unroll)))
-            with cgutils.for_range_slice(builder, _int(0), whole, _int(unroll)) as (p, _):
-                for u in range(unroll):
-                    add(builder.add(p, _int(u)), sums[u])
-            with cgutils.for_range_slice(builder, whole, m, _int(1)) as (p, _):
-                add(p, sums[0])
-            for at in range(n_blocks):
-                total = builder.load(sums[0][at])
-                for u in range(1, unroll):
-                    total = builder.fadd(total, builder.load(sums[u][at]))
-                offsets = builder.gep(offset.data, [builder.add(slot, _int(at * lanes.count))])
-                _keep(
-                    builder, lanes, total, offsets, outputs, _int(0), builder.add(block, _int(at))
-                )
-            return context.get_dummy_value()
-
-        return signature, generate
-
-    return score_row
-
-
-score_row_1 = _score_row(1)
-score_row_2 = _score_row(2)
-score_row_4 = _score_row(4)
 
 
 @intrinsic
@@ -361,24 +299,49 @@ def add_split(
     return signature, generate
 
 
+def _squares(context, builder, kind, x, first, last, lanes, scale=None):
+    """Sum the squares of items, or of ``scale`` times them, in the type of ``lanes``."""
+    raw = _Lanes(context, builder, kind.dtype, lanes.count)
+    data = _array(context, builder, kind, x).data
+
+    def item_at(load, kind, factor, j):
+        item = load(builder.gep(data, [j]))
+        if item.type != kind:
+            item = builder.fpext(item, kind)
+        return item if factor is None else builder.fmul(item, factor)
+
+    total = lanes.accumulator()
+    whole = builder.sub(last, builder.srem(builder.sub(last, first), _int(lanes.count)))
+    factors = None if scale is None else lanes.splat(scale)
+    with cgutils.for_range_slice(builder, first, whole, _int(lanes.count)) as (j, _):
+        part = item_at(raw.load, lanes.vector, factors, j)
+        lanes.add_product(part, part, total)
+    tail = cgutils.alloca_once_value(builder, lanes.fold(builder.load(total), builder.fadd))
+    with cgutils.for_range_slice(builder, whole, last, _int(1)) as (j, _):
+        item = item_at(builder.load, lanes.vector.element, scale, j)
+        builder.store(builder.fadd(builder.load(tail), builder.fmul(item, item)), tail)
+    return builder.load(tail)
+
+
 @intrinsic
-def sum_of_squares(typing, x, row, m):
-    """``sum_j x[row, j]^2`` over the first m entries, in the dtype of x."""
+def sum_of_squares(typing, x, first, last):
+    """``sum_j x_j^2`` over items ``first`` to ``last`` of a C-contiguous array, in its dtype."""
     signature = x.dtype(x, types.int64, types.int64)
 
     def generate(context, builder, signature, args):
-        x = _array(context, builder, signature.args[0], args[0])
         lanes = _Lanes(context, builder, signature.args[0].dtype)
-        items = _at(builder, x, args[1], _int(0))
-        whole = builder.sub(args[2], builder.srem(args[2], _int(lanes.count)))
-        total = lanes.accumulator()
-        with cgutils.for_range_slice(builder, _int(0), whole, _int(lanes.count)) as (j, _):
-            part = lanes.load(builder.gep(items, [j]))
-            lanes.add_product(part, part, total)
-        tail = cgutils.alloca_once_value(builder, lanes.fold(builder.load(total), builder.fadd))
-        with cgutils.for_range_slice(builder, whole, args[2], _int(1)) as (j, _):
-            item = builder.load(builder.gep(items, [j]))
-            builder.store(builder.fadd(builder.load(tail), builder.fmul(item, item)), tail)
-        return builder.load(tail)
+        return _squares(context, builder, signature.args[0], *args, lanes)
+
+    return signature, generate
+
+
+@intrinsic
+def sum_of_scaled_squares(typing, x, first, last, scale):
+    """``sum_j (scale x_j)^2`` over items ``first`` to ``last``, in float64."""
+    signature = types.float64(x, types.int64, types.int64, types.float64)
+
+    def generate(context, builder, signature, args):
+        lanes = _Lanes(context, builder, types.float64)
+        return _squares(context, builder, signature.args[0], *args[:3], lanes, args[3])
 
     return signature, generate

@@ -16,10 +16,10 @@ as much, give or take ``|x - m| |change of theta|``, its radius times the drift.
 from typing import NamedTuple
 
 import numpy as np
+from numba.extending import overload
 
-from hardbayes.kernels.compiling import inlined, kernel, part
-from hardbayes.kernels.lanes import sum_of_squares
-from hardbayes.kernels.rows import pick, read_row, row_cost, score_blocks, score_error
+from hardbayes.kernels.compiling import INLINE, inlined, kernel, part
+from hardbayes.kernels.rows import DenseRows, pick, read_row, row_cost, score_blocks, score_error
 
 # Bounds live in float32; each update gives away more than its rounding error can take.
 WIDEN = np.float64(1 + 1e-6)
@@ -92,7 +92,6 @@ def assign(rows, weights, prices, constants, centres, bounds, labels, dear, batc
     n_groups = bounds.group_drift.shape[0]
     n_dear = np.int64(0)
     size = np.int64(0)
-    m = np.int64(0)
     for i in range(start, stop + 1):
         if i < stop:
             own = np.int64(labels[i]) if carried else np.int64(-1)
@@ -144,11 +143,9 @@ def assign(rows, weights, prices, constants, centres, bounds, labels, dear, batc
                             n_dear += 1
                         continue
 
-            m = np.int64(read_row(rows, i, batch, size))
-            squares = np.float64(sum_of_squares(batch.x, size, m))
+            m, squares = read_row(rows, i, batch, size)
             base = squares if centres.squared else pick(constants, i)
             error = score_error(m, squares, base, centres)
-            batch.ids[size] = i
             batch.cost[size] = cost
             batch.reach[size] = reach
             batch.base[size] = base
@@ -158,7 +155,7 @@ def assign(rows, weights, prices, constants, centres, bounds, labels, dear, batc
         if size == batch.x.shape[0] or (i == stop and size > 0):
             n_dear += settle(
                 rows, weights, prices, constants, centres, bounds, labels, dear, batch,
-                np.int64(size), np.int64(m),
+                np.int64(size),
             )  # fmt: skip
             size = np.int64(0)
     return n_dear
@@ -170,32 +167,53 @@ def is_scored(bounds, batch, r, g):
     return bounds.upper.shape[0] == 0 or bounds.lower[batch.ids[r], g] <= batch.reach[r]
 
 
-@part
-def score_open_groups(rows, centres, bounds, batch, size, m):
+def score_open_groups(rows, centres, bounds, batch, size):
     """Score each row of the batch against the groups that its bounds do not rule out."""
-    n_blocks = centres.rank.shape[0] // centres.lanes
-    for g in range(bounds.group_drift.shape[0]):
-        first = g * bounds.span
-        last = min(first + bounds.span, n_blocks)
-        n_members = 0
-        for r in range(size):
-            if is_scored(bounds, batch, r, g):
-                batch.members[n_members] = r
-                n_members += 1
-            else:
-                for b in range(first, last):
-                    batch.smallest[r, b] = np.inf
-        if n_members > 0:
-            score_blocks(rows, batch, n_members, m, centres, first, last)
 
 
-@kernel
-def settle(rows, weights, prices, constants, centres, bounds, labels, dear, batch, size, m):
-    """Score the rows of the batch and decide for them; return how many are dear.
+@overload(score_open_groups, jit_options=INLINE)
+def _score_open_groups(rows, centres, bounds, batch, size):
+    if rows.instance_class is DenseRows:
 
-    Not inlined: the loop over rows that bounds settle is faster without it.
-    """
-    score_open_groups(rows, centres, bounds, batch, size, m)
+        def score(rows, centres, bounds, batch, size):
+            n_blocks = centres.rank.shape[0] // centres.lanes
+            for g in range(bounds.group_drift.shape[0]):
+                first = g * bounds.span
+                last = min(first + bounds.span, n_blocks)
+                n_members = 0
+                for r in range(size):
+                    if is_scored(bounds, batch, r, g):
+                        batch.members[n_members] = r
+                        n_members += 1
+                    else:
+                        for b in range(first, last):
+                            batch.smallest[r, b] = np.inf
+                if n_members > 0:
+                    score_blocks(rows, batch, n_members, centres, first, last)
+
+    else:
+
+        def score(rows, centres, bounds, batch, size):
+            n_blocks = np.int64(centres.rank.shape[0] // centres.lanes)
+            n_groups = bounds.group_drift.shape[0]
+            first = np.int64(0)  # of the open groups side by side, which are scored together
+            for g in range(n_groups + 1):
+                here = np.int64(min(g * bounds.span, n_blocks))
+                if g < n_groups and is_scored(bounds, batch, 0, g):
+                    continue
+                if first < here:
+                    score_blocks(rows, batch, 1, centres, first, here)
+                first = np.int64(min(here + bounds.span, n_blocks))
+                for b in range(here, first):
+                    batch.smallest[0, b] = np.inf
+
+    return score
+
+
+@part
+def settle(rows, weights, prices, constants, centres, bounds, labels, dear, batch, size):
+    """Score the rows of the batch and decide for them; return how many are dear."""
+    score_open_groups(rows, centres, bounds, batch, size)
     lanes = centres.lanes
     n_blocks = centres.rank.shape[0] // lanes
     carried = bounds.upper.shape[0] > 0

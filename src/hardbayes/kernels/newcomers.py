@@ -3,7 +3,6 @@
 import numpy as np
 
 from hardbayes.kernels.compiling import kernel, part
-from hardbayes.kernels.lanes import sum_of_squares
 from hardbayes.kernels.nearest import beats, cost_slack, from_above
 from hardbayes.kernels.rows import pick, read_row, row_cost, score_blocks, score_error
 
@@ -26,16 +25,13 @@ def consider(
     everyone = ids.shape[0] == 0
     carried = bounds.upper.shape[0] > 0
     size = 0
-    m = np.int64(0)
     for p in range(start, stop + 1):
         if p < stop:
             i = p if everyone else ids[p]
             if dear[i] == 2 or (carried and bounds.upper[i] < radii[labels[i]]):
                 continue
-            m = read_row(rows, i, batch, size)
-            squares = np.float64(sum_of_squares(batch.x, size, m))
+            m, squares = read_row(rows, i, batch, size)
             base = squares if centres.squared else pick(constants, i)
-            batch.ids[size] = i
             batch.cost[size] = row_cost(rows, i, constants, centres, labels[i])
             batch.error[size] = score_error(m, squares, base, centres)
             batch.limit[size] = batch.cost[size] - base + batch.error[size]
@@ -44,7 +40,7 @@ def consider(
             continue
         for r in range(size):
             batch.members[r] = r
-        score_blocks(rows, batch, size, m, centres, first, last)
+        score_blocks(rows, batch, size, centres, first, last)
         for r in range(size):
             choose(
                 rows, weights, prices, constants, centres, bounds, labels, dear, visits, opened,

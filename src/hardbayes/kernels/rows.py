@@ -9,17 +9,18 @@ from typing import NamedTuple
 
 import numpy as np
 from numba.extending import overload
+from numba.np.numpy_support import as_dtype
 
 from hardbayes.kernels.compiling import INLINE, inlined, kernel
 from hardbayes.kernels.lanes import (
     QUAD,
     inner_product,
     score_quad,
-    score_row_1,
-    score_row_2,
-    score_row_4,
     squared_distance,
+    sum_of_scaled_squares,
+    sum_of_squares,
 )
+from hardbayes.kernels.sparse_lanes import score_row_1, score_row_2, score_row_3, score_row_4
 
 EPSILON = float(np.finfo(np.float64).eps)
 
@@ -65,8 +66,7 @@ class Centres(NamedTuple):
 class Batch(NamedTuple):
     """Room for the rows that are scored together; one row at a time where rows are sparse."""
 
-    x: np.ndarray  # (batch, d), the data's dtype
-    columns: np.ndarray  # (d,) int64: columns of the sparse row
+    x: np.ndarray  # (batch, d), the data's dtype; left alone where rows are sparse
     smallest: np.ndarray  # (batch, blocks): least score in each block, inf where not scored
     second: np.ndarray  # (batch, blocks): next to least
     place: np.ndarray  # (batch, blocks) int32: lane of the least
@@ -86,7 +86,6 @@ def new_batch(size: int, centres: Centres) -> Batch:
     dtype = centres.theta.dtype
     return Batch(
         np.empty((size, d), dtype),
-        np.arange(d),
         np.empty((size, blocks), dtype),
         np.empty((size, blocks), dtype),
         np.empty((size, blocks), np.int32),
@@ -107,17 +106,20 @@ def pick(values, i):
 
 
 def read_row(rows, i, batch, r):
-    """OUT batch.x[r], and batch.columns if sparse: the entries of row i; returns how many."""
+    """Return how many entries row i has, and the sum of their squares.
+
+    OUT batch.ids[r] = i, and batch.x[r]: the entries of a dense row.
+    """
 
 
 def row_cost(rows, i, constants, centres, k):
     """Cost of row i at slot k in float64, by the direct formula."""
 
 
-def score_blocks(rows, batch, n_members, m, centres, first, last):
+def score_blocks(rows, batch, n_members, centres, first, last):
     """Score the first ``n_members`` of ``batch.members`` against blocks ``first`` to ``last``.
 
-    OUT batch.smallest, batch.second, batch.place. ``m``: entries of the one row, if sparse.
+    OUT batch.smallest, batch.second, batch.place.
     """
 
 
@@ -138,18 +140,18 @@ def _read_row(rows, i, batch, r):
             d = rows.values.shape[1]
             for j in range(d):
                 batch.x[r, j] = (rows.values[i, j] - rows.shift[j]) * scale
-            return d
+            batch.ids[r] = i
+            return np.int64(d), np.float64(sum_of_squares(batch.x, r * d, (r + 1) * d))
 
     else:
+        kind = as_dtype(rows.types[0].dtype).type  # infinite where scores leave the range of theirs
 
         def read(rows, i, batch, r):
-            start = rows.starts[i]
-            m = rows.starts[i + 1] - start
-            scale = pick(rows.scale, i)
-            for p in range(m):
-                batch.x[r, p] = rows.values[start + p] * scale
-                batch.columns[p] = rows.columns[start + p]
-            return np.int64(m)
+            start = np.int64(rows.starts[i])
+            stop = np.int64(rows.starts[i + 1])
+            squares = sum_of_scaled_squares(rows.values, start, stop, pick(rows.scale, i))
+            batch.ids[r] = i
+            return stop - start, np.float64(kind(squares))
 
     return read
 
@@ -271,10 +273,10 @@ def _row_cost(rows, i, constants, centres, k):
 
 
 @overload(score_blocks, jit_options=INLINE)
-def _score_blocks(rows, batch, n_members, m, centres, first, last):
+def _score_blocks(rows, batch, n_members, centres, first, last):
     if rows.instance_class is DenseRows:
 
-        def score(rows, batch, n_members, m, centres, first, last):
+        def score(rows, batch, n_members, centres, first, last):
             for u in range(QUAD - 1):  # a last group of fewer than four scores its last row again
                 batch.members[n_members + u] = batch.members[n_members - 1]
             for block in range(first, last):
@@ -286,27 +288,33 @@ def _score_blocks(rows, batch, n_members, m, centres, first, last):
 
     else:
 
-        def score(rows, batch, n_members, m, centres, first, last):
+        def score(rows, batch, n_members, centres, first, last):
+            i = batch.ids[0]
+            start = rows.starts[i]
+            stop = rows.starts[i + 1]
+            scale = pick(rows.scale, i)
             block = first
-            while block < last:
-                if last - block >= 4:
-                    score_row_4(
-                        batch.x, batch.columns, m, centres.theta, block, centres.offset,
-                        batch.smallest, batch.second, batch.place,
-                    )  # fmt: skip
-                    block += 4
-                elif last - block >= 2:
-                    score_row_2(
-                        batch.x, batch.columns, m, centres.theta, block, centres.offset,
-                        batch.smallest, batch.second, batch.place,
-                    )  # fmt: skip
-                    block += 2
-                else:
-                    score_row_1(
-                        batch.x, batch.columns, m, centres.theta, block, centres.offset,
-                        batch.smallest, batch.second, batch.place,
-                    )  # fmt: skip
-                    block += 1
+            while block + 4 <= last:
+                score_row_4(
+                    rows.values, rows.columns, start, stop, scale, centres.theta, block,
+                    centres.offset, batch.smallest, batch.second, batch.place,
+                )  # fmt: skip
+                block += 4
+            if block + 3 == last:
+                score_row_3(
+                    rows.values, rows.columns, start, stop, scale, centres.theta, block,
+                    centres.offset, batch.smallest, batch.second, batch.place,
+                )  # fmt: skip
+            elif block + 2 == last:
+                score_row_2(
+                    rows.values, rows.columns, start, stop, scale, centres.theta, block,
+                    centres.offset, batch.smallest, batch.second, batch.place,
+                )  # fmt: skip
+            elif block + 1 == last:
+                score_row_1(
+                    rows.values, rows.columns, start, stop, scale, centres.theta, block,
+                    centres.offset, batch.smallest, batch.second, batch.place,
+                )  # fmt: skip
 
     return score
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from hardbayes.kernels.compiling import INLINE, kernel, part
+from hardbayes.kernels.compiling import INLINE, inlined, kernel, part
 from hardbayes.kernels.lanes import add_split
 from hardbayes.kernels.rows import DenseRows, pick
 
@@ -22,6 +22,19 @@ class Totals(NamedTuple):
     fine: np.ndarray  # (slots, d) float64
     weight_coarse: np.ndarray  # (slots,) float64
     weight_fine: np.ndarray  # (slots,) float64
+
+
+@inlined
+def first_entry(columns, start, stop, column):
+    """Return the first of the entries ``start`` to ``stop`` that is not left of ``column``."""
+    if column > 0:
+        while start < stop:
+            middle = (start + stop) // 2
+            if columns[middle] < column:
+                start = middle + 1
+            else:
+                stop = middle
+    return start
 
 
 def add_row(rows, i, factor, k, totals, snaps, first, last):
@@ -44,13 +57,17 @@ def _add_row(rows, i, factor, k, totals, snaps, first, last):
             scale = pick(rows.scale, i)
             weight = abs(factor)
             sign = np.sign(factor)
-            for p in range(rows.starts[i], rows.starts[i + 1]):
+            stop = rows.starts[i + 1]
+            p = first_entry(rows.columns, rows.starts[i], stop, first)
+            while p < stop and rows.columns[p] < last:
                 j = rows.columns[p]
-                if first <= j < last:
-                    value = weight * (rows.values[p] * scale)
-                    rounded = (value + snaps[0][j]) - snaps[0][j]
-                    totals.coarse[k, j] += sign * rounded
-                    totals.fine[k, j] += sign * (((value - rounded) + snaps[1][j]) - snaps[1][j])
+                value = weight * (rows.values[p] * scale)
+                rounded = (value + snaps[0][j]) - snaps[0][j]
+                totals.coarse[k, j] += sign * rounded
+                rest = value - rounded
+                if rest != 0.0:  # seldom, where entries are counts or float32
+                    totals.fine[k, j] += sign * ((rest + snaps[1][j]) - snaps[1][j])
+                p += 1
 
     return add
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array
+from scipy.sparse import csr_array
 
 from hardbayes.engine.problem import pose
 from hardbayes.executors.frame import frame_for
@@ -129,7 +129,8 @@ def _in_frame(matrix: Matrix, geometry: Geometry, frame: Frame) -> Matrix:
     if geometry.row_unit is not None:
         sizes = geometry.row_sizes(matrix)
         if is_sparse(matrix):
-            return csr_array(diags_array(1.0 / sizes) @ matrix)
+            shares = matrix.data / np.repeat(sizes, np.diff(matrix.indptr))
+            return csr_array((shares, matrix.indices, matrix.indptr), matrix.shape)
         return (matrix / sizes[:, np.newaxis]).astype(matrix.dtype)
     if is_sparse(matrix):
         return csr_array((matrix.data * frame.scale, matrix.indices, matrix.indptr), matrix.shape)
