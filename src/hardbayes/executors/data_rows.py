@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 # A tile is at most this many multiply-adds when nothing is skipped: some milliseconds, so that
 # Ctrl-C is prompt. Much less than that would be lost beside the call of a kernel.
-TILE_WORK = 1 << 27
-WORTH_CALLING = 1 << 18
-MOST_ROWS = 1 << 16
+TILE_WORK = 1 << 26
+WORTH_CALLING = 1 << 22
+ROW_WORK = 1 << 11  # what a row takes, however short
 TILES_PER_THREAD = 8  # so that none waits long for the last
 BATCH_BYTES = 1 << 17
 
@@ -172,9 +172,9 @@ class DataRows:
         return batch
 
     def _tile_rows(self, n: int, slots: int) -> int:
-        work = slots * self.entries_per_row
+        work = slots * self.entries_per_row + ROW_WORK
         share = -(-n // (TILES_PER_THREAD * self.pool.n_threads))
-        return min(max(share, WORTH_CALLING // work), max(64, TILE_WORK // work), MOST_ROWS)
+        return max(64, min(max(share, WORTH_CALLING // work), TILE_WORK // work))
 
     def _over_tiles(self, task: Callable[[int, int, int], None], n: int, slots: int) -> None:
         """Run ``task(worker, start, stop)`` over n rows, each of which may meet so many slots."""
