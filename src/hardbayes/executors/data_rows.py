@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # A tile is at most this many multiply-adds when nothing is skipped: some milliseconds, so that
 # Ctrl-C is prompt. Much less than that would be lost beside the call of a kernel.
 TILE_WORK = 1 << 26
-WORTH_CALLING = 1 << 22
+WORTH_CALLING = 1 << 24
 ROW_WORK = 1 << 11  # what a row takes, however short
 TILES_PER_THREAD = 8  # so that none waits long for the last
 BATCH_BYTES = 1 << 17
