@@ -62,11 +62,11 @@ class FallingPath(Path):
         """As of any path; besides the solutions, each with its cheapest pair of clusters united."""
         return super().points + self._united
 
-    def trace(self, n_clusters: int, cap: int | None, back: bool) -> None:
+    def trace(self, n_clusters: int, cap: int | None, thorough: bool) -> None:
         """Go down until there are so many clusters, or nothing is left to gain.
 
         While there are few clusters they come one by one, so that none of their numbers is missed;
-        nor is ``cap``.
+        nor is ``cap``. ``thorough``: and back.
         """
         penalty = self.next_change
         end = penalty * RANGE
@@ -84,7 +84,7 @@ class FallingPath(Path):
                 self.divide_anew()
         if self.n_clusters < n_clusters:
             self.floor = 0.0 if self.partition.prior_weight else end
-        if back:
+        if thorough:
             self.go_back()
 
     def go_down_to(self, penalty: float, max_clusters: int) -> None:

@@ -66,8 +66,8 @@ class Path:
         """Below this penalty the last solution is known to change."""
         raise NotImplementedError
 
-    def trace(self, n_clusters: int, cap: int | None, back: bool) -> None:
-        """Go on to so many clusters, missing none of few, nor ``cap``; and back, if wanted."""
+    def trace(self, n_clusters: int, cap: int | None, thorough: bool) -> None:
+        """Go on to so many clusters, missing none of few, nor ``cap``."""
         raise NotImplementedError
 
     @property

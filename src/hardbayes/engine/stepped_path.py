@@ -2,8 +2,8 @@
 
 No penalty takes part: for each number of clusters the best solution found is kept. On the way down
 the cluster divides whose division saves most; on the way back those two unite that cost least, and
-exchanges are tried: a union, then a division. After each rows settle, which is so local that all
-the steps together cost about as much as a few fits at the end of the path.
+exchanges may be tried: a union, then a division. After each, rows settle, which is so local that
+all the steps together cost about as much as a few fits at the end of the path.
 """
 
 from __future__ import annotations
@@ -21,14 +21,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # The way back begins beyond the end, for what came last has had no chance to be put right: with
-# this part of the clusters more, or so many.
+# this part of the clusters more, or so many, the more the fewer rows there are.
 BEYOND = 0.1
-BEYOND_AT_LEAST = 16
-# Exchanges tried with each number of clusters: at most so many, fewer the more clusters there are,
-# but not where rows are few.
+BEYOND_AT_LEAST = 4
+BEYOND_AT_MOST = 16
+BEYOND_TIMES_ROWS = 3200
+# Exchanges tried with each number of clusters: at most so many, the more the fewer clusters there
+# are, or the fewer rows; of which more count as few up to some number of clusters.
 TRIALS = 4
-TRIALS_TIMES_CLUSTERS = 36
+TRIALS_TIMES_CLUSTERS = 24
 TRIALS_TIMES_ROWS = 800
+FEW_CLUSTERS = 36
+TRIALS_OF_FEW_TIMES_ROWS = 2400
+# So many rows settle to the end before each step; of more, one in so many may be left unsettled
+# until the solution is asked for.
+ALWAYS_SETTLED = 1 << 13
+UNSETTLED = 200
 # An exchange must gain more than this part of the fit term: rounding alone is no gain.
 WORTHWHILE = 1e-9
 # Below this part of the first a fit term is measured by exact means: it may be zero.
@@ -49,12 +57,16 @@ class SteppedPath(Path):
 
     def __init__(self, *options: Any) -> None:
         super().__init__(*options)
+        n_rows = self.problem.executor.n_rows
+        self._patience = 0 if n_rows <= ALWAYS_SETTLED else n_rows // UNSETTLED
         self._steps: dict[int, Step] = {}
         self._found: dict[int, Solution] = {}
         self._begin(1)
 
     def _begin(self, n_slots: int) -> None:
-        self._stepper = self.problem.executor.stepper(n_slots, self.rng)
+        executor = self.problem.executor
+        one = np.zeros(executor.n_rows, np.int32)
+        self._stepper = executor.stepper(one, n_slots, self.rng)
         self._fit = 0.0
         self._n_splits = self._n_merges = 0
         self._note()
@@ -76,31 +88,34 @@ class SteppedPath(Path):
         """As of any path."""
         return [(k, step.fit) for k, step in sorted(self._steps.items())] + super().points
 
-    def trace(self, n_clusters: int, cap: int | None, back: bool) -> None:
+    def trace(self, n_clusters: int, cap: int | None, thorough: bool) -> None:
         """Go to so many clusters, or as long as something is gained, and back to one.
 
-        All numbers come up, also ``cap``; and the way back always pays.
+        All numbers come up, also ``cap``. ``thorough``: exchanges are tried on the way back.
         """
-        most = max(n_clusters + BEYOND_AT_LEAST, int(n_clusters * (1 + BEYOND)))
-        n_rows = np.count_nonzero(self.problem.executor.weights_of(slice(None)))
-        self._begin(min(most, int(n_rows)))
-        while self._stepper.n_clusters < min(most, n_rows) and self._one_more():
+        n_rows = int(np.count_nonzero(self.problem.executor.weights_of(slice(None))))
+        more = min(max(BEYOND_TIMES_ROWS // n_rows, BEYOND_AT_LEAST), BEYOND_AT_MOST)
+        most = min(n_clusters + max(more, int(BEYOND * n_clusters)), n_rows)
+        self._begin(most)
+        while self._stepper.n_clusters < most and self._one_more():
             pass
         if self._stepper.n_clusters < n_clusters:
             self.floor = self._end
         while self._stepper.n_clusters > 1:
             self._one_fewer(*self._stepper.cheapest_unions(1)[0])
-            self._exchange()
+            if thorough:
+                self._exchange()
         for k in [k for k in self._steps if k > n_clusters]:
             del self._steps[k]
-        fit, finest = self._steps[self.n_clusters].fit, self.n_clusters
-        slopes = [(step.fit - fit) / (finest - k) for k, step in self._steps.items() if k < finest]
+        most, fit = max((k, step.fit) for k, step in self._steps.items())
+        slopes = [(step.fit - fit) / (most - k) for k, step in self._steps.items() if k < most]
         self.lowest = min(slopes, default=np.inf) if self.floor is None else self.floor
 
     def best_at(self, penalty: float, max_clusters: int | None = None) -> Solution:
         """As of any path; a solution is worked out when it is first asked for."""
         most = max_clusters or np.inf
-        _, best = min((step.fit + penalty * k, k) for k, step in self._steps.items() if k <= most)
+        totals = {k: step.fit + penalty * k for k, step in self._steps.items() if k <= most}
+        best = min(totals, key=lambda k: (totals[k], k))
         if best not in self._found:
             self._found[best] = self._solution(self._steps[best])
         others = [s for s in self.solutions if s.terms.n_clusters <= most]
@@ -129,9 +144,9 @@ class SteppedPath(Path):
     def _exchange(self) -> None:
         """Unite two clusters and divide one, if that is better: the first that is, of a few."""
         stepper = self._stepper
-        per_cluster = TRIALS_TIMES_CLUSTERS // stepper.n_clusters
-        per_row = TRIALS_TIMES_ROWS // self.problem.executor.n_rows
-        trials = min(TRIALS, max(per_cluster, per_row))
+        k, n_rows = stepper.n_clusters, self.problem.executor.n_rows
+        of_rows = (TRIALS_OF_FEW_TIMES_ROWS if k <= FEW_CLUSTERS else TRIALS_TIMES_ROWS) // n_rows
+        trials = min(TRIALS, max(TRIALS_TIMES_CLUSTERS // k, of_rows))
         if not trials:
             return
         stepper.divide()
@@ -145,7 +160,7 @@ class SteppedPath(Path):
             self._fit, self._n_splits, self._n_merges = before
 
     def _settle(self) -> None:
-        self._stepper.settle()
+        self._stepper.settle(self._patience)
         self._note()
 
     def _note(self) -> None:
@@ -161,11 +176,15 @@ class SteppedPath(Path):
 
     def _solution(self, step: Step) -> Solution:
         executor = self.problem.executor
-        number = np.cumsum(np.bincount(step.labels) > 0) - 1
-        labels = number[step.labels].astype(np.int32)
-        centres = self.partition.centres(*executor.totals_of(labels, int(number[-1]) + 1))
+        number = (np.cumsum(np.bincount(step.labels) > 0) - 1).astype(np.int32)
+        labels, k = number[step.labels], int(number[-1]) + 1
+        if self._patience:
+            stepper = executor.stepper(labels, k, self.rng)
+            stepper.settle(0)
+            labels = stepper.labels
+        centres = self.partition.centres(*executor.totals_of(labels, k))
         executor.start(centres)
-        executor.take_labels(labels)
+        executor.take_labels(labels.astype(np.intp))
         terms = measure(executor, self.partition, centres)
         return Solution(
             labels, centres, terms, np.array([terms.fit]), np.array([len(centres)]),

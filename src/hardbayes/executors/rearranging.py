@@ -103,9 +103,11 @@ class Rearranging(DataRows):
         """Return these rows to try things out on."""
         return LocalRows(self, ids, groups, first)
 
-    def stepper(self, n_slots: int, rng: np.random.RandomState) -> Stepper:
-        """Return one cluster of all rows, to which others may come, in so many slots."""
-        return Stepper(self, n_slots, rng)
+    def stepper(
+        self, labels: NDArray[np.int32], n_slots: int, rng: np.random.RandomState
+    ) -> Stepper:
+        """Return these clusters to go on from step by step, in so many slots."""
+        return Stepper(self, labels, n_slots, rng)
 
     def moving(
         self, weights: Floats, members: NDArray[np.int64], centres: Floats, prior_weight: float

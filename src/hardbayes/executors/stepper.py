@@ -50,23 +50,32 @@ class Saved(NamedTuple):
 
 
 class Stepper:
-    """One cluster at first, then one more or one fewer at a time; rows follow.
+    """Clusters of which one more or one fewer comes at a time; rows follow.
 
     Costs are squared distances, without a prior. The labels of the executor are left alone.
 
     Parameters
     ----------
     executor : Rearranging
+    labels : array (n,) of int32
+        Clusters to begin with: 0 to k - 1, each with weight.
     n_slots : int
-        How many clusters there may be at a time.
+        How many clusters there may be at a time, k or more.
     rng : RandomState
     """
 
-    def __init__(self, executor: Rearranging, n_slots: int, rng: np.random.RandomState) -> None:
+    def __init__(
+        self,
+        executor: Rearranging,
+        labels: NDArray[np.int32],
+        n_slots: int,
+        rng: np.random.RandomState,
+    ) -> None:
         self._executor = executor
         self._rng = rng
         self._data = executor.rows, executor.weights, executor.constants
-        self._clusters = self._one_cluster(n_slots)
+        self.n_clusters = int(labels.max()) + 1
+        self._clusters = self._clusters_of(labels, n_slots)
         n, d = executor.shape
         self._divisions = Divisions(
             np.zeros(n_slots), np.zeros((n_slots, 2, d)), np.full(n_slots, -1), np.zeros(n_slots),
@@ -81,23 +90,24 @@ class Stepper:
             np.zeros(2, np.int64),
         )  # fmt: skip
         self._partners, self._costs = np.zeros(n_slots, np.int64), np.zeros(n_slots)
-        self.n_clusters = 1
 
-    def _one_cluster(self, n_slots: int) -> SteppingClusters:
-        executor = self._executor
-        n = executor.n_rows
+    def _clusters_of(self, labels: NDArray[np.int32], n_slots: int) -> SteppingClusters:
+        executor, k = self._executor, self.n_clusters
+        weights, totals = executor.totals_of(labels, k)
         table = self._table(n_slots)
-        table.exact[0] = executor.mean
-        table.exact_offset[0] = executor.mean @ executor.mean
-        weights = executor.weights_of(slice(None))
+        table.exact[:k] = totals / weights[:, np.newaxis]
+        table.exact_offset[:k] = np.einsum("ij,ij->i", table.exact[:k], table.exact[:k])
         sizes, members = np.zeros(n_slots), np.zeros(n_slots, np.int64)
-        sizes[0], members[0] = weights.sum(), np.count_nonzero(weights)
-        ring = np.full(n_slots + 1, n_slots)  # of the one cluster
-        ring[n_slots] = 0
+        sizes[:k] = weights
+        members[:k] = np.bincount(labels[executor.weights_of(slice(None)) > 0], minlength=k)
+        older, newer = np.arange(1, n_slots + 2), np.arange(-1, n_slots)
+        older[n_slots], newer[0] = 0, n_slots
+        older[k - 1], newer[n_slots] = n_slots, k - 1
+        n = executor.n_rows
         return SteppingClusters(
-            np.zeros(n, np.int32), sizes, members, table, np.zeros(n_slots, np.int64),
-            ring, ring.copy(), np.zeros((n_slots, n_slots)), np.full((n_slots, n_slots), -1),
-            np.full(n, -1), np.full(n, -np.inf), np.zeros(1, np.int64),
+            labels.copy(), sizes, members, table, np.zeros(n_slots, np.int64), older, newer,
+            np.zeros((n_slots, n_slots)), np.full((n_slots, n_slots), -1), np.full(n, -1),
+            np.full(n, -np.inf), np.zeros(1, np.int64),
         )  # fmt: skip
 
     def _table(self, slots: int) -> Centres:
@@ -148,10 +158,13 @@ class Stepper:
 
     # -- steps ------------------------------------------------------------------------------------
 
-    def settle(self) -> None:
-        """Let rows move one by one, while the objective falls."""
+    def settle(self, patience: int) -> None:
+        """Let rows move one by one while the objective falls.
+
+        Until no more than ``patience`` do in a pass over all.
+        """
         progress = np.zeros(2, np.int64)
-        while not settle(*self._data, self._clusters, progress, ENTRIES_A_CALL):
+        while not settle(*self._data, self._clusters, patience, progress, ENTRIES_A_CALL):
             pass
 
     def divide(self, hardly: float = HARDLY) -> None:

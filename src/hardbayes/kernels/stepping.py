@@ -106,8 +106,10 @@ def separation(clusters, a, b):
 
 
 @kernel
-def settle(rows, weights, constants, clusters, progress, entries):
-    """Let rows move while the objective falls; return whether they are done, else call again.
+def settle(rows, weights, constants, clusters, patience, progress, entries):
+    """Let rows move while the objective falls, until no more than ``patience`` do in a pass.
+
+    Return whether they are done, else call again.
 
     With squared distances a row of weight w pays ``w N / (N + w) d^2`` to join a cluster of weight
     N, and frees ``w N / (N - w) d^2`` where it leaves one; both are compared without the factor w,
@@ -169,7 +171,7 @@ def settle(rows, weights, constants, clusters, progress, entries):
             if entries < 0:
                 progress[0] = i + 1
                 return False
-        progress[0] = n if progress[1] == 0 else 0
+        progress[0] = n if progress[1] <= patience else 0
         progress[1] = 0
     return True
 
