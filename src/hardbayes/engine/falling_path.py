@@ -37,8 +37,8 @@ STEP = 0.95  # by which the penalty falls where divisions that seemed to pay did
 class FallingPath(Path):
     """A walk through solutions of one problem at falling penalties."""
 
-    def __init__(self, *options: Any) -> None:
-        super().__init__(*options)
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
         self._united: list[tuple[int, float]] = []
         self._free_divisions: Divisions | None = None
         #: What the division of each cluster of the last solution would save, the most first.

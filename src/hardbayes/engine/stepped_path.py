@@ -55,8 +55,8 @@ class Step(NamedTuple):
 class SteppedPath(Path):
     """A walk through solutions that have one cluster more or fewer each time."""
 
-    def __init__(self, *options: Any) -> None:
-        super().__init__(*options)
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
         n_rows = self.problem.executor.n_rows
         self._patience = 0 if n_rows <= ALWAYS_SETTLED else n_rows // UNSETTLED
         self._steps: dict[int, Step] = {}

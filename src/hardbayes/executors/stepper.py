@@ -172,10 +172,11 @@ class Stepper:
         starts = max(STARTS, STARTS_IN_ALL // self.n_clusters)
         n_slots = len(self.savings)
         tosses = self._rng.random_sample((n_slots, starts, 2))
+        moved = hardly * float(self.savings.max())
         slot = 0
         while slot < n_slots:
             slot = divide(
-                *self._data, self._clusters, self._divisions, hardly, hardly * self.savings.max(),
+                *self._data, self._clusters, self._divisions, hardly, moved,
                 MOST_DIVIDED, tosses, self._room, slot, ENTRIES_A_CALL,
             )  # fmt: skip
 

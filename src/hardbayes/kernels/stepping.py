@@ -122,7 +122,7 @@ def settle(rows, weights, constants, clusters, patience, progress, entries):
     changed, older = clusters.changed, clusters.older
     ring = sizes.shape[0]
     n, d = labels.shape[0], table.exact.shape[1]
-    while progress[0] < n:
+    while entries >= 0:
         for i in range(progress[0], n):
             seen = clusters.looked[i]
             c = older[ring]
@@ -168,12 +168,13 @@ def settle(rows, weights, constants, clusters, patience, progress, entries):
                     enter_ring(clusters, c)
             else:
                 clusters.bound[i] = min(least, second)
-            if entries < 0:
+            if entries < 0 and i < n - 1:
                 progress[0] = i + 1
                 return False
-        progress[0] = n if progress[1] <= patience else 0
-        progress[1] = 0
-    return True
+        if progress[1] <= patience:
+            return True
+        progress[:] = 0
+    return False
 
 
 @kernel
