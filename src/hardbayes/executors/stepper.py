@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 # Entries of rows compared with centres between two looks at whether somebody pressed Ctrl-C.
 ENTRIES_A_CALL = 1 << 24
-# Ways in which a cluster is divided, the first along its widest direction: so many, or more while
-# clusters are few, and each holds many that might be told apart.
+# Ways in which a cluster is divided: so many, or more while clusters are few, and each holds many
+# that might be told apart.
 STARTS = 3
 STARTS_IN_ALL = 12
 # Rows on which a cluster is divided.
@@ -86,8 +86,7 @@ class Stepper:
             np.zeros(n, np.intp), np.zeros(n, np.intp), np.zeros(n, np.int64), np.zeros(n, bool),
             np.zeros(n), np.zeros(n), self._table(2), np.zeros(2), np.zeros(2, np.int64),
             Totals(np.zeros((2, d)), np.zeros((2, d)), np.zeros(2), np.zeros(0)),
-            (nothing, nothing), np.zeros((1, d)), np.zeros(1), np.array([0, 1]), np.array([0, 2]),
-            np.zeros(2, np.int64),
+            (nothing, nothing), np.array([0, 1]), np.array([0, 2]), np.zeros(2, np.int64),
         )  # fmt: skip
         self._partners, self._costs = np.zeros(n_slots, np.int64), np.zeros(n_slots)
 

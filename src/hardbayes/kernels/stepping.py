@@ -10,12 +10,16 @@ from typing import NamedTuple
 import numpy as np
 
 from hardbayes.kernels.compiling import inlined, kernel
-from hardbayes.kernels.local import FLOOR, NOISE, add_up, choose, project, relocate, spread
+from hardbayes.kernels.local import FLOOR, NOISE, add_up, choose, relocate
 from hardbayes.kernels.rows import Centres, blend, pick, row_cost
 from hardbayes.kernels.totals import Totals
 
-STRETCHES = 2  # steps of power iteration towards a cluster's widest direction
-MAX_PASSES = 16  # of the rows of a cluster that is divided
+# No literals, for these would have other kernels compiled once more.
+MAX_PASSES = np.int64(16)  # of the rows of a cluster that is divided
+BEGIN = np.int64(0)
+SECOND = np.int64(1)
+EVERY = np.int64(1)
+ALL = np.bool_(False)
 
 
 class SteppingClusters(NamedTuple):
@@ -59,8 +63,6 @@ class Room(NamedTuple):
     members: np.ndarray  # (2,) int64
     totals: Totals  # of two slots
     snaps: tuple  # zeros, for sums as they come
-    directions: np.ndarray  # (1, d)
-    middles: np.ndarray  # (1,)
     one: np.ndarray  # [0, 1]: the group has one slot
     two: np.ndarray  # [0, 2]
     tally: np.ndarray  # (2,) int64
@@ -244,7 +246,7 @@ def measure_parts(rows, weights, room, m):
     totals, exact = room.totals, room.parts.exact
     totals.coarse[:] = 0.0
     totals.weight_coarse[:] = 0.0
-    add_up(rows, weights, room.ids, room.places, totals, room.snaps, 0, m)
+    add_up(rows, weights, room.ids, room.places, totals, room.snaps, BEGIN, m)
     room.members[:] = 0
     for p in range(m):
         if pick(weights, room.ids[p]) > 0.0:
@@ -285,38 +287,6 @@ def copy_centre(source, a, target, b):
 
 
 @inlined
-def widest_sides(rows, weights, clusters, c, room, m):
-    """OUT room.places: on which side of the centre of c rows are, along about its widest direction.
-
-    By power iteration from the direction of the point that room.parts has in its first slot.
-    """
-    d = room.directions.shape[1]
-    centre, directions, totals = clusters.table.exact, room.directions, room.totals
-    for j in range(d):
-        directions[0, j] = room.parts.exact[0, j] - centre[c, j]
-    for stretch in range(STRETCHES + 1):
-        room.middles[0] = 0.0
-        for j in range(d):
-            room.middles[0] += directions[0, j] * centre[c, j]
-        if stretch == STRETCHES:
-            break
-        totals.coarse[:] = 0.0
-        totals.weight_coarse[:] = 0.0
-        spread(
-            rows, weights, room.ids, room.groups, directions, room.middles, totals, room.snaps, 0, m
-        )  # fmt: skip
-        length = 0.0
-        for j in range(d):
-            directions[0, j] = totals.coarse[0, j] - totals.weight_coarse[0] * centre[c, j]
-            length += directions[0, j] * directions[0, j]
-        for j in range(d):
-            directions[0, j] /= np.sqrt(length) if length > 0.0 else 1.0
-    project(rows, room.ids, room.groups, directions, room.middles, room.distances, 0, m)
-    for p in range(m):
-        room.places[p] = np.int64(room.distances[p] > 0.0)
-
-
-@inlined
 def has_hardly_changed(clusters, divisions, c, hardly, moved):
     """Whether the division known of a cluster will do."""
     if divisions.when[c] < 0:
@@ -338,16 +308,16 @@ def divide(
 ):  # fmt: skip
     """Divide clusters in two, each in several ways, of which the best is kept.
 
-    From along the widest direction, and from around pairs of rows drawn by their cost; then rows
-    move one by one. Clusters that have hardly changed keep the division known of them: those that
-    gained or lost less than the part ``hardly`` of their weight, and moved for less than ``moved``.
+    From around pairs of rows drawn by their cost; then rows move one by one. Clusters that have
+    hardly changed keep the division known of them: those that gained or lost less than the part
+    ``hardly`` of their weight, and moved for less than ``moved``.
 
     IN most: about so many rows of a cluster are taken; tosses (slots, starts, 2) in [0, 1); first:
     the slot to begin with; entries: so many are compared with in a call; OUT divisions. Returns the
     slot to go on with.
     """
     ids, places = room.ids, room.places
-    d = room.directions.shape[1]
+    d = room.parts.exact.shape[1]
     for c in range(first, clusters.sizes.shape[0]):
         if clusters.members[c] == 0 or has_hardly_changed(clusters, divisions, c, hardly, moved):
             continue
@@ -359,34 +329,36 @@ def divide(
             divisions.centres[c, j] = clusters.table.exact[c, j]
         divisions.saved[c] = 0.0
         m = gather(clusters.labels, c, (clusters.members[c] - 1) // most + 1, ids)
-        copy_centre(clusters.table, c, room.parts, 0)
-        choose(rows, constants, room.parts, ids, room.groups, room.one, places, room.costs, 0, m)
+        copy_centre(clusters.table, c, room.parts, BEGIN)
+        choose(
+            rows, constants, room.parts, ids, room.groups, room.one, places, room.costs, BEGIN, m
+        )
         for start in range(tosses.shape[1]):
             entries -= m * d * MAX_PASSES
             drawn = ids[draw(weights, ids, room.costs, m, tosses[c, start, 0])]
-            blend(rows, drawn, 0.0, 1.0, room.parts, 0)
-            if start == 0:
-                widest_sides(rows, weights, clusters, c, room, m)
-            else:
-                choose(
-                    rows, constants, room.parts, ids, room.groups, room.one, places,
-                    room.distances, 0, m,
-                )  # fmt: skip
-                rival = ids[draw(weights, ids, room.distances, m, tosses[c, start, 1])]
-                blend(rows, rival, 0.0, 1.0, room.parts, 1)
-                choose(
-                    rows, constants, room.parts, ids, room.groups, room.two, places,
-                    room.distances, 0, m,
-                )  # fmt: skip
+            blend(rows, drawn, 0.0, 1.0, room.parts, BEGIN)
+            choose(
+                rows, constants, room.parts, ids, room.groups, room.one, places, room.distances,
+                BEGIN, m,
+            )  # fmt: skip
+            rival = ids[draw(weights, ids, room.distances, m, tosses[c, start, 1])]
+            blend(rows, rival, 0.0, 1.0, room.parts, SECOND)
+            choose(
+                rows, constants, room.parts, ids, room.groups, room.two, places, room.distances,
+                BEGIN, m,
+            )  # fmt: skip
             if not measure_parts(rows, weights, room, m):
                 continue
             room.tally[:] = 0
             relocate(
                 rows, weights, constants, room.parts, room.sizes, room.members, ids, room.groups,
-                room.two, places, 0.0, 0.0, room.near, False, room.tally, MAX_PASSES, 0, m,
+                room.two, places, 0.0, 0.0, room.near, ALL, room.tally, MAX_PASSES,
+                BEGIN, m,
             )  # fmt: skip
             both = room.sizes[0] + room.sizes[1]
-            saved = room.sizes[0] * room.sizes[1] / both * squared_gap(room.parts.exact, 0, 1)
+            saved = (
+                room.sizes[0] * room.sizes[1] / both * squared_gap(room.parts.exact, BEGIN, SECOND)
+            )
             saved *= clusters.sizes[c] / both  # as if the rows taken were the whole
             if saved > divisions.saved[c]:
                 divisions.saved[c] = saved
@@ -399,16 +371,17 @@ def divide(
 @kernel
 def split(rows, weights, constants, clusters, divisions, c, new, room):
     """Divide cluster c as found, its second part goes to slot ``new``; whether both have rows."""
-    m = gather(clusters.labels, c, 1, room.ids)
+    m = gather(clusters.labels, c, EVERY, room.ids)
     for part in range(2):
         square = 0.0
-        for j in range(room.directions.shape[1]):
+        for j in range(room.parts.exact.shape[1]):
             value = divisions.halves[c, part, j]
             room.parts.exact[part, j] = value
             square += value * value
         room.parts.exact_offset[part] = square
     choose(
-        rows, constants, room.parts, room.ids, room.groups, room.two, room.places, room.costs, 0, m
+        rows, constants, room.parts, room.ids, room.groups, room.two, room.places, room.costs,
+        BEGIN, m,
     )  # fmt: skip
     if not measure_parts(rows, weights, room, m):
         return False
@@ -418,7 +391,7 @@ def split(rows, weights, constants, clusters, divisions, c, new, room):
     clusters.clock[0] += 1
     leave_ring(clusters, c)
     for part in range(2):
-        slot = new if part else c
+        slot = new if part == 1 else c
         clusters.sizes[slot] = room.sizes[part]
         clusters.members[slot] = room.members[part]
         copy_centre(room.parts, part, clusters.table, slot)
