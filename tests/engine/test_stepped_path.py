@@ -260,6 +260,15 @@ def test_plateaus_of_clusters_apart(pool):
     assert max(found, key=found.get) == 6
 
 
+@pytest.mark.parametrize("n_clusters", [0, 1])
+def test_a_path_of_one_cluster_knows_what_the_first_division_saves(pool, n_clusters):
+    X = np.array([[0.0, 0.0], [3.0, 4.0]])
+    path = begin(pool, X)
+    trace(path, n_clusters)
+    assert path.n_clusters == 1
+    assert path.first_penalty == pytest.approx(12.5 * path.problem.unit)
+
+
 def test_the_same_seed_gives_the_same_path(pool):
     X, _ = gaussians_apart(3, n=70, seed=5)
     paths = [begin(pool, X, seed=4) for _ in range(2)]

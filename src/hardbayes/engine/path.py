@@ -63,7 +63,7 @@ class Path:
 
     @property
     def next_change(self) -> float:
-        """Below this penalty the last solution is known to change."""
+        """Below this penalty what there is is known not to be best."""
         raise NotImplementedError
 
     def trace(self, n_clusters: int, cap: int | None, thorough: bool) -> None:

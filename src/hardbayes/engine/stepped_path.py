@@ -71,7 +71,8 @@ class SteppedPath(Path):
         self._n_splits = self._n_merges = 0
         self._note()
         self._stepper.divide()
-        self._end = RANGE * self.next_change  # savings so small are none
+        self._first_saving = float(self._stepper.savings.max())
+        self._end = RANGE * self._first_saving  # savings so small are none
 
     @property
     def n_clusters(self) -> int:
@@ -80,8 +81,8 @@ class SteppedPath(Path):
 
     @property
     def next_change(self) -> float:
-        """Below this penalty what there is now is known to change."""
-        return float(self._stepper.savings.max())
+        """Below this penalty one cluster is known not to be best."""
+        return self._first_saving
 
     @property
     def points(self) -> list[tuple[int, float]]:
@@ -93,6 +94,7 @@ class SteppedPath(Path):
 
         All numbers come up, also ``cap``. ``thorough``: exchanges are tried on the way back.
         """
+        n_clusters = max(n_clusters, 1)
         n_rows = int(np.count_nonzero(self.problem.executor.weights_of(slice(None))))
         more = min(max(BEYOND_TIMES_ROWS // n_rows, BEYOND_AT_LEAST), BEYOND_AT_MOST)
         most = min(n_clusters + max(more, int(BEYOND * n_clusters)), n_rows)
