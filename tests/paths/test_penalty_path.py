@@ -214,8 +214,8 @@ def gaps(X, seed=0, **options):
 def test_no_worse_than_fresh_fits(name, seed):
     """At one penalty two fresh fits differ by up to 3 %, in the mean by nothing."""
     found, _ = gaps(DATA[name](seed), seed)
-    assert found.max() < 0.02, found.max()
-    assert found.mean() < 0.002, found.mean()
+    assert found.max() < 0.007, found.max()
+    assert found.mean() < 0.0005, found.mean()
 
 
 @pytest.mark.parametrize("k", [3, 5, 8])

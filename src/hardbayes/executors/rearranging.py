@@ -13,6 +13,7 @@ import numpy as np
 from hardbayes.executors.centre_table import bare_centres
 from hardbayes.executors.data_rows import DataRows
 from hardbayes.executors.local import LocalRows, MovingClusters
+from hardbayes.executors.stepper import Stepper
 from hardbayes.matrices import chunks
 
 if TYPE_CHECKING:
@@ -101,6 +102,12 @@ class Rearranging(DataRows):
     ) -> LocalRows:
         """Return these rows to try things out on."""
         return LocalRows(self, ids, groups, first)
+
+    def stepper(
+        self, labels: NDArray[np.int32], n_slots: int, rng: np.random.RandomState
+    ) -> Stepper:
+        """Return these clusters to go on from step by step, in so many slots."""
+        return Stepper(self, labels, n_slots, rng)
 
     def moving(
         self, weights: Floats, members: NDArray[np.int64], centres: Floats, prior_weight: float

@@ -59,9 +59,8 @@ def trace_clusters(
             cap = template.max_clusters
             path = begin_path(problem, prior_weight, cap, rng, template.order, template.max_iter)
             most = most_clusters(problem)
-            trace(path, most if cap is None else min(most, 2 * cap + 2), cap)
+            trace(path, most if cap is None else min(most, 2 * cap + 2), cap, thorough=True)
             capped = cap is not None and path.n_clusters >= cap
-            path.go_back()
             found = [
                 p.with_prices(1.0 / problem.unit)
                 for p in path_plateaus(path)

@@ -6,26 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.engine.path import Path
+from hardbayes.engine.falling_path import FallingPath
+from hardbayes.engine.stepped_path import SteppedPath
 from hardbayes.selection.hull import plateaus
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from hardbayes.engine.path import Path
     from hardbayes.engine.problem import Problem
     from hardbayes.geometry.base import Floats
     from hardbayes.matrices import Matrix
     from hardbayes.selection.hull import Plateau
 
-# From one fit to the next the number of clusters grows by one, or by one in so many. In the plane,
-# where fit terms fall as 1 / k, a twelfth more or fewer clusters than the best costs 0.35 %; with
-# more columns less.
-CLUSTERS_A_STEP = 6
-# By how much the penalty falls at most where that takes several divisions: plateaus as narrow as
-# this may be passed over.
-LONGEST_STEP = 0.8
-STEP = 0.95  # by which the penalty falls where divisions that seemed to pay did not
-RANGE = np.exp(-16.0)  # of penalties, from the one that first gives two clusters
 MOST_CLUSTERS = 160
 ROWS_A_CLUSTER = 8  # on average, at the end of the path
 FEW_CLUSTERS = 16  # up to which that does not count, where rows are few
@@ -72,7 +65,8 @@ def begin_path(
 ) -> Path:
     """Return a path at its one cluster."""
     partition = problem.partition(0.0, prior_weight, max_clusters)
-    return Path(problem, partition, order, max_steps, rng)
+    steps = problem.geometry.squared_distance and not prior_weight
+    return (SteppedPath if steps else FallingPath)(problem, partition, order, max_steps, rng)
 
 
 def most_clusters(problem: Problem) -> int:
@@ -85,28 +79,13 @@ def most_clusters(problem: Problem) -> int:
     )
 
 
-def trace(path: Path, n_clusters: int, cap: int | None = None) -> None:
-    """Go down the path until it has so many clusters, or nothing is left to gain.
+def trace(path: Path, n_clusters: int, cap: int | None = None, thorough: bool = False) -> None:
+    """Follow a path until it has so many clusters, or nothing is left to gain.
 
-    While there are few clusters they come one by one, so that none of their numbers is missed; nor
-    is ``cap``.
+    No number of clusters is missed while there are few, nor is ``cap``. ``thorough``: takes
+    twice as long for solutions that are a little better.
     """
-    penalty = path.next_change
-    end = penalty * RANGE
-    grew = True
-    while path.n_clusters < n_clusters and min(penalty, path.next_change) > end:
-        k = path.n_clusters
-        ends = n_clusters if cap is None or cap <= k else min(n_clusters, cap)
-        more = min(ends - k, max(1, k // CLUSTERS_A_STEP))
-        change = max(float(path.savings[more - 1]), LONGEST_STEP * path.next_change)
-        # Just below, so that what changes there has changed; lower where it was not worth it.
-        penalty = min(penalty * (1.0 if grew else STEP), change * (1 - 1e-6))
-        path.go_down_to(penalty, k + more)
-        grew = path.n_clusters > k
-        if path.next_change <= end:  # nothing to gain, as far as is known: look once more
-            path.divide_anew()
-    if path.n_clusters < n_clusters:
-        path.floor = 0.0 if path.partition.prior_weight else end
+    path.trace(n_clusters, cap, thorough)
 
 
 def path_plateaus(path: Path) -> list[Plateau]:

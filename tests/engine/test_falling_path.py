@@ -1,14 +1,15 @@
-"""Path: each fit goes on from the last, and what it notes is what its labels cost."""
+"""FallingPath: each fit goes on from the last, and what it notes is what its labels cost."""
 
 import numpy as np
 import pytest
 from scipy import sparse
 
 from hardbayes import DPMeans, objective
+from hardbayes.engine.falling_path import FallingPath
 from hardbayes.engine.problem import pose
 from hardbayes.executors.pool import Pool
 from hardbayes.geometry import geometry_for
-from hardbayes.selection.tracing import begin_path, most_clusters, path_plateaus, trace, trace_on
+from hardbayes.selection.tracing import most_clusters, path_plateaus, trace, trace_on
 from tests.local_optima import after_merges
 from tests.reference.dp_means import same_partition
 from tests.selection.mixtures import gaussians_apart
@@ -39,8 +40,8 @@ def pool():
 
 def begin(pool, X, divergence="squared_euclidean", prior_weight=0.0, weights=None, **options):
     problem = pose(X, geometry_for(divergence), weights, pool)
-    options = {"max_clusters": None, "rng": np.random.RandomState(0), **options}
-    return begin_path(problem, prior_weight, **options)
+    options = {"order": "random", "max_steps": 300, "rng": np.random.RandomState(0), **options}
+    return FallingPath(problem, problem.partition(0.0, prior_weight, None), **options)
 
 
 @pytest.fixture(params=CASES)

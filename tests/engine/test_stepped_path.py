@@ -1,0 +1,279 @@
+"""SteppedPath: for each number of clusters the best of what steps down and back have found."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from hardbayes import DPMeans, objective
+from hardbayes.engine import stepped_path
+from hardbayes.engine.falling_path import FallingPath
+from hardbayes.engine.problem import pose
+from hardbayes.engine.stepped_path import SteppedPath
+from hardbayes.executors.pool import Pool
+from hardbayes.geometry import geometry_for
+from hardbayes.selection.tracing import begin_path, path_plateaus, trace, trace_on
+from tests.local_optima import after_single_moves
+from tests.reference.brute_force import set_partitions
+from tests.selection.mixtures import gaussians_apart
+
+CASES = {
+    "plain": (gaussians_apart(4, n=80, seed=0)[0], False),
+    "scaled": (1e-40 * gaussians_apart(4, n=80, seed=0)[0], False),
+    "weighted": (gaussians_apart(4, n=80, seed=1)[0], True),
+    "sparse": (sparse.csr_array(gaussians_apart(4, n=80)[0]), False),
+    "cloud": (np.random.default_rng(0).standard_normal((80, 3)), False),
+}
+
+
+@pytest.fixture(scope="module")
+def pool():
+    with Pool(2) as pool:
+        yield pool
+
+
+def begin(pool, X, weights=None, seed=0, divergence="squared_euclidean", prior_weight=0.0):
+    problem = pose(X, geometry_for(divergence), weights, pool)
+    return begin_path(problem, prior_weight, None, np.random.RandomState(seed))
+
+
+@pytest.fixture(params=CASES)
+def case(request, pool):
+    """(path at its one cluster, the objective of labels without penalties in working units)."""
+    X, weighted = CASES[request.param]
+    weights = np.random.default_rng(3).uniform(0.5, 4.0, X.shape[0]) if weighted else None
+    path = begin(pool, X, weights)
+
+    def fit(labels):
+        return objective(X, labels, 0.0, sample_weight=weights) * path.problem.unit
+
+    return path, fit
+
+
+def solution_of(path, k):
+    return path._solution(path._steps[k])
+
+
+def test_which_paths_go_by_steps(pool):
+    X = np.random.default_rng(0).gamma(2.0, size=(30, 3))
+    assert isinstance(begin(pool, X), SteppedPath)
+    assert isinstance(begin(pool, X, divergence="kl"), FallingPath)
+    assert isinstance(begin(pool, X, prior_weight=1.0), FallingPath)
+
+
+def test_begins_with_one_cluster_at_the_mean(case):
+    path, fit = case
+    assert path.n_clusters == 1
+    best = path.best_at(1.0)
+    np.testing.assert_allclose(best.centres[0], path.problem.mean, atol=1e-12)
+    assert path.points == [(1, pytest.approx(fit(best.labels)))]
+    assert 0 < path.next_change < np.inf
+
+
+@pytest.mark.parametrize("thorough", [False, True])
+def test_every_number_has_its_point(case, thorough):
+    path, fit = case
+    trace(path, 9, thorough=thorough)
+    assert [k for k, _ in path.points] == list(range(1, 10))
+    values = [value for _, value in path.points]
+    assert (np.diff(values) < 0).all()
+    for k, value in path.points:
+        solution = solution_of(path, k)
+        assert np.unique(solution.labels).tolist() == list(range(k))
+        assert solution.terms.fit == pytest.approx(value, rel=1e-9)
+        assert fit(solution.labels) == pytest.approx(value, rel=1e-9)
+        assert solution.n_splits - solution.n_merges == k - 1
+
+
+def test_the_best_of_all_solutions_is_taken(case):
+    path, fit = case
+    trace(path, 9)
+    last = 0
+    for penalty in np.geomspace(4 * path.first_penalty, 1e-3 * path.first_penalty, 60):
+        best = path.best_at(penalty)
+        least = min(value + penalty * k for k, value in path.points)
+        assert fit(best.labels) + penalty * len(best.centres) == pytest.approx(least)
+        assert len(best.centres) >= last
+        last = len(best.centres)
+
+
+def test_the_best_of_at_most_so_many_clusters(case):
+    path, _ = case
+    trace(path, 6)
+    for cap in range(1, 7):
+        assert path.best_at(0.0, cap).terms.n_clusters == cap
+
+
+def test_one_cluster_is_best_above_the_first_penalty(case):
+    path, _ = case
+    trace(path, 6)
+    one, more = path.points[0][1], path.points[1:]
+    for k, fit in more:
+        assert one <= fit + path.first_penalty * (1 + 1e-9) * (k - 1)
+    assert any(one > fit + path.first_penalty * (1 - 1e-6) * (k - 1) for k, fit in more)
+
+
+def test_no_single_row_helps(case):
+    path, fit = case
+    trace(path, 7)
+    for k in range(2, 8):
+        labels = solution_of(path, k).labels
+        sizes = np.bincount(labels)
+        for moved in after_single_moves(labels, k):
+            if sizes[labels[moved != labels][0]] > 1:
+                assert fit(moved) >= fit(labels) * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_few_rows_are_solved_to_the_optimum(pool, seed):
+    X = np.random.default_rng(seed).standard_normal((8, 2))
+    path = begin(pool, X, seed=seed)
+    trace(path, 8, thorough=True)
+    least = np.full(9, np.inf)
+    for labels in set_partitions(8):
+        k = labels.max() + 1
+        least[k] = min(least[k], objective(X, labels, 0.0) * path.problem.unit)
+    np.testing.assert_allclose([fit for _, fit in path.points], least[1:], atol=1e-12)
+    assert path.points[-1] == (8, 0.0)
+
+
+def test_exchanges_only_help(pool):
+    """Where clusters overlap they find what divisions and unions alone do not."""
+    better = []
+    for seed in range(3):
+        X = np.random.default_rng(seed).standard_normal((150, 3))
+        paths = [begin(pool, X, seed=seed) for _ in range(2)]
+        for path, thorough in zip(paths, (False, True), strict=True):
+            trace(path, 15, thorough=thorough)
+        plain, tried = (np.array([fit for _, fit in path.points]) for path in paths)
+        better.append(1 - tried / plain)
+    assert np.mean(better) > 1e-3
+    assert np.min(better) > -0.01
+
+
+def test_the_way_back_helps(pool, monkeypatch):
+    """On the way down alone, what was divided badly at first stays so."""
+    X = np.random.default_rng(0).standard_normal((200, 2))
+    path = begin(pool, X)
+    trace(path, 12)
+    with monkeypatch.context() as patch:
+        patch.setattr(SteppedPath, "_one_fewer", lambda self, a, b: self._stepper.unite(a, b))
+        down = begin(pool, X)
+        trace(down, 12)
+    both = np.array([path.points, down.points])[:, :, 1]
+    assert (both[0] <= both[1] * (1 + 1e-9)).all()
+    assert (both[0] < both[1] * (1 - 1e-3)).any()
+
+
+def test_a_path_with_nothing_left_to_gain_knows_how_far(pool):
+    X = np.repeat([[0.0, 0.0], [5.0, 0.0], [0.0, 9.0]], 20, axis=0)
+    path = begin(pool, X)
+    trace(path, 10)
+    assert path.n_clusters == 3
+    assert path.points[-1] == (3, 0.0)
+    assert path.floor is not None and path.floor < 1e-3 * path.first_penalty
+    assert path.lowest == path.floor
+    ended = begin(pool, X)
+    trace(ended, 2)
+    assert ended.n_clusters == 2 and ended.floor is None
+
+
+@pytest.mark.parametrize("X", [np.ones((12, 2)), np.array([[4.0, 5.0]])])
+def test_rows_that_are_all_the_same(pool, X):
+    path = begin(pool, X)
+    assert path.next_change == 0.0
+    assert path.first_penalty == path.problem.unit
+    trace(path, 10)
+    assert path.n_clusters == len(path.best_at(1.0).centres) == 1
+    assert path.points == [(1, 0.0)]
+
+
+def test_rows_without_weight_make_no_clusters(pool):
+    X = np.arange(10.0)[:, None] ** 2
+    path = begin(pool, X, np.r_[np.ones(4), np.zeros(6)])
+    trace(path, 10)
+    assert path.n_clusters == 4
+    assert path.best_at(0.0).labels.shape == (10,)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_far_row_does_not_end_the_path(pool, seed):
+    X = np.random.RandomState(115).standard_t(3, size=(100, 3))  # one of them very far
+    path = begin(pool, X, seed=seed)
+    trace(path, 6)
+    assert path.n_clusters == 6
+    assert path.floor is None
+
+
+def test_penalties_below_the_path_are_solved_at_in_turn(pool):
+    X, _ = gaussians_apart(5, n=100, seed=0)
+    path = begin(pool, X)
+    trace(path, 3)
+    asked = np.geomspace(path.first_penalty, path.lowest / 300, 8)
+    trace_on(path, asked)
+    assert len(path.solutions) == np.count_nonzero(asked < path.points[1][1] - path.points[2][1])
+    assert path.lowest == asked[-1]
+    for penalty in asked:
+        fitted = DPMeans(penalty / path.problem.unit, random_state=0).fit(X)
+        total = path.best_at(penalty).total(penalty)
+        assert total <= fitted.objective_ * path.problem.unit * 1.025
+
+
+def test_the_lowest_penalty_is_where_the_last_number_begins_to_be_best(case):
+    path, _ = case
+    trace(path, 8)
+    assert len(path.best_at(path.lowest * 0.999).centres) == 8
+    assert len(path.best_at(path.lowest * 1.001).centres) < 8
+
+
+def test_many_rows_are_settled_when_a_solution_is_asked_for(pool, monkeypatch):
+    monkeypatch.setattr(stepped_path, "ALWAYS_SETTLED", 100)
+    monkeypatch.setattr(stepped_path, "UNSETTLED", 20)
+    X = np.random.default_rng(0).uniform(size=(2000, 2))
+    path = begin(pool, X)
+    trace(path, 12)
+    better = 0
+    for k, value in path.points:
+        solution = path.best_at(0.0, k)
+        costs = (X[:, None] - np.array([X[solution.labels == c].mean(0) for c in range(k)])) ** 2
+        costs = costs.sum(axis=2)
+        np.testing.assert_array_equal(costs.argmin(axis=1), solution.labels)
+        assert solution.terms.fit <= value * (1 + 1e-9)
+        better += solution.terms.fit < value * (1 - 1e-9)
+    assert better > 3
+
+
+def test_the_executor_may_be_used_in_between(pool):
+    """What a path keeps is its own."""
+    X, _ = gaussians_apart(4, n=80, seed=0)
+    path = begin(pool, X)
+    trace(path, 6)
+    before = [path.best_at(0.0, k).terms.fit for k in range(1, 7)]
+    trace_on(path, np.array([path.lowest / 5]))
+    assert [path._solution(path._steps[k]).terms.fit for k in range(1, 7)] == before
+
+
+def test_plateaus_of_clusters_apart(pool):
+    X, _ = gaussians_apart(6, n=120, seed=2)
+    path = begin(pool, X)
+    trace(path, 15)
+    found = {p.k: p.width for p in path_plateaus(path)}
+    assert max(found, key=found.get) == 6
+
+
+@pytest.mark.parametrize("n_clusters", [0, 1])
+def test_a_path_of_one_cluster_knows_what_the_first_division_saves(pool, n_clusters):
+    X = np.array([[0.0, 0.0], [3.0, 4.0]])
+    path = begin(pool, X)
+    trace(path, n_clusters)
+    assert path.n_clusters == 1
+    assert path.first_penalty == pytest.approx(12.5 * path.problem.unit)
+
+
+def test_the_same_seed_gives_the_same_path(pool):
+    X, _ = gaussians_apart(3, n=70, seed=5)
+    paths = [begin(pool, X, seed=4) for _ in range(2)]
+    for path in paths:
+        trace(path, 8, thorough=True)
+    assert paths[0].points == paths[1].points
+    for k in range(1, 9):
+        np.testing.assert_array_equal(*(solution_of(path, k).labels for path in paths))
