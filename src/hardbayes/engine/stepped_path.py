@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 BEYOND = 0.1
 BEYOND_AT_LEAST = 4
 BEYOND_AT_MOST = 16
-BEYOND_TIMES_ROWS = 3200
+BEYOND_TIMES_ROWS = 9600
 # Exchanges tried with each number of clusters: at most so many, the more the fewer clusters there
 # are, or the fewer rows; of which more count as few up to some number of clusters.
 TRIALS = 4
