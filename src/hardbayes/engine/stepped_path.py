@@ -26,8 +26,8 @@ BEYOND = 0.1
 BEYOND_AT_LEAST = 4
 BEYOND_AT_MOST = 16
 BEYOND_TIMES_ROWS = 9600
-# Exchanges tried with each number of clusters: at most so many, the more the fewer clusters there
-# are, or the fewer rows; of which more count as few up to some number of clusters.
+# Exchanges tried with each number of clusters: at most so many, the more the fewer clusters or the
+# fewer rows there are. Up to some number of clusters a trial of as many rows counts less.
 TRIALS = 4
 TRIALS_TIMES_CLUSTERS = 24
 TRIALS_TIMES_ROWS = 800
@@ -98,6 +98,7 @@ class SteppedPath(Path):
         n_rows = int(np.count_nonzero(self.problem.executor.weights_of(slice(None))))
         more = min(max(BEYOND_TIMES_ROWS // n_rows, BEYOND_AT_LEAST), BEYOND_AT_MOST)
         most = min(n_clusters + max(more, int(BEYOND * n_clusters)), n_rows)
+        self._found.clear()
         self._begin(most)
         while self._stepper.n_clusters < most and self._one_more():
             pass
@@ -129,7 +130,7 @@ class SteppedPath(Path):
         """Divide the cluster whose division saves most; return whether one saves anything."""
         stepper = self._stepper
         stepper.divide()
-        if stepper.savings.max() <= self._end:  # as far as is known: look once more
+        if stepper.savings.max() <= self._end:  # look once more at what has hardly changed
             stepper.divide(hardly=0.0)
         while stepper.savings.max() > self._end:
             if stepper.split(int(stepper.savings.argmax())):
@@ -149,7 +150,7 @@ class SteppedPath(Path):
         k, n_rows = stepper.n_clusters, self.problem.executor.n_rows
         of_rows = (TRIALS_OF_FEW_TIMES_ROWS if k <= FEW_CLUSTERS else TRIALS_TIMES_ROWS) // n_rows
         trials = min(TRIALS, max(TRIALS_TIMES_CLUSTERS // k, of_rows))
-        if not trials:
+        if not trials or k == 1:
             return
         stepper.divide()
         saved = stepper.save()
