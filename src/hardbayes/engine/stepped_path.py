@@ -60,6 +60,7 @@ class SteppedPath(Path):
         n_rows = self.problem.executor.n_rows
         self._patience = 0 if n_rows <= ALWAYS_SETTLED else n_rows // UNSETTLED
         self._steps: dict[int, Step] = {}
+        self._beyond: list[tuple[int, float]] = []
         self._found: dict[int, Solution] = {}
         self._begin(1)
 
@@ -87,7 +88,8 @@ class SteppedPath(Path):
     @property
     def points(self) -> list[tuple[int, float]]:
         """As of any path."""
-        return [(k, step.fit) for k, step in sorted(self._steps.items())] + super().points
+        steps = [(k, step.fit) for k, step in sorted(self._steps.items())]
+        return steps + self._beyond + super().points
 
     def trace(self, n_clusters: int, cap: int | None, thorough: bool) -> None:
         """Go to so many clusters, or as long as something is gained, and back to one.
@@ -108,8 +110,9 @@ class SteppedPath(Path):
             self._one_fewer(*self._stepper.cheapest_unions(1)[0])
             if thorough:
                 self._exchange()
-        for k in [k for k in self._steps if k > n_clusters]:
-            del self._steps[k]
+        # Beyond the end only the fit terms count: they tell what the last numbers are worth.
+        beyond = [k for k in self._steps if k > n_clusters]
+        self._beyond = [(k, self._steps.pop(k).fit) for k in beyond]
         most, fit = max((k, step.fit) for k, step in self._steps.items())
         slopes = [(step.fit - fit) / (most - k) for k, step in self._steps.items() if k < most]
         self.lowest = min(slopes, default=np.inf) if self.floor is None else self.floor
