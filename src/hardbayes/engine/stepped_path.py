@@ -96,7 +96,7 @@ class SteppedPath(Path):
 
         All numbers come up, also ``cap``. ``thorough``: exchanges are tried on the way back.
         """
-        n_clusters = max(n_clusters, 1)
+        self.most = n_clusters = max(n_clusters, 1)
         n_rows = int(np.count_nonzero(self.problem.executor.weights_of(slice(None))))
         more = min(max(BEYOND_TIMES_ROWS // n_rows, BEYOND_AT_LEAST), BEYOND_AT_MOST)
         most = min(n_clusters + max(more, int(BEYOND * n_clusters)), n_rows)
