@@ -73,10 +73,11 @@ def test_begins_with_one_cluster_at_the_mean(case):
 def test_every_number_has_its_point(case, thorough):
     path, fit = case
     trace(path, 9, thorough=thorough)
-    assert [k for k, _ in path.points] == list(range(1, 10))
-    values = [value for _, value in path.points]
+    assert path.n_clusters == 9
+    assert sorted(k for k, _ in path.points) == list(range(1, len(path.points) + 1))
+    values = [value for _, value in sorted(path.points)]
     assert (np.diff(values) < 0).all()
-    for k, value in path.points:
+    for k, value in path.points[:9]:
         solution = solution_of(path, k)
         assert np.unique(solution.labels).tolist() == list(range(k))
         assert solution.terms.fit == pytest.approx(value, rel=1e-9)
@@ -90,7 +91,7 @@ def test_the_best_of_all_solutions_is_taken(case):
     last = 0
     for penalty in np.geomspace(4 * path.first_penalty, 1e-3 * path.first_penalty, 60):
         best = path.best_at(penalty)
-        least = min(value + penalty * k for k, value in path.points)
+        least = min(value + penalty * k for k, value in path.points[:9])
         assert fit(best.labels) + penalty * len(best.centres) == pytest.approx(least)
         assert len(best.centres) >= last
         last = len(best.centres)
@@ -232,7 +233,7 @@ def test_many_rows_are_settled_when_a_solution_is_asked_for(pool, monkeypatch):
     path = begin(pool, X)
     trace(path, 12)
     better = 0
-    for k, value in path.points:
+    for k, value in path.points[:12]:
         solution = path.best_at(0.0, k)
         costs = (X[:, None] - np.array([X[solution.labels == c].mean(0) for c in range(k)])) ** 2
         costs = costs.sum(axis=2)
@@ -250,6 +251,16 @@ def test_the_executor_may_be_used_in_between(pool):
     before = [path.best_at(0.0, k).terms.fit for k in range(1, 7)]
     trace_on(path, np.array([path.lowest / 5]))
     assert [path._solution(path._steps[k]).terms.fit for k in range(1, 7)] == before
+
+
+def test_the_last_number_has_no_plateau_for_want_of_others(pool):
+    """It is told from what follows it, which the path has seen on its way back."""
+    X = np.random.RandomState(1015).standard_normal((200, 10))
+    path = begin(pool, X, seed=15)
+    trace(path, 25)
+    found = path_plateaus(path)
+    assert max(p.k for p in found) <= 25
+    assert max(p.width for p in found if p.k > 15) < 0.4
 
 
 def test_plateaus_of_clusters_apart(pool):

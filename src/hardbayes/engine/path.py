@@ -53,6 +53,8 @@ class Path:
         self.fits: list[tuple[int, float]] = []
         #: Down to this penalty nothing changes any more; None where the path just ended.
         self.floor: float | None = None
+        #: So many clusters at most were asked for: of more a path knows little.
+        self.most: float = np.inf
         #: The smallest penalty so far.
         self.lowest: float = np.inf
 

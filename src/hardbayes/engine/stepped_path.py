@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 BEYOND = 0.1
 BEYOND_AT_LEAST = 4
 BEYOND_AT_MOST = 16
-BEYOND_TIMES_ROWS = 3200
-# Exchanges tried with each number of clusters: at most so many, the more the fewer clusters there
-# are, or the fewer rows; of which more count as few up to some number of clusters.
+BEYOND_TIMES_ROWS = 9600
+# Exchanges tried with each number of clusters: at most so many, the more the fewer clusters or the
+# fewer rows there are. Up to some number of clusters a trial of as many rows counts less.
 TRIALS = 4
 TRIALS_TIMES_CLUSTERS = 24
 TRIALS_TIMES_ROWS = 800
@@ -60,6 +60,7 @@ class SteppedPath(Path):
         n_rows = self.problem.executor.n_rows
         self._patience = 0 if n_rows <= ALWAYS_SETTLED else n_rows // UNSETTLED
         self._steps: dict[int, Step] = {}
+        self._beyond: list[tuple[int, float]] = []
         self._found: dict[int, Solution] = {}
         self._begin(1)
 
@@ -87,17 +88,19 @@ class SteppedPath(Path):
     @property
     def points(self) -> list[tuple[int, float]]:
         """As of any path."""
-        return [(k, step.fit) for k, step in sorted(self._steps.items())] + super().points
+        steps = [(k, step.fit) for k, step in sorted(self._steps.items())]
+        return steps + self._beyond + super().points
 
     def trace(self, n_clusters: int, cap: int | None, thorough: bool) -> None:
         """Go to so many clusters, or as long as something is gained, and back to one.
 
         All numbers come up, also ``cap``. ``thorough``: exchanges are tried on the way back.
         """
-        n_clusters = max(n_clusters, 1)
+        self.most = n_clusters = max(n_clusters, 1)
         n_rows = int(np.count_nonzero(self.problem.executor.weights_of(slice(None))))
         more = min(max(BEYOND_TIMES_ROWS // n_rows, BEYOND_AT_LEAST), BEYOND_AT_MOST)
         most = min(n_clusters + max(more, int(BEYOND * n_clusters)), n_rows)
+        self._found.clear()
         self._begin(most)
         while self._stepper.n_clusters < most and self._one_more():
             pass
@@ -107,8 +110,9 @@ class SteppedPath(Path):
             self._one_fewer(*self._stepper.cheapest_unions(1)[0])
             if thorough:
                 self._exchange()
-        for k in [k for k in self._steps if k > n_clusters]:
-            del self._steps[k]
+        # Beyond the end only the fit terms count: they tell what the last numbers are worth.
+        beyond = [k for k in self._steps if k > n_clusters]
+        self._beyond = [(k, self._steps.pop(k).fit) for k in beyond]
         most, fit = max((k, step.fit) for k, step in self._steps.items())
         slopes = [(step.fit - fit) / (most - k) for k, step in self._steps.items() if k < most]
         self.lowest = min(slopes, default=np.inf) if self.floor is None else self.floor
@@ -129,7 +133,7 @@ class SteppedPath(Path):
         """Divide the cluster whose division saves most; return whether one saves anything."""
         stepper = self._stepper
         stepper.divide()
-        if stepper.savings.max() <= self._end:  # as far as is known: look once more
+        if stepper.savings.max() <= self._end:  # look once more at what has hardly changed
             stepper.divide(hardly=0.0)
         while stepper.savings.max() > self._end:
             if stepper.split(int(stepper.savings.argmax())):
@@ -149,7 +153,7 @@ class SteppedPath(Path):
         k, n_rows = stepper.n_clusters, self.problem.executor.n_rows
         of_rows = (TRIALS_OF_FEW_TIMES_ROWS if k <= FEW_CLUSTERS else TRIALS_TIMES_ROWS) // n_rows
         trials = min(TRIALS, max(TRIALS_TIMES_CLUSTERS // k, of_rows))
-        if not trials:
+        if not trials or k == 1:
             return
         stepper.divide()
         saved = stepper.save()

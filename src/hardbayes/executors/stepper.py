@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hardbayes.executors.centre_table import bare_centres
+from hardbayes.kernels.dividing import Divisions, Room, divide, split
 from hardbayes.kernels.stepping import (
-    Divisions,
-    Room,
     SteppingClusters,
-    divide,
     price_unions,
     settle,
-    split,
     total_cost,
     unite,
 )

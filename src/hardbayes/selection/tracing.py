@@ -95,7 +95,7 @@ def path_plateaus(path: Path) -> list[Plateau]:
     to zero may be a narrow one of prices: those between which the number would be best without the
     prior. Where there are none, the number is best by the prior's doing alone.
     """
-    found = plateaus(path.points, path.floor)
+    found = [p for p in plateaus(path.points, path.floor) if p.k <= path.most]
     if not path.partition.prior_weight:
         return found
     prices = {p.k: (p.low, p.high) for p in plateaus(path.fits)}
