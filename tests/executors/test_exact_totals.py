@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from hardbayes.executors.exact_totals import ExactTotals, snap_constants
+from hardbayes.executors.exact_totals import ExactTotals, Quanta, snap_constants
 from hardbayes.executors.pool import Pool
 from hardbayes.executors.reading import read_only
 from hardbayes.kernels.rows import DenseRows, SparseRows
@@ -20,7 +20,7 @@ def rows_of(X, sparse=False):
 
 def totals_after(X, weights, moves, n_slots=3, n_threads=1, sparse=False):
     """Totals after the rows went through these labellings, one after another."""
-    totals = ExactTotals(weights, len(X), np.abs(X).max(axis=0))
+    totals = ExactTotals(weights, Quanta(weights, len(X), np.abs(X).max(axis=0)))
     totals.clear(n_slots, X.shape[1])
     before = np.full(len(X), -1, np.int32)
     with Pool(n_threads) as pool:

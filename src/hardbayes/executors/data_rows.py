@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hardbayes.executors.centre_table import bare_centres, bare_point
-from hardbayes.executors.exact_totals import ExactTotals
+from hardbayes.executors.exact_totals import ExactTotals, Quanta
 from hardbayes.executors.reading import entries_per_row, working_rows
 from hardbayes.kernels.costs import all_costs
 from hardbayes.kernels.rows import Batch, Centres, SparseRows, new_batch
@@ -68,7 +68,7 @@ class DataRows:
         self.constants = constants
         self.pool = pool
         self.dtype = rows.values.dtype
-        self._largest = largest
+        self._quanta = Quanta(weights, shape[0], largest)
         self.unseen: NDArray[np.bool_] | None = None
         self._batches: dict[int, Batch] = {}
 
@@ -121,7 +121,7 @@ class DataRows:
         self.unseen = None if seen.all() else ~seen
 
     def _no_totals(self) -> ExactTotals:
-        return ExactTotals(self.weights, self.n_rows, self._largest)
+        return ExactTotals(self.weights, self._quanta)
 
     @cached_property
     def mean(self) -> Floats:

@@ -44,8 +44,8 @@ def with_remainder(numbers: list[float]) -> tuple[float, float]:
     return value, math.fsum([*numbers, -value])
 
 
-class ExactTotals:
-    """Sums over the members of each slot.
+class Quanta:
+    """To what rows are rounded before they are added, worked out when first asked for.
 
     Parameters
     ----------
@@ -59,7 +59,6 @@ class ExactTotals:
         self._weights = weights
         self._n_rows = n_rows
         self._largest = largest
-        self.clear(0, 0)
 
     @cached_property
     def _total_weight(self) -> float:
@@ -75,6 +74,22 @@ class ExactTotals:
     def weight_snaps(self) -> tuple[Floats, Floats]:
         """Those of weights."""
         return snap_constants(np.array([self._total_weight]), self._n_rows)
+
+
+class ExactTotals:
+    """Sums over the members of each slot.
+
+    Parameters
+    ----------
+    weights : array (n,), or (1,) for all rows alike
+    quanta : Quanta
+        Of the rows with these weights.
+    """
+
+    def __init__(self, weights: Floats, quanta: Quanta) -> None:
+        self._weights = weights
+        self.quanta = quanta
+        self.clear(0, 0)
 
     def clear(self, slots: int, n_columns: int) -> None:
         """Begin with so many empty slots."""
@@ -142,8 +157,8 @@ class ExactTotals:
 
             def task(part: int, worker: int, start: int = start, stop: int = stop) -> None:
                 move(
-                    rows, self._weights, before, after, self.parts, self.snaps,
-                    self.weight_snaps, borders[part], borders[part + 1], start, stop,
+                    rows, self._weights, before, after, self.parts, self.quanta.snaps,
+                    self.quanta.weight_snaps, borders[part], borders[part + 1], start, stop,
                 )  # fmt: skip
 
             pool.run(task, parts)
@@ -167,8 +182,8 @@ class ExactTotals:
             if worker not in sums:
                 sums[worker] = _nothing(slots, n_columns)
             move(
-                rows, self._weights, before, after, sums[worker], self.snaps, self.weight_snaps,
-                0, n_columns, tile * size, min((tile + 1) * size, n_rows),
+                rows, self._weights, before, after, sums[worker], self.quanta.snaps,
+                self.quanta.weight_snaps, 0, n_columns, tile * size, min((tile + 1) * size, n_rows),
             )  # fmt: skip
 
         pool.run(task, -(-n_rows // size))

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hardbayes.executors.centre_table import squared_centres
-from hardbayes.executors.exact_totals import with_remainder
 from hardbayes.kernels.sweeping import Trace, sweep
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hardbayes.executors.centre_table import CentreTable
     from hardbayes.executors.data_rows import DataRows
     from hardbayes.executors.exact_totals import ExactTotals
+    from hardbayes.geometry.base import Floats
     from hardbayes.kernels.rows import Centres
 
 # What a sweep may take in one call, in entries of rows compared with centres: as long as the passes
@@ -24,6 +23,14 @@ MOST_WORK = 3 << 16
 FEWEST_CLUSTERS = 8  # that a fit is expected to come to
 TOGETHER = 2  # sweeps in which every row opens a cluster that there is room for
 MOST_STEPS = 256  # in one call, so that Ctrl-C is prompt
+
+
+class Known(NamedTuple):
+    """Clusters, oldest first."""
+
+    centres: Floats  # (k, d)
+    ranks: NDArray[np.int64]  # (k,)
+    next_rank: int
 
 
 class Plan(NamedTuple):
@@ -59,43 +66,40 @@ def sweep_few(
     data: DataRows,
     before: NDArray[np.int32],
     totals: ExactTotals,
-    table: CentreTable,
+    old: NDArray[np.intp],
+    known: Known,
     plan: Plan,
 ) -> Sweeps:
     """Sweep until at most ``plan.patience`` rows change; less long, where rows turn out many.
 
-    ``before`` (n,): numbers of the rows' clusters, -1 for none. OUT totals: in the slots returned.
+    ``before`` (n,): numbers of the rows' clusters, -1 for none; ``old`` (k,): slots of the totals.
+    OUT totals: in the slots returned.
     """
     n, d = data.shape
-    k = len(table.alive)
+    k = len(old)
     slots = k + TOGETHER * n
     exact, ranks = np.zeros((slots, d)), np.full(slots, -1)
-    exact[:k], ranks[:k] = table.exact[table.alive], table.rank[table.alive]
+    exact[:k], ranks[:k] = known.centres, known.ranks
     centres = squared_centres(data.dtype, exact, ranks)
-    totals.rearrange(table.alive, np.arange(k), slots)
+    totals.rearrange(old, np.arange(k), slots)
     labels = np.empty_like(before)
     steps = min(plan.max_steps, MOST_STEPS) + 1
     trace = Trace(*np.zeros((2, steps), np.int64), *np.zeros((2, steps)))
     trace.clusters[0] = plan.n_clusters
     n_steps, used, changing, refused = sweep(
-        data.rows, data.weights, plan.penalty, data.constants, centres, k, table.next_rank,
-        plan.max_clusters, plan.order, totals.parts, totals.snaps, totals.weight_snaps, before,
-        labels, trace, np.empty((2, slots), np.int64), np.empty(slots, np.int64), np.zeros(d),
-        np.zeros((1, d)), plan.patience, MOST_WORK,
+        data.rows, data.weights, plan.penalty, data.constants, centres, k, known.next_rank,
+        plan.max_clusters, plan.order, totals.parts, totals.quanta.snaps,
+        totals.quanta.weight_snaps, before, labels, trace, np.empty((2, slots), np.int64),
+        np.empty(slots, np.int64), np.zeros(d), np.zeros((1, d)), plan.patience, MOST_WORK,
     )  # fmt: skip
     done = slice(1, n_steps + 1)
     return Sweeps(
         trace.clusters[done].tolist(),
-        [
-            with_remainder([*pair])
-            for pair in zip(
-                trace.potential[done].tolist(), trace.remainder[done].tolist(), strict=True
-            )
-        ],
+        list(zip(trace.potential[done].tolist(), trace.remainder[done].tolist(), strict=True)),
         trace.changes[done].tolist(),
         changing,
         refused,
         labels,
         centres,
-        table.next_rank + used - k,
+        known.next_rank + used - k,
     )

@@ -12,7 +12,7 @@ import numpy as np
 
 from hardbayes.executors.carried_bounds import CarriedBounds, no_bounds, worth_carrying
 from hardbayes.executors.centre_table import CentreTable, bare_centres
-from hardbayes.executors.few_rows import Plan, is_few, sweep_few
+from hardbayes.executors.few_rows import Known, Plan, is_few, sweep_few
 from hardbayes.executors.rearranging import Rearranging
 from hardbayes.kernels.costs import costs
 from hardbayes.kernels.nearest import assign
@@ -31,6 +31,7 @@ class MemoryExecutor(Rearranging):
     def __init__(self, *data: Any) -> None:
         super().__init__(*data)
         self._totals = self._no_totals()
+        self._table: CentreTable | None = None
         self.labels = np.empty(0, np.int32)
         self._bounds: CarriedBounds | None = None
 
@@ -38,12 +39,20 @@ class MemoryExecutor(Rearranging):
 
     def start(self, centres: Floats) -> None:
         """Begin at these centres (k, d), with no row assigned."""
-        self.table = self._table_of(centres)
+        self._first = centres
+        self._table = None
         self.labels = np.full(self.n_rows, -1, np.int32)
         self._collected = np.full(self.n_rows, -1, np.int32)
-        self._totals.clear(len(self.table.rank), self.n_columns)
+        self._totals.clear(len(centres), self.n_columns)
         self._dear = np.zeros(self.n_rows, np.uint8)
         self._bounds = None
+
+    @property
+    def table(self) -> CentreTable:
+        """The centres, laid out when a pass first asks for them."""
+        if self._table is None:
+            self._table = self._table_of(self._first)
+        return self._table
 
     def _table_of(self, centres: Floats) -> CentreTable:
         return CentreTable(
@@ -109,14 +118,21 @@ class MemoryExecutor(Rearranging):
         """
         order = np.empty_like(visits)
         order[visits] = np.arange(self.n_rows, dtype=visits.dtype)
-        known = -1 if n_clusters is None else n_clusters
-        plan = Plan(penalty, max_clusters, order, known, patience, max_steps)
-        before = np.where(self.labels < 0, np.int32(-1), self.cluster_numbers())
-        swept = sweep_few(self, before, self._totals, self.table, plan)
+        counted = -1 if n_clusters is None else n_clusters
+        plan = Plan(penalty, max_clusters, order, counted, patience, max_steps)
+        if self._table is None:  # nobody has met the centres yet
+            before, old = self.labels, np.arange(len(self._first))
+            known = Known(self._first, old, len(old))
+        else:
+            before = np.where(self.labels < 0, np.int32(-1), self.cluster_numbers())
+            old = self._table.alive
+            known = Known(self._table.exact[old], self._table.rank[old], self._table.next_rank)
+        swept = sweep_few(self, before, self._totals, old, known, plan)
         self._bounds = None
         self.labels = swept.labels
         alive = np.flatnonzero(swept.centres.rank >= 0)
-        self.table.next_rank = swept.next_rank
+        if self._table is not None:
+            self._table.next_rank = swept.next_rank
         self._lay_out_anew(alive, swept.centres.exact[alive], swept.centres.rank)
         return swept
 
@@ -262,7 +278,11 @@ class MemoryExecutor(Rearranging):
         ``alive`` (k,): their slots among those with ``ranks``, to which labels and totals refer.
         """
         new_slot = np.full(len(ranks), -1, np.int32)
-        slots = self.table.lay_out(centres, ranks[alive])
+        if self._table is None:  # no cluster has a name yet
+            self._table = self._table_of(centres)
+            slots = self._table.alive
+        else:
+            slots = self._table.lay_out(centres, ranks[alive])
         new_slot[alive] = slots
         self._totals.rearrange(alive, slots, len(self.table.rank))
         self.labels = new_slot[self.labels]
@@ -279,7 +299,7 @@ class MemoryExecutor(Rearranging):
     @property
     def n_clusters(self) -> int:
         """Number of living clusters."""
-        return len(self.table.alive)
+        return len(self._first if self._table is None else self._table.alive)
 
     @property
     def n_slots(self) -> int:

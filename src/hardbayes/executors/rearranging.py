@@ -6,6 +6,7 @@ Clusters go by their numbers here: those alive, oldest first. The totals follow 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,10 +32,14 @@ SLACK = 0.8
 class Rearranging(DataRows):
     """What moves may do to the labels of an executor."""
 
-    table: CentreTable
     labels: NDArray[np.int32]
     _bounds: CarriedBounds | None
     costs_of: Callable[[slice], Floats]
+
+    @property
+    @abstractmethod
+    def table(self) -> CentreTable:
+        """Where the clusters are."""
 
     @property
     def cluster_names(self) -> NDArray[np.int64]:

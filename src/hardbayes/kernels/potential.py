@@ -140,4 +140,4 @@ def squared_potential(totals, prior_weight, prior, nothing, slots, n_slots):
         more, carry = _two_sum(quotient, -alone)
         value, rounding = _two_sum(value, more)
         remainder += carry + rounding + rest - rest_alone
-    return np.float64(value), np.float64(remainder)
+    return _two_sum(np.float64(value), np.float64(remainder))
