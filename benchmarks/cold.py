@@ -20,7 +20,7 @@ Seconds inside a fresh process, from its first statement until after one fit: im
 the rows included, the interpreter's own start not. *First ever* has an empty folder for compiled
 code (`NUMBA_CACHE_DIR`), *later* the folder that the first left. scikit-learn's `KMeans(k)`
 stands beside it. Medians, with extremes in brackets. The default search, `split-merge`, has more
-to compile than `paper`."""
+to compile than `paper`, and the automatic penalty more again."""
 
 COLUMNS = ["data", "hardbayes, first ever", *TARGET_COLUMNS, "hardbayes, later"]
 COLUMNS += [*TARGET_COLUMNS, "scikit-learn"]
@@ -35,6 +35,7 @@ def run(options: Options) -> Section:
     _add(section, "iris, float64", iris, 3, "split-merge", FIRST_EVER, LATER, options)
     large = mixture(20_000, 32, 30, spread=0.5, decay=0.5, seed=0)
     if not options.quick:
+        _add(section, "iris, float64", iris, None, "split-merge", Target(), Target(), options)
         _add(section, "iris, float64", iris, 3, "paper", FIRST_EVER, LATER, options)
         _add(section, "20,000 x 32, float32", large, 30, "paper", Target(), Target(), options)
     return section
@@ -44,13 +45,13 @@ def _add(
     section: Section,
     name: str,
     X: NDArray[np.floating],
-    wished: int,
+    wished: int | None,
     search: str,
     first_target: Target,
     later_target: Target,
     options: Options,
 ) -> None:
-    penalty = penalty_for(X, wished)
+    penalty = "auto" if wished is None else penalty_for(X, wished)
     k = dp_means(X, penalty, search=search, random_state=0).clusters
     with tempfile.TemporaryDirectory() as folder:
         rows = Path(folder) / "rows.npy"
@@ -74,7 +75,7 @@ def _add(
         )
     inside = {key: [Timed(run.result, None) for run in runs] for key, runs in times.items()}
     section.add(
-        f"{name}, k {k}, `{search}`",
+        f"{name}, k {k}, `{search}`{', automatic penalty' if wished is None else ''}",
         _show(inside["first"]),
         *first_target.cells(seconds(inside["first"])),
         _show(inside["later"]),

@@ -38,7 +38,7 @@ class Fit:
         return len(self.centres)
 
 
-def dp_means(X: Any, penalty: float, **parameters: Any) -> Fit:
+def dp_means(X: Any, penalty: float | str, **parameters: Any) -> Fit:
     """Fit the published algorithm, or another search where one is named.
 
     A `max_iter` that cuts it short is meant, hence no warning.

@@ -16,7 +16,8 @@ def main() -> None:
     if library in ("paper", "split-merge"):
         from hardbayes import DPMeans
 
-        DPMeans(float(parameter), search=library, random_state=0).fit(X)
+        penalty = parameter if parameter == "auto" else float(parameter)
+        DPMeans(penalty, search=library, random_state=0).fit(X)
     else:
         from sklearn.cluster import KMeans
 
