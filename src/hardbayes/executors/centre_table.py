@@ -255,7 +255,7 @@ class CentreTable:
         unused = np.s_[:, :, self.used :] if self.sparse else np.s_[self.used // self.lanes :]
         self.theta[unused] = 0  # or scores of dead slots might be no numbers
         self.offset = np.full(slots, np.inf, self.dtype)
-        self.exact = np.empty((slots, self.n_columns))  # nobody reads a slot never written
+        self.exact = np.zeros((slots, self.n_columns))
         self.exact_offset = np.zeros(slots)
         self.level = np.zeros(slots)
         self.doubt = np.zeros(slots)

@@ -124,7 +124,7 @@ class MemoryExecutor(Rearranging):
             before, old = self.labels, np.arange(len(self._first))
             known = Known(self._first, old, len(old))
         else:
-            before = np.where(self.labels < 0, np.int32(-1), self.cluster_numbers())
+            before = self.cluster_numbers()
             old = self._table.alive
             known = Known(self._table.exact[old], self._table.rank[old], self._table.next_rank)
         swept = sweep_few(self, before, self._totals, old, known, plan)
@@ -229,9 +229,12 @@ class MemoryExecutor(Rearranging):
         return n_changed
 
     def same_partition(self) -> bool:
-        """Whether the labels make the same set partition as when last committed."""
+        """Whether the labels part the rows that have weight as when last committed."""
         slots = len(self.table.rank)
-        pairs = np.unique(self._collected.astype(np.int64) * slots + self.labels)
+        weighted = self.weights > 0 if len(self.weights) > 1 else slice(None)
+        pairs = np.unique(
+            self._collected[weighted].astype(np.int64) * slots + self.labels[weighted]
+        )
         return len(pairs) == len(np.unique(pairs // slots)) == len(np.unique(pairs % slots))
 
     def commit(self) -> None:
@@ -277,7 +280,7 @@ class MemoryExecutor(Rearranging):
 
         ``alive`` (k,): their slots among those with ``ranks``, to which labels and totals refer.
         """
-        new_slot = np.full(len(ranks), -1, np.int32)
+        new_slot = np.full(len(ranks) + 1, -1, np.int32)  # the last for rows nowhere
         if self._table is None:  # no cluster has a name yet
             self._table = self._table_of(centres)
             slots = self._table.alive
@@ -313,7 +316,7 @@ class MemoryExecutor(Rearranging):
 
     def cluster_numbers(self) -> NDArray[np.int32]:
         """Return labels (n,) as numbers of the living clusters, oldest first."""
-        numbers = np.full(len(self.table.rank), -1, np.int32)
+        numbers = np.full(len(self.table.rank) + 1, -1, np.int32)  # the last for rows nowhere
         numbers[self.table.alive] = np.arange(self.n_clusters)
         return numbers[self.labels]
 

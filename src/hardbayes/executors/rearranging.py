@@ -59,7 +59,8 @@ class Rearranging(DataRows):
     def relabel(self, numbers: NDArray[np.intp]) -> None:
         """Give all rows of cluster c to cluster ``numbers[c]``."""
         self._bounds = None
-        slots = np.arange(len(self.table.rank), dtype=np.int32)
+        slots = np.arange(len(self.table.rank) + 1, dtype=np.int32)
+        slots[-1] = -1  # rows whose cluster is gone stay nowhere
         slots[self.table.alive] = self.table.alive[numbers]
         self.labels = slots[self.labels]
 
@@ -81,13 +82,13 @@ class Rearranging(DataRows):
 
     def numbers_of(self, ids: NDArray[np.intp] | slice) -> NDArray[np.intp]:
         """Return the numbers of these rows' clusters."""
-        numbers = np.full(len(self.table.rank), -1)
+        numbers = np.full(len(self.table.rank) + 1, -1)  # the last for rows nowhere
         numbers[self.table.alive] = np.arange(len(self.table.alive))
         return numbers[self.labels[ids]]
 
     def rows_in(self, clusters: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
         """Yield the rows of these clusters, in order, so many at a time as take little room."""
-        wanted = np.zeros(len(self.table.rank), bool)
+        wanted = np.zeros(len(self.table.rank) + 1, bool)
         wanted[self.table.alive[clusters]] = True
         for part in chunks(self.n_rows, 1):
             yield part.start + np.flatnonzero(wanted[self.labels[part]])

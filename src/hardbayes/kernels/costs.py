@@ -6,9 +6,9 @@ from hardbayes.kernels.rows import row_cost
 
 @kernel
 def costs(rows, constants, centres, labels, out, start, stop):
-    """OUT out (n,): the cost of each row at its own centre."""
+    """OUT out (n,): the cost of each row at its own centre, 0 where it has none (-1)."""
     for i in range(start, stop):
-        out[i] = row_cost(rows, i, constants, centres, labels[i])
+        out[i] = row_cost(rows, i, constants, centres, labels[i]) if labels[i] >= 0 else 0.0
 
 
 @kernel

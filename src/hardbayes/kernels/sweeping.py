@@ -73,7 +73,7 @@ def sweep(
         trace.remainder[step] = remainder
         changing = n_changes > 0
         if used > known and n_clusters == trace.clusters[step - 1]:
-            changing = not same_partition(before, labels, partner)
+            changing = not same_partition(weights, before, labels, partner)
         for i in range(n_rows):
             before[i] = labels[i]
         if not changing or n_changes <= patience or n_rows * n_clusters * (d + 8) > most_work:
@@ -134,11 +134,13 @@ def refit(centres, totals, used, alive):
 
 
 @part
-def same_partition(before, after, partner):
-    """Whether two labellings differ by names alone."""
+def same_partition(weights, before, after, partner):
+    """Whether two labellings of rows that have weight differ by names alone."""
     for k in range(partner.shape[1]):
         partner[0, k] = partner[1, k] = -1
     for i in range(before.shape[0]):
+        if pick(weights, i) == 0.0:
+            continue
         old = before[i]
         new = after[i]
         if partner[0, old] < 0:
