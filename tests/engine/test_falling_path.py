@@ -9,7 +9,7 @@ from hardbayes.engine.falling_path import FallingPath
 from hardbayes.engine.problem import pose
 from hardbayes.executors.pool import Pool
 from hardbayes.geometry import geometry_for
-from hardbayes.selection.tracing import most_clusters, path_plateaus, trace, trace_on
+from hardbayes.selection.tracing import most_clusters, path_plateaus, trace_on
 from tests.local_optima import after_merges
 from tests.reference.dp_means import same_partition
 from tests.selection.mixtures import gaussians_apart
@@ -69,7 +69,7 @@ def test_begins_with_one_cluster_at_the_mean(case):
 
 def test_points_are_the_solutions_and_their_cheapest_unions(case):
     path, fit = case
-    trace(path, 6)
+    path.trace(6)
     expected = []
     for solution in path.solutions:
         k = solution.labels.max() + 1
@@ -83,7 +83,7 @@ def test_points_are_the_solutions_and_their_cheapest_unions(case):
 
 def test_numbers_come_one_by_one(case):
     path, _ = case
-    trace(path, 6)
+    path.trace(6)
     numbers = [solution.terms.n_clusters for solution in path.solutions]
     assert set(range(1, max(numbers) + 1)) == set(numbers)
     assert max(numbers) <= 6
@@ -98,7 +98,7 @@ def test_a_cap_on_each_fit(case):
 
 def test_the_best_of_all_solutions_is_taken(case):
     path, fit = case
-    trace(path, 6)
+    path.trace(6)
     fits = {(len(s.centres), fit(s.labels)) for s in path.solutions}
     last = 0
     for penalty in np.geomspace(4 * path.first_penalty, 1e-3 * path.first_penalty, 60):
@@ -112,7 +112,7 @@ def test_the_best_of_all_solutions_is_taken(case):
 def test_one_cluster_is_best_above_the_first_penalty(case):
     """Of all that is known to be possible: three clusters may pay where two do not."""
     path, _ = case
-    trace(path, 6)
+    path.trace(6)
     one, more = path.points[0][1], [(k, fit) for k, fit in path.points if k > 1]
     for k, fit in more:
         assert one <= fit + path.first_penalty * (1 + 1e-9) * (k - 1)
@@ -121,7 +121,7 @@ def test_one_cluster_is_best_above_the_first_penalty(case):
 
 def test_the_best_of_at_most_so_many_clusters(case):
     path, _ = case
-    trace(path, 6)
+    path.trace(6)
     for cap in range(1, 7):
         best = path.best_at(0.0, cap)
         assert best.terms.n_clusters <= cap
@@ -131,7 +131,7 @@ def test_the_best_of_at_most_so_many_clusters(case):
 
 def test_something_changes_below_the_next_change(case):
     path, fit = case
-    trace(path, 3)
+    path.trace(3)
     before = path.solutions[-1]
     penalty = path.next_change * (1 - 1e-3)
     path.go_down_to(penalty, 20)
@@ -144,7 +144,7 @@ def test_something_changes_below_the_next_change(case):
 def test_the_way_back_finds_nothing_worse(case):
     """It adds solutions at the same penalties, and the best of all can only be lower."""
     path, fit = case
-    trace(path, 6)
+    path.trace(6)
     down = list(path.solutions)
     penalties = np.geomspace(path.first_penalty, path.lowest, 5)
     before = [path.best_at(penalty).total(penalty) for penalty in penalties]
@@ -161,7 +161,7 @@ def test_the_way_back_finds_nothing_worse(case):
 def test_penalties_below_the_path_are_solved_at_in_turn(pool):
     X, _ = gaussians_apart(5, n=100, seed=0)
     path = begin(pool, X)
-    trace(path, 3)
+    path.trace(3)
     n_before, asked = len(path.solutions), np.geomspace(path.first_penalty, path.lowest / 300, 8)
     trace_on(path, asked)
     assert len(path.solutions) > n_before
@@ -174,11 +174,11 @@ def test_penalties_below_the_path_are_solved_at_in_turn(pool):
 def test_a_path_with_nothing_left_to_gain_knows_how_far(pool):
     X = np.repeat([[0.0, 0.0], [5.0, 0.0], [0.0, 9.0]], 20, axis=0)
     path = begin(pool, X)
-    trace(path, 10)
+    path.trace(10)
     assert path.n_clusters == 3
     assert path.floor is not None and path.floor < 1e-3 * path.first_penalty
     ended = begin(pool, X)
-    trace(ended, 2)
+    ended.trace(2)
     assert ended.n_clusters == 2 and ended.floor is None
 
 
@@ -187,7 +187,7 @@ def test_rows_that_are_all_the_same(pool, X):
     path = begin(pool, X)
     assert path.next_change == 0.0
     assert path.first_penalty == path.problem.unit
-    trace(path, 10)
+    path.trace(10)
     assert path.n_clusters == len(path.best_at(1.0).centres) == 1
     assert path.points[0] == (1, 0.0)
 
@@ -195,7 +195,7 @@ def test_rows_that_are_all_the_same(pool, X):
 def test_reaches_many_clusters(pool):
     X, _ = gaussians_apart(4, n=80, seed=0)
     path = begin(pool, X, order="given")
-    trace(path, 10)
+    path.trace(10)
     assert path.n_clusters == 10
     assert [s for s in path.solutions if len(s.centres) == 4]
 
@@ -205,7 +205,7 @@ def test_a_far_row_does_not_end_the_path(pool, seed):
     """Without it a cluster is nearly what it was, but its best division is another."""
     X = np.random.RandomState(115).standard_t(3, size=(100, 3))  # one of them very far
     path = begin(pool, X, rng=np.random.RandomState(seed))
-    trace(path, 6)
+    path.trace(6)
     assert path.n_clusters == 6
     assert path.floor is None
 
@@ -224,7 +224,7 @@ def test_how_many_clusters_are_sensible(pool):
 @pytest.mark.parametrize("cap", [13, 14, 17, 20])
 def test_a_cap_is_not_passed_over(pool, cap):
     path = begin(pool, np.random.default_rng(0).standard_normal((300, 2)))
-    trace(path, 30, cap)
+    path.trace(30, cap)
     assert cap in [solution.terms.n_clusters for solution in path.solutions]
     assert path.n_clusters == 30
 
@@ -232,7 +232,7 @@ def test_a_cap_is_not_passed_over(pool, cap):
 def test_fit_terms_without_the_prior(case):
     """Of each solution, and of its cheapest union; divisions are possible, whatever they give."""
     path, fit = case
-    trace(path, 6)
+    path.trace(6)
     if not path.partition.prior_weight:
         assert path.fits == []
         return
@@ -259,7 +259,7 @@ def test_a_prior_alone_gives_no_plateau(pool):
     widths = []
     for X, eta in ((apart, 0.0), (apart, 5.0), (cloud, 10.0)):
         path = begin(pool, X, prior_weight=eta)
-        trace(path, 15)
+        path.trace(15)
         assert (path.floor == 0.0) == (eta > 0)
         found = {p.k: p.width for p in path_plateaus(path)}
         widths.append(found[path.n_clusters if eta else 6])
@@ -271,7 +271,7 @@ def test_the_same_seed_gives_the_same_path(pool):
     X, _ = gaussians_apart(3, n=70, seed=5)
     paths = [begin(pool, X, rng=np.random.RandomState(4)) for _ in range(2)]
     for path in paths:
-        trace(path, 8)
+        path.trace(8)
     assert paths[0].points == paths[1].points
     for one, other in zip(*(path.solutions for path in paths), strict=True):
         np.testing.assert_array_equal(one.labels, other.labels)

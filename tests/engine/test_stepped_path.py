@@ -11,7 +11,7 @@ from hardbayes.engine.problem import pose
 from hardbayes.engine.stepped_path import SteppedPath
 from hardbayes.executors.pool import Pool
 from hardbayes.geometry import geometry_for
-from hardbayes.selection.tracing import begin_path, path_plateaus, trace, trace_on
+from hardbayes.selection.tracing import begin_path, path_plateaus, trace_on
 from tests.local_optima import after_single_moves
 from tests.reference.brute_force import set_partitions
 from tests.selection.mixtures import gaussians_apart
@@ -72,7 +72,7 @@ def test_begins_with_one_cluster_at_the_mean(case):
 @pytest.mark.parametrize("thorough", [False, True])
 def test_every_number_has_its_point(case, thorough):
     path, fit = case
-    trace(path, 9, thorough=thorough)
+    path.trace(9, thorough=thorough)
     assert path.n_clusters == 9
     assert sorted(k for k, _ in path.points) == list(range(1, len(path.points) + 1))
     values = [value for _, value in sorted(path.points)]
@@ -87,7 +87,7 @@ def test_every_number_has_its_point(case, thorough):
 
 def test_the_best_of_all_solutions_is_taken(case):
     path, fit = case
-    trace(path, 9)
+    path.trace(9)
     last = 0
     for penalty in np.geomspace(4 * path.first_penalty, 1e-3 * path.first_penalty, 60):
         best = path.best_at(penalty)
@@ -99,14 +99,14 @@ def test_the_best_of_all_solutions_is_taken(case):
 
 def test_the_best_of_at_most_so_many_clusters(case):
     path, _ = case
-    trace(path, 6)
+    path.trace(6)
     for cap in range(1, 7):
         assert path.best_at(0.0, cap).terms.n_clusters == cap
 
 
 def test_one_cluster_is_best_above_the_first_penalty(case):
     path, _ = case
-    trace(path, 6)
+    path.trace(6)
     one, more = path.points[0][1], path.points[1:]
     for k, fit in more:
         assert one <= fit + path.first_penalty * (1 + 1e-9) * (k - 1)
@@ -115,7 +115,7 @@ def test_one_cluster_is_best_above_the_first_penalty(case):
 
 def test_no_single_row_helps(case):
     path, fit = case
-    trace(path, 7)
+    path.trace(7)
     for k in range(2, 8):
         labels = solution_of(path, k).labels
         sizes = np.bincount(labels)
@@ -128,7 +128,7 @@ def test_no_single_row_helps(case):
 def test_few_rows_are_solved_to_the_optimum(pool, seed):
     X = np.random.default_rng(seed).standard_normal((8, 2))
     path = begin(pool, X, seed=seed)
-    trace(path, 8, thorough=True)
+    path.trace(8, thorough=True)
     least = np.full(9, np.inf)
     for labels in set_partitions(8):
         k = labels.max() + 1
@@ -144,7 +144,7 @@ def test_exchanges_only_help(pool):
         X = np.random.default_rng(seed).standard_normal((150, 3))
         paths = [begin(pool, X, seed=seed) for _ in range(2)]
         for path, thorough in zip(paths, (False, True), strict=True):
-            trace(path, 15, thorough=thorough)
+            path.trace(15, thorough=thorough)
         plain, tried = (np.array([fit for _, fit in path.points]) for path in paths)
         better.append(1 - tried / plain)
     assert np.mean(better) > 1e-3
@@ -155,11 +155,11 @@ def test_the_way_back_helps(pool, monkeypatch):
     """On the way down alone, what was divided badly at first stays so."""
     X = np.random.default_rng(0).standard_normal((200, 2))
     path = begin(pool, X)
-    trace(path, 12)
+    path.trace(12)
     with monkeypatch.context() as patch:
         patch.setattr(SteppedPath, "_one_fewer", lambda self, a, b: self._stepper.unite(a, b))
         down = begin(pool, X)
-        trace(down, 12)
+        down.trace(12)
     both = np.array([path.points, down.points])[:, :, 1]
     assert (both[0] <= both[1] * (1 + 1e-9)).all()
     assert (both[0] < both[1] * (1 - 1e-3)).any()
@@ -168,13 +168,13 @@ def test_the_way_back_helps(pool, monkeypatch):
 def test_a_path_with_nothing_left_to_gain_knows_how_far(pool):
     X = np.repeat([[0.0, 0.0], [5.0, 0.0], [0.0, 9.0]], 20, axis=0)
     path = begin(pool, X)
-    trace(path, 10)
+    path.trace(10)
     assert path.n_clusters == 3
     assert path.points[-1] == (3, 0.0)
     assert path.floor is not None and path.floor < 1e-3 * path.first_penalty
     assert path.lowest == path.floor
     ended = begin(pool, X)
-    trace(ended, 2)
+    ended.trace(2)
     assert ended.n_clusters == 2 and ended.floor is None
 
 
@@ -183,7 +183,7 @@ def test_rows_that_are_all_the_same(pool, X):
     path = begin(pool, X)
     assert path.next_change == 0.0
     assert path.first_penalty == path.problem.unit
-    trace(path, 10)
+    path.trace(10)
     assert path.n_clusters == len(path.best_at(1.0).centres) == 1
     assert path.points == [(1, 0.0)]
 
@@ -191,7 +191,7 @@ def test_rows_that_are_all_the_same(pool, X):
 def test_rows_without_weight_make_no_clusters(pool):
     X = np.arange(10.0)[:, None] ** 2
     path = begin(pool, X, np.r_[np.ones(4), np.zeros(6)])
-    trace(path, 10)
+    path.trace(10)
     assert path.n_clusters == 4
     assert path.best_at(0.0).labels.shape == (10,)
 
@@ -200,7 +200,7 @@ def test_rows_without_weight_make_no_clusters(pool):
 def test_a_far_row_does_not_end_the_path(pool, seed):
     X = np.random.RandomState(115).standard_t(3, size=(100, 3))  # one of them very far
     path = begin(pool, X, seed=seed)
-    trace(path, 6)
+    path.trace(6)
     assert path.n_clusters == 6
     assert path.floor is None
 
@@ -208,7 +208,7 @@ def test_a_far_row_does_not_end_the_path(pool, seed):
 def test_penalties_below_the_path_are_solved_at_in_turn(pool):
     X, _ = gaussians_apart(5, n=100, seed=0)
     path = begin(pool, X)
-    trace(path, 3)
+    path.trace(3)
     asked = np.geomspace(path.first_penalty, path.lowest / 300, 8)
     trace_on(path, asked)
     assert len(path.solutions) == np.count_nonzero(asked < path.points[1][1] - path.points[2][1])
@@ -221,7 +221,7 @@ def test_penalties_below_the_path_are_solved_at_in_turn(pool):
 
 def test_the_lowest_penalty_is_where_the_last_number_begins_to_be_best(case):
     path, _ = case
-    trace(path, 8)
+    path.trace(8)
     assert len(path.best_at(path.lowest * 0.999).centres) == 8
     assert len(path.best_at(path.lowest * 1.001).centres) < 8
 
@@ -231,7 +231,7 @@ def test_many_rows_are_settled_when_a_solution_is_asked_for(pool, monkeypatch):
     monkeypatch.setattr(stepped_path, "UNSETTLED", 20)
     X = np.random.default_rng(0).uniform(size=(2000, 2))
     path = begin(pool, X)
-    trace(path, 12)
+    path.trace(12)
     better = 0
     for k, value in path.points[:12]:
         solution = path.best_at(0.0, k)
@@ -247,7 +247,7 @@ def test_the_executor_may_be_used_in_between(pool):
     """What a path keeps is its own."""
     X, _ = gaussians_apart(4, n=80, seed=0)
     path = begin(pool, X)
-    trace(path, 6)
+    path.trace(6)
     before = [path.best_at(0.0, k).terms.fit for k in range(1, 7)]
     trace_on(path, np.array([path.lowest / 5]))
     assert [path._solution(path._steps[k]).terms.fit for k in range(1, 7)] == before
@@ -257,7 +257,7 @@ def test_the_last_number_has_no_plateau_for_want_of_others(pool):
     """It is told from what follows it, which the path has seen on its way back."""
     X = np.random.RandomState(1015).standard_normal((200, 10))
     path = begin(pool, X, seed=15)
-    trace(path, 25)
+    path.trace(25)
     found = path_plateaus(path)
     assert max(p.k for p in found) <= 25
     assert max(p.width for p in found if p.k > 15) < 0.4
@@ -266,7 +266,7 @@ def test_the_last_number_has_no_plateau_for_want_of_others(pool):
 def test_plateaus_of_clusters_apart(pool):
     X, _ = gaussians_apart(6, n=120, seed=2)
     path = begin(pool, X)
-    trace(path, 15)
+    path.trace(15)
     found = {p.k: p.width for p in path_plateaus(path)}
     assert max(found, key=found.get) == 6
 
@@ -275,7 +275,7 @@ def test_plateaus_of_clusters_apart(pool):
 def test_a_path_of_one_cluster_knows_what_the_first_division_saves(pool, n_clusters):
     X = np.array([[0.0, 0.0], [3.0, 4.0]])
     path = begin(pool, X)
-    trace(path, n_clusters)
+    path.trace(n_clusters)
     assert path.n_clusters == 1
     assert path.first_penalty == pytest.approx(12.5 * path.problem.unit)
 
@@ -284,7 +284,7 @@ def test_the_same_seed_gives_the_same_path(pool):
     X, _ = gaussians_apart(3, n=70, seed=5)
     paths = [begin(pool, X, seed=4) for _ in range(2)]
     for path in paths:
-        trace(path, 8, thorough=True)
+        path.trace(8, thorough=True)
     assert paths[0].points == paths[1].points
     for k in range(1, 9):
         np.testing.assert_array_equal(*(solution_of(path, k).labels for path in paths))

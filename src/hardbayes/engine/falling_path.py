@@ -62,7 +62,7 @@ class FallingPath(Path):
         """As of any path; besides the solutions, each with its cheapest pair of clusters united."""
         return super().points + self._united
 
-    def trace(self, n_clusters: int, cap: int | None, thorough: bool) -> None:
+    def trace(self, n_clusters: int, cap: int | None = None, thorough: bool = False) -> None:
         """Go down until there are so many clusters, or nothing is left to gain.
 
         While there are few clusters they come one by one, so that none of their numbers is missed;

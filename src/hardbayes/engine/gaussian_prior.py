@@ -9,7 +9,8 @@ import numpy as np
 from hardbayes.engine.gaussian import MOST_EXCHANGES, GaussianDescent, GaussianSolution, nearest
 from hardbayes.engine.gaussian_frame import whitening
 from hardbayes.engine.gaussian_likelihood import likelier, marginal_misfit, misfit
-from hardbayes.engine.gaussian_restarts import grown, say_nothing
+from hardbayes.engine.gaussian_restarts import grown
+from hardbayes.engine.status import say_nothing
 from hardbayes.structure.gaussians import Gaussians, at_points
 
 if TYPE_CHECKING:

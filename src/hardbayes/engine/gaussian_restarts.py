@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hardbayes.engine.gaussian import GaussianDescent, GaussianSolution
+from hardbayes.engine.status import say_nothing
 from hardbayes.matrices import chunks
 from hardbayes.structure.gaussians import Gaussians, at_points
 
@@ -120,10 +121,6 @@ def one_cluster(data: GaussianRows) -> Gaussians:
 def visiting_order(n: int, order: str, rng: np.random.RandomState) -> NDArray[np.int64]:
     """Return the order in which rows are visited."""
     return np.arange(n) if order == "given" else rng.permutation(n)
-
-
-def say_nothing(step: int, n_clusters: int, n_changed: int) -> None:
-    """Report nothing."""
 
 
 def _looked_for(

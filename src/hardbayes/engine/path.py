@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import numpy as np
 from hardbayes.engine.loop import THOROUGH, Descent, Effort, Solution, alternate
 from hardbayes.engine.problem import opening_prices
 from hardbayes.engine.restarts import visiting_order
+from hardbayes.engine.status import say_nothing
 
 if TYPE_CHECKING:
     from hardbayes.engine.problem import Problem
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 RANGE = np.exp(-16.0)  # of penalties, from the one that first gives two clusters
 
 
-class Path:
+class Path(ABC):
     """What all paths have; all in working units.
 
     Parameters
@@ -59,18 +61,22 @@ class Path:
         self.lowest: float = np.inf
 
     @property
+    @abstractmethod
     def n_clusters(self) -> int:
         """How far the path has come."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def next_change(self) -> float:
         """Below this penalty what there is is known not to be best."""
-        raise NotImplementedError
 
-    def trace(self, n_clusters: int, cap: int | None, thorough: bool) -> None:
-        """Go on to so many clusters, missing none of few, nor ``cap``."""
-        raise NotImplementedError
+    @abstractmethod
+    def trace(self, n_clusters: int, cap: int | None = None, thorough: bool = False) -> None:
+        """Go on until there are so many clusters, or nothing is left to gain.
+
+        No number of clusters is missed while there are few, nor is ``cap``. ``thorough``: takes
+        twice as long for solutions that are a little better.
+        """
 
     @property
     def points(self) -> list[tuple[int, float]]:
@@ -113,11 +119,7 @@ class Path:
         partition = replace(self.partition, penalty=penalty, max_clusters=max_clusters)
         prices = opening_prices(executor, partition)
         descent = Descent(
-            executor, partition, prices, self.visits, self.rng, _say_nothing, effort, divisions
+            executor, partition, prices, self.visits, self.rng, say_nothing, effort, divisions
         )
         self.solutions.append(alternate(descent, start, "split-merge", self.max_steps))
         return descent
-
-
-def _say_nothing(step: int, n_clusters: int, n_changed: int) -> None:
-    pass

@@ -1,4 +1,4 @@
-"""How a fit ended, in sentences that say what to do."""
+"""How a fit ended, in sentences that say what to do; and a report for those who want none."""
 
 from enum import Enum
 
@@ -21,3 +21,7 @@ class Status(Enum):
     def sentence(self, steps: int, clusters: int) -> str:
         """Return the sentence for this fit."""
         return self.value.format(steps=steps, clusters=clusters)
+
+
+def say_nothing(step: int, n_clusters: int, n_changed: int) -> None:
+    """Report nothing."""

@@ -91,7 +91,7 @@ class SteppedPath(Path):
         steps = [(k, step.fit) for k, step in sorted(self._steps.items())]
         return steps + self._beyond + super().points
 
-    def trace(self, n_clusters: int, cap: int | None, thorough: bool) -> None:
+    def trace(self, n_clusters: int, cap: int | None = None, thorough: bool = False) -> None:
         """Go to so many clusters, or as long as something is gained, and back to one.
 
         All numbers come up, also ``cap``. ``thorough``: exchanges are tried on the way back.

@@ -6,8 +6,8 @@ import numpy as np
 
 from hardbayes.kernels.compiling import kernel, part
 from hardbayes.kernels.local import add_up, choose, relocate
-from hardbayes.kernels.rows import Centres, blend, pick
-from hardbayes.kernels.stepping import enter_ring, leave_ring, squared_gap
+from hardbayes.kernels.rows import Centres, blend, pick, squared_gap
+from hardbayes.kernels.stepping import enter_ring, leave_ring
 from hardbayes.kernels.totals import Totals
 
 # No literals, for these would have other kernels compiled once more.
@@ -59,6 +59,12 @@ def gather(labels, c, step, ids):
                 m += 1
             seen += 1
     return m
+
+
+@part
+def choose_part(rows, constants, room, slots, costs, m):
+    """OUT room.places, costs (m,): the cheaper part of each row in room.ids, of one or two."""
+    choose(rows, constants, room.parts, room.ids, room.groups, slots, room.places, costs, BEGIN, m)
 
 
 @part
@@ -154,23 +160,15 @@ def divide(
         divisions.saved[c] = 0.0
         m = gather(clusters.labels, c, (clusters.members[c] - 1) // most + 1, ids)
         copy_centre(clusters.table, c, room.parts, BEGIN)
-        choose(
-            rows, constants, room.parts, ids, room.groups, room.one, places, room.costs, BEGIN, m
-        )
+        choose_part(rows, constants, room, room.one, room.costs, m)
         for start in range(tosses.shape[1]):
             entries -= m * d * MAX_PASSES
             drawn = ids[draw(weights, ids, room.costs, m, tosses[c, start, 0])]
             blend(rows, drawn, 0.0, 1.0, room.parts, BEGIN)
-            choose(
-                rows, constants, room.parts, ids, room.groups, room.one, places, room.distances,
-                BEGIN, m,
-            )  # fmt: skip
+            choose_part(rows, constants, room, room.one, room.distances, m)
             rival = ids[draw(weights, ids, room.distances, m, tosses[c, start, 1])]
             blend(rows, rival, 0.0, 1.0, room.parts, SECOND)
-            choose(
-                rows, constants, room.parts, ids, room.groups, room.two, places, room.distances,
-                BEGIN, m,
-            )  # fmt: skip
+            choose_part(rows, constants, room, room.two, room.distances, m)
             if not measure_parts(rows, weights, room, m):
                 continue
             room.tally[:] = 0
@@ -203,10 +201,7 @@ def split(rows, weights, constants, clusters, divisions, c, new, room):
             room.parts.exact[side, j] = value
             square += value * value
         room.parts.exact_offset[side] = square
-    choose(
-        rows, constants, room.parts, room.ids, room.groups, room.two, room.places, room.costs,
-        BEGIN, m,
-    )  # fmt: skip
+    choose_part(rows, constants, room, room.two, room.costs, m)
     if not measure_parts(rows, weights, room, m):
         return False
     for p in range(m):

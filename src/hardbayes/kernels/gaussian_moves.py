@@ -12,6 +12,7 @@ import numpy as np
 from hardbayes.kernels.compiling import inlined, kernel
 from hardbayes.kernels.gaussian_costs import distance
 from hardbayes.kernels.gaussian_scatters import add_outer, invert_root, mirror
+from hardbayes.kernels.rows import squared_gap
 
 NOISE = 1e-10  # of what is compared: no row moves for less
 
@@ -113,16 +114,6 @@ def relocate(rows, weights, ids, labels, sizes, members, means, scatters, roots,
     return n_moves
 
 
-@inlined
-def apart(rows, i, other):
-    """Return the squared distance between two rows."""
-    total = 0.0
-    for j in range(rows.shape[1]):
-        gap = rows[i, j] - rows[other, j]
-        total += gap * gap
-    return total
-
-
 @kernel
 def open_clusters(rows, weights, dear, distances, price, born, n_born, start, stop):
     """Visit rows ``dear`` (m,) in their order; those dearer than ``price`` to all open a cluster.
@@ -133,7 +124,7 @@ def open_clusters(rows, weights, dear, distances, price, born, n_born, start, st
     for p in range(start, stop):
         i = dear[p]
         for b in range(n_born):
-            distances[i] = min(distances[i], apart(rows, i, born[b]))
+            distances[i] = min(distances[i], squared_gap(rows, i, born[b]))
         if weights[i] * distances[i] > price and n_born < born.shape[0]:
             born[n_born] = i
             n_born += 1
@@ -155,7 +146,7 @@ def choose_births(rows, born, place, labels, distances, k, start, stop):
                 labels[i] = k + b
                 distances[i] = 0.0
                 break
-            between = apart(rows, i, born[b])
+            between = squared_gap(rows, i, born[b])
             if between < distances[i]:
                 labels[i] = k + b
                 distances[i] = between

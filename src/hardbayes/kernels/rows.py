@@ -105,6 +105,16 @@ def pick(values, i):
     return values[i] if values.shape[0] > 1 else values[0]
 
 
+@inlined
+def squared_gap(points, a, b):
+    """Return the squared distance of rows a and b of a matrix."""
+    square = 0.0
+    for j in range(points.shape[1]):
+        difference = points[a, j] - points[b, j]
+        square += difference * difference
+    return square
+
+
 def read_row(rows, i, batch, r):
     """Return how many entries row i has, and the sum of their squares.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from hardbayes.kernels.compiling import kernel, part
 from hardbayes.kernels.local import FLOOR, NOISE
-from hardbayes.kernels.rows import Centres, blend, pick, row_cost
+from hardbayes.kernels.rows import Centres, blend, pick, row_cost, squared_gap
 
 
 class SteppingClusters(NamedTuple):
@@ -48,16 +48,6 @@ def enter_ring(clusters, c):
     clusters.newer[latest] = c
     clusters.older[ring] = c
     clusters.changed[c] = clusters.clock[0]
-
-
-@part
-def squared_gap(exact, a, b):
-    """Squared distance of rows a and b of a matrix."""
-    square = 0.0
-    for j in range(exact.shape[1]):
-        difference = exact[a, j] - exact[b, j]
-        square += difference * difference
-    return square
 
 
 @part

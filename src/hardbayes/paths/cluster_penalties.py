@@ -22,7 +22,6 @@ from hardbayes.selection.tracing import (
     most_clusters,
     path_plateaus,
     sample_rows,
-    trace,
     trace_on,
 )
 
@@ -59,7 +58,7 @@ def trace_clusters(
             cap = template.max_clusters
             path = begin_path(problem, prior_weight, cap, rng, template.order, template.max_iter)
             most = most_clusters(problem)
-            trace(path, most if cap is None else min(most, 2 * cap + 2), cap, thorough=True)
+            path.trace(most if cap is None else min(most, 2 * cap + 2), cap, thorough=True)
             capped = cap is not None and path.n_clusters >= cap
             found = [
                 p.with_prices(1.0 / problem.unit)

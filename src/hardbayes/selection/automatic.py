@@ -20,7 +20,6 @@ from hardbayes.selection.tracing import (
     most_clusters,
     path_plateaus,
     sample_rows,
-    trace,
 )
 
 if TYPE_CHECKING:
@@ -150,7 +149,7 @@ def _trace(
     problem = pose(narrowed.rows, geometry, weights, pool)
     path = begin_path(problem, prior_weight, None, rng)
     # Where every row is a cluster nothing is left of the fit, in whatever data.
-    trace(path, min(n_clusters, most_clusters(problem), problem.executor.n_rows // 2))
+    path.trace(min(n_clusters, most_clusters(problem), problem.executor.n_rows // 2))
     more = narrowed.left_out * problem.unit
     return path, [p.with_prices(1.0, more) for p in path_plateaus(path)]
 

@@ -79,15 +79,6 @@ def most_clusters(problem: Problem) -> int:
     )
 
 
-def trace(path: Path, n_clusters: int, cap: int | None = None, thorough: bool = False) -> None:
-    """Follow a path until it has so many clusters, or nothing is left to gain.
-
-    No number of clusters is missed while there are few, nor is ``cap``. ``thorough``: takes
-    twice as long for solutions that are a little better.
-    """
-    path.trace(n_clusters, cap, thorough)
-
-
 def path_plateaus(path: Path) -> list[Plateau]:
     """Return the plateaus of a path, in working units.
 
