@@ -74,7 +74,7 @@ def test_most_rows_of_a_late_sweep_are_settled_without_a_look(divergence, monkey
             executor.assign(never)
             if not executor.recount():
                 break
-            executor.recentre(partition.centres(*executor.totals()))
+            executor.refit(partition)
         before = executor.cluster_numbers()
         monkeypatch.setattr(executor._bounds, "look_around", lambda table: None)
         executor.table.theta[:] = 0.0  # from here on a look misleads

@@ -32,7 +32,7 @@ def test_every_sweep_gives_sparse_rows_to_their_nearest_centre(k, dtype):
             weights, totals = executor.totals()
             executor.close(weights == 0)
             centres = partition.centres(weights[weights > 0], totals[weights > 0])
-            executor.recentre(centres)
+            executor.refit(partition)
             bounds = executor._bounds
             reach = bounds.upper + bounds.drift[executor.labels]
             drift = bounds.view(bounds.lower.shape[1]).group_drift

@@ -165,7 +165,7 @@ class Descent:
         changes = n_changed > 0 and not (n_born and self._as_many() and executor.same_partition())
         executor.commit()
         self._refit(n_changed)
-        self.wants_more = n_dear > n_born and len(self.centres) >= partition.max_clusters
+        self.wants_more = n_dear > n_born and executor.n_clusters >= partition.max_clusters
         self.finished = not changes
         if len(self.points) == self.halfway:
             return False
@@ -235,7 +235,6 @@ class Descent:
             self.partition.penalty, self.partition.max_clusters, self.visits, n_clusters,
             self.patience, limit - n_done,
         )  # fmt: skip
-        self.centres = self.partition.centres(*self.executor.totals())
         for k, potential, n_changed in zip(*swept[:3], strict=True):
             self._note(Point(k, *potential), n_changed)
         self.wants_more = swept.refused
@@ -274,32 +273,27 @@ class Descent:
         executor.assign(self.prices)  # for bounds as tight as they can be
         executor.forget_dear()
         executor.restore()  # a row that is alone, and opens its cluster in every sweep, had left it
-        ids = executor.restless(executor.totals()[0] + eta, eta)
+        ids = executor.restless(executor.weights_of_clusters() + eta, eta)
         if not self.partition.geometry.squared_distance:
             ids = ids[: self.effort.priced_rows]
         return relocate_rows(executor, self.partition, ids, SETTLING_PASSES) if len(ids) else 0
 
     def _as_many(self) -> bool:
         """Whether there are as many clusters as after the last step."""
-        n_clusters = np.count_nonzero(self.executor.totals()[0])
+        n_clusters = np.count_nonzero(self.executor.weights_of_clusters())
         return bool(self.points) and n_clusters == self.points[-1].n_clusters
 
-    def _close_empty(self) -> tuple[Floats, Floats]:
-        """Close clusters without weight; return the weights and totals of the others."""
-        weights, totals = self.executor.totals()
-        if weights.all():
-            return weights, totals
-        kept = weights > 0
-        self.executor.close(~kept)
-        return weights[kept], totals[kept]
+    def _close_empty(self) -> None:
+        """Close clusters without weight."""
+        weights = self.executor.weights_of_clusters()
+        if not weights.all():
+            self.executor.close(weights == 0)
 
     def _refit(self, n_changed: int) -> None:
         """Close empty clusters, move the centres to the means, note the objective."""
-        executor, partition = self.executor, self.partition
-        self.centres = partition.centres(*self._close_empty())
-        value = executor.potential(partition.prior_weight, partition.prior_mean, self.centres)
-        executor.recentre(self.centres)
-        self._note(Point(len(self.centres), *value), n_changed)
+        self._close_empty()
+        value = self.executor.refit(self.partition)
+        self._note(Point(self.executor.n_clusters, *value), n_changed)
 
     def _note(self, point: Point, n_changed: int) -> None:
         self.points.append(point)
@@ -307,8 +301,9 @@ class Descent:
 
     def end(self, status: Status) -> Solution:
         """Return where the fit stands."""
-        executor, partition, centres = self.executor, self.partition, self.centres
+        executor, partition = self.executor, self.partition
         executor.forget_bounds()
+        centres = partition.centres(*executor.totals())
         terms = measure(executor, partition, centres)
         trace = np.array(
             [terms.fit + terms.prior + point.above(self.points[-1]) for point in self.points]

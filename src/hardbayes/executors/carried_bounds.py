@@ -72,21 +72,25 @@ class CarriedBounds:
         self.shift = np.zeros(slots)
         self._least_shift = np.zeros(slots)
         self.known = table.used  # slots that the lower bounds speak of
+        self._on_distances = radius is None
+        self._starts = np.arange(0, slots, self.width)
 
     def view(self, blocks: int) -> Bounds:
         """Return the arrays for a kernel that looks at so many blocks."""
-        starts = np.arange(0, len(self.drift), self.width)
         used = -(-blocks // self.span)
-        least = np.minimum.reduceat(self._least_shift, starts)[:used]
+        least = self._least_shift[:used]  # nothing, on distances
+        if not self._on_distances:
+            least = np.minimum.reduceat(self._least_shift, self._starts)[:used]
+            least[np.isinf(least)] = 0.0  # groups of dead slots
         return Bounds(
             self.upper,
             self.lower,
             self.half,
             self.drift,
-            np.maximum.reduceat(self.drift, starts)[:used],
+            np.maximum.reduceat(self.drift, self._starts)[:used],
             self.radius,
             self.shift,
-            np.where(np.isinf(least), 0.0, least),  # groups of dead slots
+            least,
             self.unit,
             self.farthest,
             self.span,
@@ -95,9 +99,9 @@ class CarriedBounds:
     def look_around(self, table: CentreTable) -> None:
         """Find half the distance from each centre to the next, where that takes little time."""
         alive, d = table.alive, table.n_columns
-        self.half[:] = 0
         cheap = len(alive) ** 2 * d <= LOOKS_A_ROW * len(self.upper)
-        if table.geometry.squared_distance and cheap and len(alive) > 1:
+        self.half[:] = 0
+        if self._on_distances and cheap and len(alive) > 1:
             centres = table.exact[alive]
             distances = cdist(centres, centres)
             np.fill_diagonal(distances, np.inf)
@@ -107,6 +111,8 @@ class CarriedBounds:
     def add_drift(self, slots: NDArray[np.intp], drift: Drift) -> None:
         """Note how far the centres of these slots have moved."""
         self.drift[slots] = drift.distance * (1 + 1e-6)
+        if self._on_distances:
+            return
         self.shift[slots] = drift.most
         self._least_shift[:] = np.inf  # nobody goes to a slot that is dead
         self._least_shift[slots] = drift.least
@@ -114,8 +120,9 @@ class CarriedBounds:
     def settle(self) -> None:
         """Take the bounds as they are for those at the present centres."""
         self.drift[:] = 0
-        self.shift[:] = 0
-        self._least_shift[:] = 0
+        if not self._on_distances:
+            self.shift[:] = 0
+            self._least_shift[:] = 0
 
     def radii(self, table: CentreTable) -> NDArray[np.float32]:
         """Return for each slot how near a row must be to its centre to need no newborn.

@@ -11,20 +11,25 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from hardbayes.executors.exact_totals import with_remainder
 from hardbayes.executors.pool import Pool
 from hardbayes.kernels.lanes import LANE_BYTES, lanes_of
-from hardbayes.kernels.placing import place
+from hardbayes.kernels.placing import place, place_means
 from hardbayes.kernels.rows import Centres
 from hardbayes.matrices import CHUNK_BYTES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from hardbayes.geometry.base import Floats, Geometry
+    from hardbayes.kernels.totals import Totals
 
 # Minus the logarithm of the smallest normal number: what an entry costs in a column that the fit
 # never saw.
 UNSEEN = -np.log(np.finfo(np.float64).tiny)
+NOTHING = np.zeros(1)
 
 
 def neighbours_together(centres: Floats, block: int) -> NDArray[np.intp]:
@@ -125,6 +130,7 @@ class CentreTable:
         self.anchor_length = 0.0
         self.precision = (self.n_columns + 8) * float(np.finfo(np.float64).eps)
         self._alive: NDArray[np.intp] | None = None
+        self._sizes: tuple[float, float] | None = None  # of the largest theta and offset
         self.next_rank = 0
         self.lay_out(centres, np.arange(len(centres)))
 
@@ -180,11 +186,37 @@ class CentreTable:
         """Whether births and deaths have spoilt the layout enough to lay out anew."""
         return self.used > self.room or self.used > 2 * (len(self.alive) + self.lanes)
 
+    def write_means(
+        self, totals: Totals, prior_weight: float, prior_mean: Floats
+    ) -> tuple[Drift, tuple[float, float]]:
+        """Move the living to the means of their members, where costs are squared distances.
+
+        Return how far each has moved, and ``sum_c (n_c + eta) phi(mu_c) - eta phi(m)`` with what
+        float64 drops of it.
+        """
+        slots = self.alive
+        distance = np.empty(len(slots))
+        view = self._view(len(self.rank) // self.lanes)
+        prior, nothing = prior_weight * prior_mean, self._nothing[np.newaxis]
+        found: dict[int, tuple[float, float, float, float]] = {}
+
+        def task(part: slice, tile: int) -> None:
+            found[tile] = place_means(
+                slots[part], totals, prior_weight, prior, nothing, view, self.theta_norm,
+                distance[part], np.empty_like(nothing),
+            )  # fmt: skip
+
+        self._over_slots(task, len(slots))
+        self._sizes = max(f[2] for f in found.values()), max(f[3] for f in found.values())
+        value = with_remainder([number for tile in sorted(found) for number in found[tile][:2]])
+        return Drift(distance, NOTHING, NOTHING), value
+
     def write(self, slots: NDArray[np.intp], centres: Floats) -> Drift:
         """Set the centres of these slots; return how far each has moved."""
         distance = self._place(slots, centres)
+        self._sizes = None
         if not len(self.anchor):
-            return Drift(distance, np.zeros(1), np.zeros(1))
+            return Drift(distance, NOTHING, NOTHING)
         before, doubts = self.level[slots], self.doubt[slots]
         self._measure(slots)
         rise, doubts = self.level[slots] - before, doubts + self.doubt[slots]
@@ -194,11 +226,8 @@ class CentreTable:
         """Set the centres of these slots; return by what distance (k,) each has moved."""
         distance = np.empty(len(slots))
         view = self._view(len(self.rank) // self.lanes)
-        # No more of theta than stays in cache, and whole blocks: no two threads write to one.
-        size = self.lanes * max(1, CHUNK_BYTES // (8 * self.n_columns * self.lanes))
 
-        def task(tile: int, worker: int) -> None:
-            part = slice(tile * size, (tile + 1) * size)
+        def task(part: slice, tile: int) -> None:
             theta, offset = self.geometry.affine(centres[part])
             exact = centres[part] if self.geometry.squared_distance else theta
             if self.unseen is not None and exact is theta:
@@ -209,8 +238,16 @@ class CentreTable:
                 self._nothing,
             )  # fmt: skip
 
-        self._pool.run(task, -(-len(slots) // size))
+        self._over_slots(task, len(slots))
         return distance
+
+    def _over_slots(self, task: Callable[[slice, int], None], n_slots: int) -> None:
+        """Run ``task(part, tile)`` over so many slots."""
+        # No more of theta than stays in cache, and whole blocks: no two threads write to one.
+        size = self.lanes * max(1, CHUNK_BYTES // (8 * self.n_columns * self.lanes))
+        self._pool.run(
+            lambda tile, _: task(slice(tile * size, (tile + 1) * size), tile), -(-n_slots // size)
+        )
 
     def follow(self, anchor: Floats) -> None:
         """Tell from now on by how much costs at this point (d,) rise; bounds on costs need it."""
@@ -226,11 +263,9 @@ class CentreTable:
 
     def view(self) -> Centres:
         """Return the arrays for the kernels, without the empty blocks at the end."""
-        return self._view(
-            max(1, -(-self.used // self.lanes)),
-            float(self.theta_norm.max()),
-            float(np.abs(self.exact_offset).max()),
-        )
+        if self._sizes is None:
+            self._sizes = float(self.theta_norm.max()), float(np.abs(self.exact_offset).max())
+        return self._view(max(1, -(-self.used // self.lanes)), *self._sizes)
 
     def _view(self, blocks: int, theta_bound: float = 0.0, offset_bound: float = 0.0) -> Centres:
         slots = blocks * self.lanes

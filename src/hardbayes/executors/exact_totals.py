@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hardbayes.executors.reading import entries_per_row
-from hardbayes.kernels.potential import squared_potential
 from hardbayes.kernels.totals import Totals, move
-from hardbayes.matrices import chunks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -197,36 +195,11 @@ class ExactTotals:
         which: slice | NDArray[np.intp] = slots
         if parts.coarse.size > WORTH_SHARING and len(slots) and (np.diff(slots) == 1).all():
             which = slice(slots[0], slots[-1] + 1)  # nothing need be picked
-        weights = parts.weight_coarse[which] + parts.weight_fine[which]
-        return weights, parts.coarse[which] + parts.fine[which]
+        return self.weights_of(slots), parts.coarse[which] + parts.fine[which]
 
-    def potential(
-        self,
-        slots: NDArray[np.intp],
-        geometry: Geometry,
-        prior_weight: float,
-        prior_mean: Floats,
-        centres: Floats,
-        pool: Pool,
-    ) -> tuple[float, float]:
-        """Return ``sum_c (n_c + eta) phi(mu_c) - eta phi(m)``, and what float64 drops of it."""
-        parts = self.parts
-        if geometry.squared_distance:
-            prior = prior_weight * prior_mean
-            nothing = np.zeros((1, len(prior)))
-            runs = chunks(len(slots), len(prior))  # the same for any number of threads
-            found = [(0.0, 0.0)] * len(runs)
-
-            def task(tile: int, worker: int) -> None:
-                run = slots[runs[tile]]
-                found[tile] = squared_potential(parts, prior_weight, prior, nothing, run, len(run))
-
-            pool.run(task, len(runs))
-            return with_remainder([number for pair in found for number in pair])
-        weights = parts.weight_coarse[slots] + parts.weight_fine[slots] + prior_weight
-        terms = weights * geometry.potential(centres)
-        alone = prior_weight * float(geometry.potential(prior_mean))
-        return math.fsum([*terms, -len(slots) * alone]), 0.0
+    def weights_of(self, slots: NDArray[np.intp]) -> Floats:
+        """Return weights (k,) of these slots."""
+        return self.parts.weight_coarse[slots] + self.parts.weight_fine[slots]
 
 
 def _nothing(slots: int, n_columns: int) -> Totals:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from hardbayes.executors.few_rows import Sweeps
     from hardbayes.geometry.base import Floats
+    from hardbayes.structure.partition import Partition
 
 
 class MemoryExecutor(Rearranging):
@@ -257,21 +258,35 @@ class MemoryExecutor(Rearranging):
         """Return weights (k,) and totals (k, d) of the living clusters, oldest first."""
         return self._totals.of(self.table.alive)
 
+    def weights_of_clusters(self) -> Floats:
+        """Return weights (k,) of the living clusters, oldest first."""
+        return self._totals.weights_of(self.table.alive)
+
     def close(self, which: NDArray[np.bool_]) -> None:
         """Drop living clusters (mask over them, oldest first)."""
         self.table.close(self.table.alive[which])
 
-    def recentre(self, centres: Floats) -> None:
-        """Move the living clusters to these centres (k, d), oldest first."""
-        alive = self.table.alive
-        crowded = self.table.crowded
-        if self._bounds is not None and self.table.used > self._bounds.known and not crowded:
-            self._bounds.welcome(self.table, self.labels)
-        drift = self.table.write(alive, centres)
+    def refit(self, partition: Partition) -> tuple[float, float]:
+        """Move the living clusters to the centres that are best for their members.
+
+        Return ``sum_c (n_c + eta) phi(mu_c) - eta phi(m)``, and what float64 drops of it.
+        """
+        table, crowded = self.table, self.table.crowded
+        if self._bounds is not None and table.used > self._bounds.known and not crowded:
+            self._bounds.welcome(table, self.labels)
+        alive = table.alive
+        eta, prior_mean = partition.prior_weight, partition.prior_mean
+        if self.geometry.squared_distance:
+            drift, value = table.write_means(self._totals.parts, eta, prior_mean)
+        else:
+            weights, totals = self.totals()
+            centres = partition.centres(weights, totals)
+            drift, value = table.write(alive, centres), (partition.potential(weights, centres), 0.0)
         if crowded:
-            alive = self._lay_out_anew(alive, centres, self.table.rank)
+            alive = self._lay_out_anew(alive, partition.centres(*self.totals()), table.rank)
         if self._bounds is not None:
             self._bounds.add_drift(alive, drift)
+        return value
 
     def _lay_out_anew(
         self, alive: NDArray[np.intp], centres: Floats, ranks: NDArray[np.int64]
@@ -344,11 +359,3 @@ class MemoryExecutor(Rearranging):
     def all_costs(self) -> Floats:
         """Return every row's cost at every living centre (n, k), oldest first."""
         return self.costs_of(slice(0, self.n_rows))
-
-    def potential(
-        self, prior_weight: float, prior_mean: Floats, centres: Floats
-    ) -> tuple[float, float]:
-        """Return ``sum_c (n_c + eta) phi(mu_c) - eta phi(m)``, and what float64 drops of it."""
-        return self._totals.potential(
-            self.table.alive, self.geometry, prior_weight, prior_mean, centres, self.pool
-        )

@@ -19,7 +19,15 @@ import numpy as np
 from numba.extending import overload
 
 from hardbayes.kernels.compiling import INLINE, inlined, kernel, part
-from hardbayes.kernels.rows import DenseRows, pick, read_row, row_cost, score_blocks, score_error
+from hardbayes.kernels.rows import (
+    RUN,
+    DenseRows,
+    pick,
+    read_row,
+    row_cost,
+    score_blocks,
+    score_error,
+)
 
 # Bounds live in float32; each update gives away more than its rounding error can take.
 WIDEN = np.float64(1 + 1e-6)
@@ -87,78 +95,132 @@ def assign(rows, weights, prices, constants, centres, bounds, labels, dear, batc
     uint8: 1 where even the cheapest centre costs more than the row's price; IN unit: precision of
     scores; SCRATCH batch. Returns the number of dear rows.
     """
-    upper, lower = bounds.upper, bounds.lower
-    carried = upper.shape[0] > 0
-    n_groups = bounds.group_drift.shape[0]
     n_dear = np.int64(0)
     size = np.int64(0)
-    for i in range(start, stop + 1):
-        if i < stop:
-            own = np.int64(labels[i]) if carried else np.int64(-1)
-            if own >= 0 and centres.rank[own] < 0:
-                own = np.int64(-1)
-            cost = np.inf
-            reach = np.float32(np.inf)
-            if own >= 0:
-                n_open = 0
-                hope = centres.squared  # that the exact cost rules a group out
-                slack = 0.0
-                if centres.squared:
-                    reach = above(np.float64(upper[i]) + bounds.drift[own])
-                    for g in range(n_groups):
-                        low = lower[i, g] * NARROW32 - bounds.group_drift[g]
-                        lower[i, g] = low
-                        n_open += low <= reach
-                    most = np.float64(reach) * reach
-                else:
-                    radius = np.float64(bounds.radius[i])
-                    slack = cost_slack(pick(constants, i), radius, centres, bounds)
-                    rise = bounds.shift[own] + radius * bounds.drift[own]
-                    reach = from_above(np.float64(upper[i]) + rise, slack, False)
-                    for g in range(n_groups):
-                        fall = bounds.group_shift[g] - radius * bounds.group_drift[g]
-                        low = from_below(np.float64(lower[i, g]) + fall, False)
-                        lower[i, g] = low
-                        n_open += low <= reach
-                        hope |= low > 0
-                    most = np.float64(reach)
-                # Nearer to its centre than halfway to any other, no other can be nearer. One
-                # branch: either of the two alone would be hard to foresee.
-                settled = (n_open == 0) | (reach < bounds.half[own])
-                if settled & (pick(weights, i) * most <= pick(prices, i)):
-                    upper[i] = reach
-                    continue
-                # Else the exact cost would hardly help.
-                if hope and (n_open < n_groups or n_groups == 1):
-                    cost = row_cost(rows, i, constants, centres, own)
-                    reach = from_above(cost, slack, centres.squared)
-                    n_open = 0
-                    if reach >= bounds.half[own]:
-                        for g in range(n_groups):
-                            n_open += lower[i, g] <= reach
-                    if n_open == 0:
-                        upper[i] = reach
-                        if pick(weights, i) * cost > pick(prices, i):
-                            dear[i] = 1
-                            n_dear += 1
-                        continue
-
-            m, squares = read_row(rows, i, batch, size)
-            base = squares if centres.squared else pick(constants, i)
-            error = score_error(m, squares, base, centres)
-            batch.cost[size] = cost
-            batch.reach[size] = reach
-            batch.base[size] = base
-            batch.error[size] = error
-            batch.limit[size] = cost - base + error
-            size += 1
-        if size == batch.x.shape[0] or (i == stop and size > 0):
-            n_dear += settle(
-                rows, weights, prices, constants, centres, bounds, labels, dear, batch,
-                np.int64(size),
+    for first in range(start, stop, RUN):
+        last = min(first + RUN, stop)
+        n_open = last - first
+        if bounds.upper.shape[0] > 0:
+            n_open, n_near = rule_out(
+                weights, prices, constants, centres, bounds, labels, batch, first, last
+            )
+            n_open, n_found = look_closely(
+                rows, weights, prices, constants, centres, bounds, labels, dear, batch, n_open,
+                n_near,
             )  # fmt: skip
-            size = np.int64(0)
+            n_dear += n_found
+        else:
+            for i in range(first, last):
+                batch.open_ids[i - first] = i
+                batch.open_costs[i - first] = np.inf
+        for p in range(n_open + (last == stop)):
+            if p < n_open:
+                i = batch.open_ids[p]
+                cost = batch.open_costs[p]
+                m, squares = read_row(rows, i, batch, size)
+                base = squares if centres.squared else pick(constants, i)
+                error = score_error(m, squares, base, centres)
+                batch.cost[size] = cost
+                if bounds.upper.shape[0] > 0:
+                    batch.reach[size] = bounds.upper[i]
+                batch.base[size] = base
+                batch.error[size] = error
+                batch.limit[size] = cost - base + error
+                size += 1
+            if size == batch.x.shape[0] or (p == n_open and size > 0):
+                n_dear += settle(
+                    rows, weights, prices, constants, centres, bounds, labels, dear, batch,
+                    np.int64(size),
+                )  # fmt: skip
+                size = np.int64(0)
     return n_dear
+
+
+@part
+def rule_out(weights, prices, constants, centres, bounds, labels, batch, first, last):
+    """Carry the bounds of rows over to centres that have moved, and list whom they do not settle.
+
+    Nobody can foresee which rows those are: so there are no branches, but lists that grow by
+    nothing or one.
+
+    IN/OUT bounds; OUT batch.open_ids, open_costs: rows that must be scored; batch.near_ids: rows
+    that their exact cost may settle. Returns how many there are of either.
+    """
+    upper, lower = bounds.upper, bounds.lower
+    n_groups = bounds.group_drift.shape[0]
+    n_open = np.int64(0)
+    n_near = np.int64(0)
+    for i in range(first, last):
+        own = np.int64(labels[i])
+        settled = False
+        near = False
+        reach = np.float32(np.inf)
+        if own >= 0 and centres.rank[own] >= 0:
+            n_left = 0  # groups that may hold a cheaper centre
+            if centres.squared:
+                hope = True  # that the exact cost rules a group out
+                reach = above(np.float64(upper[i]) + bounds.drift[own])
+                for g in range(n_groups):
+                    low = lower[i, g] * NARROW32 - bounds.group_drift[g]
+                    lower[i, g] = low
+                    n_left += low <= reach
+                most = np.float64(reach) * reach
+            else:
+                hope = False
+                radius = np.float64(bounds.radius[i])
+                slack = cost_slack(pick(constants, i), radius, centres, bounds)
+                rise = bounds.shift[own] + radius * bounds.drift[own]
+                reach = from_above(np.float64(upper[i]) + rise, slack, False)
+                for g in range(n_groups):
+                    fall = bounds.group_shift[g] - radius * bounds.group_drift[g]
+                    low = from_below(np.float64(lower[i, g]) + fall, False)
+                    lower[i, g] = low
+                    n_left += low <= reach
+                    hope |= low > 0
+                most = np.float64(reach)
+            # Nearer to its centre than halfway to any other, no other can be nearer.
+            settled = (n_left == 0) | (reach < bounds.half[own])
+            settled &= pick(weights, i) * most <= pick(prices, i)
+            near = hope & ((n_left < n_groups) | (n_groups == 1))  # else it would hardly help
+        upper[i] = reach
+        batch.near_ids[n_near] = i
+        n_near += near & (not settled)
+        batch.open_ids[n_open] = i
+        batch.open_costs[n_open] = np.inf
+        n_open += (not near) & (not settled)
+    return n_open, n_near
+
+
+@part
+def look_closely(
+    rows, weights, prices, constants, centres, bounds, labels, dear, batch, n_open, n_near
+):
+    """Find what rows near a border cost at their own centres, and whom that does not settle.
+
+    IN batch.near_ids; IN/OUT batch.open_ids, open_costs, of which there are ``n_open``; OUT dear.
+    Returns how many there are now, and the number of dear rows among the settled.
+    """
+    upper, lower = bounds.upper, bounds.lower
+    n_groups = bounds.group_drift.shape[0]
+    n_dear = np.int64(0)
+    for p in range(n_near):
+        i = batch.near_ids[p]
+        own = np.int64(labels[i])
+        cost = row_cost(rows, i, constants, centres, own)
+        slack = cost_slack(pick(constants, i), np.float64(pick(bounds.radius, i)), centres, bounds)
+        reach = from_above(cost, slack, centres.squared)
+        upper[i] = reach
+        n_left = 0
+        for g in range(n_groups):
+            n_left += lower[i, g] <= reach
+        settled = (n_left == 0) | (reach < bounds.half[own])
+        batch.open_ids[n_open] = i
+        batch.open_costs[n_open] = cost
+        n_open += not settled
+        if settled & (pick(weights, i) * cost > pick(prices, i)):
+            dear[i] = 1
+            n_dear += 1
+    return n_open, n_dear
 
 
 @inlined

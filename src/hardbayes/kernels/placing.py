@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from hardbayes.kernels.compiling import kernel
+from hardbayes.kernels.compiling import inlined, kernel
 from hardbayes.kernels.lanes import squared_distance, sum_of_squares
+from hardbayes.kernels.potential import squared_potential
 
 TOGETHER = 64
 
@@ -16,12 +17,12 @@ def place(slots, exact, theta, offset, table, norms, drift, nothing):
     Centres; norms (slots,): |theta|; drift (k,): how far each of ``exact`` has moved.
     """
     d = exact.shape[1]
-    lanes = table.lanes
-    side_by_side = table.theta.shape[0] == 1  # as sparse rows want them
     for k in range(slots.shape[0]):
         slot = slots[k]
-        table.offset[slot] = offset[k]
-        table.exact_offset[slot] = offset[k]
+        # The same bits as from `place_means`.
+        size = sum_of_squares(exact, k * d, (k + 1) * d) if table.squared else offset[k]
+        table.offset[slot] = size
+        table.exact_offset[slot] = size
         norms[slot] = np.sqrt(sum_of_squares(theta, k * d, (k + 1) * d))
         drift[k] = np.sqrt(squared_distance(exact, k, nothing, 1.0, table.exact, slot))
         for j in range(d):
@@ -29,7 +30,49 @@ def place(slots, exact, theta, offset, table, norms, drift, nothing):
     # A few columns of all centres at a time: side by side, they share cache lines.
     for first in range(0, d, TOGETHER):
         for k in range(slots.shape[0]):
-            block = 0 if side_by_side else slots[k] // lanes
-            lane = slots[k] if side_by_side else slots[k] % lanes
+            block, lane = seat(slots[k], table)
             for j in range(first, min(first + TOGETHER, d)):
                 table.theta[block, j, lane] = theta[k, j]
+
+
+@inlined
+def seat(slot, table):
+    """Where theta of a slot is: its block, and its lane there."""
+    if table.theta.shape[0] == 1:  # side by side, as sparse rows want them
+        return 0, slot
+    return slot // table.lanes, slot % table.lanes
+
+
+@kernel
+def place_means(slots, totals, prior_weight, prior, nothing, table, norms, drift, mean):
+    """Move the centres of slots to the means of their members, where costs are squared distances.
+
+    IN slots (k,), prior (d,): the prior's own total; nothing (1, d): zeros; OUT table: Centres;
+    norms (slots,): |theta|; drift (k,): how far each has moved. SCRATCH mean (1, d).
+
+    Returns what `squared_potential` does, the largest norm and the largest offset.
+    """
+    d = mean.shape[1]
+    most = 0.0
+    for k in range(slots.shape[0]):
+        slot = slots[k]
+        weight = totals.weight_coarse[slot] + totals.weight_fine[slot] + prior_weight
+        for j in range(d):
+            mean[0, j] = (totals.coarse[slot, j] + totals.fine[slot, j] + prior[j]) / weight
+        drift[k] = np.sqrt(squared_distance(mean, 0, nothing[0], 1.0, table.exact, slot))
+        square = sum_of_squares(mean, 0, d)
+        table.offset[slot] = square
+        table.exact_offset[slot] = square
+        norms[slot] = 2.0 * np.sqrt(square)
+        most = max(most, square)
+        for j in range(d):
+            table.exact[slot, j] = mean[0, j]
+    for first in range(0, d, TOGETHER):
+        for k in range(slots.shape[0]):
+            block, lane = seat(slots[k], table)
+            for j in range(first, min(first + TOGETHER, d)):
+                table.theta[block, j, lane] = 2.0 * table.exact[slots[k], j]
+    value, remainder = squared_potential(
+        totals, prior_weight, prior, nothing, slots, slots.shape[0]
+    )
+    return value, remainder, 2.0 * np.sqrt(most), most

@@ -23,6 +23,7 @@ from hardbayes.kernels.lanes import (
 from hardbayes.kernels.sparse_lanes import score_row_1, score_row_2, score_row_3, score_row_4
 
 EPSILON = float(np.finfo(np.float64).eps)
+RUN = 256  # rows whose bounds are looked at together
 
 
 class DenseRows(NamedTuple):
@@ -77,6 +78,9 @@ class Batch(NamedTuple):
     base: np.ndarray  # (batch,) float64: what turns a score into a cost
     error: np.ndarray  # (batch,) float64: bound on the error of a score
     limit: np.ndarray  # (batch,) float64: scores above it cannot win
+    near_ids: np.ndarray  # (RUN,) int64: rows that their cost at the own centre may settle
+    open_ids: np.ndarray  # (RUN,) int64: rows that are to be scored
+    open_costs: np.ndarray  # (RUN,) float64: what is known of their costs at the own centres
 
 
 def new_batch(size: int, centres: Centres) -> Batch:
@@ -96,6 +100,9 @@ def new_batch(size: int, centres: Centres) -> Batch:
         np.empty(size),
         np.empty(size),
         np.empty(size),
+        np.empty(RUN, np.int64),
+        np.empty(RUN, np.int64),
+        np.empty(RUN),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,16 @@ class Partition:
             totals = totals + self.prior_weight * self.prior_mean
             weights = weights + self.prior_weight
         return self.geometry.inside(totals / weights[:, np.newaxis])
+
+    def potential(self, weights: Floats, centres: Floats) -> float:
+        """Return ``sum_c (n_c + eta) phi(mu_c) - eta phi(m)`` of clusters with these weights (k,).
+
+        Whatever the partition of a set of rows, the sum of its objective without penalties and of
+        this does not change.
+        """
+        terms = (weights + self.prior_weight) * self.geometry.potential(centres)
+        alone = self.prior_weight * float(self.geometry.potential(self.prior_mean))
+        return math.fsum([*terms, -len(centres) * alone])
 
     def opening_centres(self, rows: Floats, weights: Floats) -> Floats:
         """Return the centres (m, d) of clusters with one of these rows each; weights (m,)."""
