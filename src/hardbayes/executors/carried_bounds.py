@@ -28,13 +28,22 @@ LOOKS_A_ROW = 8
 FEW = 64  # newborn centres looked at together
 
 
-def no_bounds(blocks: int) -> Bounds:
+def cell_of(table: CentreTable) -> int:
+    """Return how many blocks are scored before the two least scores are found.
+
+    The fewer columns, the more: then a bound costs more than the scores that it may spare.
+    """
+    return 1 if table.sparse else int(np.ceil(BOUND_COST / (5 + 0.3 * table.n_columns)))
+
+
+def no_bounds(table: CentreTable) -> Bounds:
     """Return bounds for kernels that must look at every centre."""
     nothing, one = np.empty(0, np.float32), np.zeros(1, np.float32)
-    shifts = np.zeros(1)
+    shifts, cell = np.zeros(1), cell_of(table)
     return Bounds(
-        nothing, nothing.reshape(0, 1), nothing, nothing, one, one, shifts, shifts, 0.0, 0.0, blocks
-    )
+        nothing, nothing.reshape(0, 1), nothing, nothing, one, one, shifts, shifts, 0.0, 0.0,
+        -(-len(table.rank) // table.lanes // cell) * cell, cell,
+    )  # fmt: skip
 
 
 def worth_carrying(table: CentreTable) -> bool:
@@ -58,8 +67,8 @@ class CarriedBounds:
         slots = len(table.rank)
         blocks = slots // table.lanes
         affordable = max(1, int((STATE_BYTES / n_rows - BYTES_WITHOUT_LOWER) // 4))
-        worthwhile = int(np.ceil(BOUND_COST / (5 + 0.3 * table.n_columns)))
-        self.span = max(-(-blocks // affordable), worthwhile)
+        self.cell = cell_of(table)
+        self.span = -(-blocks // affordable // self.cell) * self.cell
         self.width = self.span * table.lanes  # slots in a group
         groups = -(-blocks // self.span)
         self.upper = np.full(n_rows, np.inf, np.float32)
@@ -94,6 +103,7 @@ class CarriedBounds:
             self.unit,
             self.farthest,
             self.span,
+            self.cell,
         )
 
     def look_around(self, table: CentreTable) -> None:

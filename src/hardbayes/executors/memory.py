@@ -75,7 +75,7 @@ class MemoryExecutor(Rearranging):
         blocks = centres.n_blocks
         if last or not worth_carrying(self.table):
             self._bounds = None
-            bounds = no_bounds(blocks)
+            bounds = no_bounds(self.table)
         else:
             if self._bounds is None:
                 if self._radius is not None:
@@ -174,7 +174,7 @@ class MemoryExecutor(Rearranging):
         """
         centres = self.table.view()
         known = self._bounds
-        bounds = no_bounds(centres.n_blocks) if known is None else known.view(centres.n_blocks)
+        bounds = no_bounds(self.table) if known is None else known.view(centres.n_blocks)
         radii = bounds.upper if known is None else known.radii(self.table)
         first, last = first_slot // self.table.lanes, centres.n_blocks
         slots = (last - first) * self.table.lanes

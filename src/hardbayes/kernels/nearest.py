@@ -49,7 +49,8 @@ class Bounds(NamedTuple):
     group_shift: np.ndarray  # (groups,) float64: at least
     unit: float  # relative precision of a cost by the direct formula
     farthest: float  # |m|
-    span: int  # blocks in a group
+    span: int  # blocks in a group: a whole number of cells
+    cell: int  # blocks of which only the two least scores are kept
 
 
 @inlined
@@ -244,14 +245,13 @@ def _score_open_groups(rows, centres, bounds, batch, size):
                 last = min(first + bounds.span, n_blocks)
                 n_members = 0
                 for r in range(size):
-                    if is_scored(bounds, batch, r, g):
-                        batch.members[n_members] = r
-                        n_members += 1
-                    else:
-                        for b in range(first, last):
-                            batch.smallest[r, b] = np.inf
+                    batch.members[n_members] = r
+                    n_members += is_scored(bounds, batch, r, g)
+                    for block in range(first, last, bounds.cell):
+                        batch.smallest[r, block // bounds.cell] = np.inf
+                        batch.second[r, block // bounds.cell] = np.inf
                 if n_members > 0:
-                    score_blocks(rows, batch, n_members, centres, first, last)
+                    score_blocks(rows, batch, n_members, centres, first, last, bounds.cell)
 
     else:
 
@@ -264,10 +264,11 @@ def _score_open_groups(rows, centres, bounds, batch, size):
                 if g < n_groups and is_scored(bounds, batch, 0, g):
                     continue
                 if first < here:
-                    score_blocks(rows, batch, 1, centres, first, here)
+                    score_blocks(rows, batch, 1, centres, first, here, 1)
                 first = np.int64(min(here + bounds.span, n_blocks))
                 for b in range(here, first):
                     batch.smallest[0, b] = np.inf
+                    batch.second[0, b] = np.inf
 
     return score
 
@@ -276,10 +277,11 @@ def _score_open_groups(rows, centres, bounds, batch, size):
 def settle(rows, weights, prices, constants, centres, bounds, labels, dear, batch, size):
     """Score the rows of the batch and decide for them; return how many are dear."""
     score_open_groups(rows, centres, bounds, batch, size)
-    lanes = centres.lanes
-    n_blocks = centres.rank.shape[0] // lanes
+    n_slots = centres.rank.shape[0]
+    cell = bounds.cell * centres.lanes  # slots in a cell
+    n_cells = (n_slots + cell - 1) // cell
+    cells = bounds.span // bounds.cell  # in a group
     carried = bounds.upper.shape[0] > 0
-    span = bounds.span
     n_dear = 0
     for r in range(size):
         i = batch.ids[r]
@@ -293,17 +295,15 @@ def settle(rows, weights, prices, constants, centres, bounds, labels, dear, batc
         runner_up = np.inf
         winner = np.int64(-1)
         own_scored = False
-        for b in range(n_blocks):
-            low = np.float64(batch.smallest[r, b])
-            if low < least:
-                runner_up = min(least, np.float64(batch.second[r, b]))
-                least = low
-                winner = b * lanes + batch.place[r, b]
-            else:
-                runner_up = min(runner_up, low)
+        for c in range(n_cells):
+            low = np.float64(batch.smallest[r, c])
+            loser = min(max(least, low), np.float64(batch.second[r, c]))
+            runner_up = min(runner_up, loser)
+            winner = c * cell + batch.place[r, c] if low < least else winner
+            least = min(least, low)
         own_score = batch.cost[r] - batch.base[r]
         if own >= 0:
-            own_scored = is_scored(bounds, batch, r, own // lanes // span)
+            own_scored = is_scored(bounds, batch, r, own // cell // cells)
             if not own_scored:
                 if own_score < least:
                     runner_up = least
@@ -320,13 +320,13 @@ def settle(rows, weights, prices, constants, centres, bounds, labels, dear, batc
                 limit = np.inf
             winner = own
             best = batch.cost[r]
-            for b in range(n_blocks):
-                if batch.smallest[r, b] > limit:
+            for c in range(n_cells):
+                if batch.smallest[r, c] > limit:
                     continue
-                first = b * lanes
-                last = first + lanes
-                if batch.second[r, b] > limit:  # one of the block alone can win
-                    first += batch.place[r, b]
+                first = c * cell
+                last = min(first + cell, n_slots)
+                if batch.second[r, c] > limit:  # one of the cell alone can win
+                    first += batch.place[r, c]
                     last = first + 1
                 for k in range(first, last):
                     if k != own and centres.rank[k] >= 0:
@@ -345,18 +345,17 @@ def settle(rows, weights, prices, constants, centres, bounds, labels, dear, batc
             )
             bounds.upper[i] = from_above(best, slack, centres.squared)
             for g in range(bounds.group_drift.shape[0]):
-                first = g * span
                 if not is_scored(bounds, batch, r, g):
                     continue
                 low = np.inf  # over the group without the winner
-                for b in range(first, min(first + span, n_blocks)):
-                    is_winner = b * lanes + batch.place[r, b] == winner
+                for c in range(g * cells, min((g + 1) * cells, n_cells)):
+                    is_winner = c * cell + batch.place[r, c] == winner
                     low = min(
-                        low, np.float64(batch.second[r, b] if is_winner else batch.smallest[r, b])
+                        low, np.float64(batch.second[r, c] if is_winner else batch.smallest[r, c])
                     )
                 bounds.lower[i, g] = from_below(batch.base[r] + low - error, centres.squared)
             if own >= 0 and winner != own and not own_scored:
-                g = own // lanes // span
+                g = own // cell // cells
                 left = from_below(batch.cost[r] - slack, centres.squared)
                 bounds.lower[i, g] = min(bounds.lower[i, g], left)
     return n_dear

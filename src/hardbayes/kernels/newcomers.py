@@ -40,7 +40,7 @@ def consider(
             continue
         for r in range(size):
             batch.members[r] = r
-        score_blocks(rows, batch, size, centres, first, last)
+        score_blocks(rows, batch, size, centres, first, last, 1)
         for r in range(size):
             choose(
                 rows, weights, prices, constants, centres, bounds, labels, dear, visits, opened,

@@ -15,10 +15,10 @@ from hardbayes.kernels.compiling import INLINE, inlined, kernel
 from hardbayes.kernels.lanes import (
     QUAD,
     inner_product,
+    read_lanes,
     score_quad,
     squared_distance,
     sum_of_scaled_squares,
-    sum_of_squares,
 )
 from hardbayes.kernels.sparse_lanes import score_row_1, score_row_2, score_row_3, score_row_4
 
@@ -68,9 +68,9 @@ class Batch(NamedTuple):
     """Room for the rows that are scored together; one row at a time where rows are sparse."""
 
     x: np.ndarray  # (batch, d), the data's dtype; left alone where rows are sparse
-    smallest: np.ndarray  # (batch, blocks): least score in each block, inf where not scored
-    second: np.ndarray  # (batch, blocks): next to least
-    place: np.ndarray  # (batch, blocks) int32: lane of the least
+    smallest: np.ndarray  # (batch, cells): least score in each cell, inf where not scored
+    second: np.ndarray  # (batch, cells): next to least
+    place: np.ndarray  # (batch, cells) int32: which slot of the cell has the least
     members: np.ndarray  # (batch + 3,) int64: rows of the batch that a block is scored for
     ids: np.ndarray  # (batch,) int64: row numbers
     cost: np.ndarray  # (batch,) float64: cost at the own centre, inf without one
@@ -133,10 +133,11 @@ def row_cost(rows, i, constants, centres, k):
     """Cost of row i at slot k in float64, by the direct formula."""
 
 
-def score_blocks(rows, batch, n_members, centres, first, last):
+def score_blocks(rows, batch, n_members, centres, first, last, cell):
     """Score the first ``n_members`` of ``batch.members`` against blocks ``first`` to ``last``.
 
-    OUT batch.smallest, batch.second, batch.place.
+    OUT batch.smallest, batch.second, batch.place: of each ``cell`` blocks, beginning with the
+    ``first``, which is a multiple of it; one where rows are sparse.
     """
 
 
@@ -153,12 +154,9 @@ def _read_row(rows, i, batch, r):
     if rows.instance_class is DenseRows:
 
         def read(rows, i, batch, r):
-            scale = pick(rows.scale, i)
-            d = rows.values.shape[1]
-            for j in range(d):
-                batch.x[r, j] = (rows.values[i, j] - rows.shift[j]) * scale
+            squares = read_lanes(rows.values, i, rows.shift, pick(rows.scale, i), batch.x, r)
             batch.ids[r] = i
-            return np.int64(d), np.float64(sum_of_squares(batch.x, r * d, (r + 1) * d))
+            return np.int64(rows.values.shape[1]), np.float64(squares)
 
     else:
         kind = as_dtype(rows.types[0].dtype).type  # infinite where scores leave the range of theirs
@@ -290,22 +288,23 @@ def _row_cost(rows, i, constants, centres, k):
 
 
 @overload(score_blocks, jit_options=INLINE)
-def _score_blocks(rows, batch, n_members, centres, first, last):
+def _score_blocks(rows, batch, n_members, centres, first, last, cell):
     if rows.instance_class is DenseRows:
 
-        def score(rows, batch, n_members, centres, first, last):
+        def score(rows, batch, n_members, centres, first, last, cell):
             for u in range(QUAD - 1):  # a last group of fewer than four scores its last row again
                 batch.members[n_members + u] = batch.members[n_members - 1]
-            for block in range(first, last):
+            for block in range(first, last, cell):
                 for member in range(0, n_members, QUAD):
                     score_quad(
-                        batch.x, batch.members, member, centres.theta, block, centres.offset,
-                        batch.smallest, batch.second, batch.place,
+                        batch.x, batch.members, member, centres.theta, block,
+                        min(cell, last - block), centres.offset, batch.smallest, batch.second,
+                        batch.place, block // cell,
                     )  # fmt: skip
 
     else:
 
-        def score(rows, batch, n_members, centres, first, last):
+        def score(rows, batch, n_members, centres, first, last, cell):
             i = batch.ids[0]
             start = rows.starts[i]
             stop = rows.starts[i + 1]
