@@ -159,7 +159,7 @@ class Descent:
         executor, partition = self.executor, self.partition
         if self._is_few():
             return self._sweep_on()
-        n_dear = executor.assign(self.prices)
+        n_dear = executor.assign(self.prices, counting=True)
         n_born = open_clusters(executor, partition, self.prices, self.visits) if n_dear else 0
         n_changed = executor.collect()
         changes = n_changed > 0 and not (n_born and self._as_many() and executor.same_partition())

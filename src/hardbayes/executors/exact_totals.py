@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hardbayes.executors.pool import Pool
-    from hardbayes.geometry.base import Floats, Geometry
+    from hardbayes.geometry.base import Floats
     from hardbayes.kernels.rows import DenseRows, SparseRows
 
 # Fewer rows and entries than this are moved faster by one thread than shared among several.
 WORTH_SHARING = 1 << 16
+# Sums that threads may have for themselves, in all: more would take longer to add than to find.
+MOST_SHARED = 1 << 19
 TILE_ENTRIES = 1 << 24
 SMALLEST = 1e-200  # columns of zeros need a quantum too
 
@@ -93,6 +95,7 @@ class ExactTotals:
         """Begin with so many empty slots."""
         self._shape = slots, n_columns
         self._made: Totals | None = None
+        self._shares: dict[int, Totals] = {}
 
     @property
     def parts(self) -> Totals:
@@ -131,10 +134,29 @@ class ExactTotals:
         entries = entries_per_row(rows, (len(before), n_columns))
         if pool.n_threads == 1 or len(before) + n_changed * entries < WORTH_SHARING:
             self._move_columns(rows, before, after, 1, pool)
-        elif n_columns >= 16 * pool.n_threads:
-            self._move_columns(rows, before, after, pool.n_threads, pool)
-        else:
+        elif self.can_be_shared(pool):
             self._move_rows(rows, before, after, pool)
+        else:
+            self._move_columns(rows, before, after, pool.n_threads, pool)
+
+    def can_be_shared(self, pool: Pool) -> bool:
+        """Whether each thread may have sums of its own."""
+        return math.prod(self._shape) * (pool.n_threads - 1) <= MOST_SHARED
+
+    def share(self, worker: int) -> Totals:
+        """Return sums for one thread to change: exact, whoever moved what."""
+        if worker == 0:
+            return self.parts
+        if worker not in self._shares:
+            self._shares[worker] = _nothing(*self._shape)
+        return self._shares[worker]
+
+    def add_shares(self) -> None:
+        """Add what other threads than the caller's have moved."""
+        for share in self._shares.values():
+            for whole, part in zip(self.parts, share, strict=True):
+                whole += part
+                part[:] = 0.0
 
     def _move_columns(
         self,
@@ -168,26 +190,18 @@ class ExactTotals:
         after: NDArray[np.int32],
         pool: Pool,
     ) -> None:
-        """Let each thread move some of the rows, where columns are too few to share.
-
-        Each has sums of its own, which are then added: exact, whoever moved what.
-        """
-        n_rows, (slots, n_columns) = len(before), self.parts.coarse.shape
+        """Let each thread move some of the rows."""
+        n_rows, n_columns = len(before), self._shape[1]
         size = -(-n_rows // (4 * pool.n_threads))
-        sums: dict[int, Totals] = {}
 
         def task(tile: int, worker: int) -> None:
-            if worker not in sums:
-                sums[worker] = _nothing(slots, n_columns)
             move(
-                rows, self._weights, before, after, sums[worker], self.quanta.snaps,
+                rows, self._weights, before, after, self.share(worker), self.quanta.snaps,
                 self.quanta.weight_snaps, 0, n_columns, tile * size, min((tile + 1) * size, n_rows),
             )  # fmt: skip
 
         pool.run(task, -(-n_rows // size))
-        for found in sums.values():
-            for whole, part in zip(self.parts, found, strict=True):
-                whole += part
+        self.add_shares()
 
     def of(self, slots: NDArray[np.intp]) -> tuple[Floats, Floats]:
         """Return weights (k,) and totals (k, d) of these slots."""
@@ -205,3 +219,7 @@ class ExactTotals:
 def _nothing(slots: int, n_columns: int) -> Totals:
     shape = (slots, n_columns)
     return Totals(np.zeros(shape), np.zeros(shape), np.zeros(slots), np.zeros(slots))
+
+
+NO_TOTALS = _nothing(0, 0)
+NO_SNAPS = np.empty(0), np.empty(0)

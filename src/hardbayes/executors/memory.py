@@ -12,6 +12,7 @@ import numpy as np
 
 from hardbayes.executors.carried_bounds import CarriedBounds, no_bounds, worth_carrying
 from hardbayes.executors.centre_table import CentreTable, bare_centres
+from hardbayes.executors.exact_totals import NO_SNAPS, NO_TOTALS
 from hardbayes.executors.few_rows import Known, Plan, is_few, sweep_few
 from hardbayes.executors.rearranging import Rearranging
 from hardbayes.kernels.costs import costs
@@ -44,6 +45,7 @@ class MemoryExecutor(Rearranging):
         self._table = None
         self.labels = np.full(self.n_rows, -1, np.int32)
         self._collected = np.full(self.n_rows, -1, np.int32)
+        self._counted = self._collected  # what the totals stand for
         self._totals.clear(len(centres), self.n_columns)
         self._dear = np.zeros(self.n_rows, np.uint8)
         self._bounds = None
@@ -66,10 +68,12 @@ class MemoryExecutor(Rearranging):
 
     # -- a sweep --------------------------------------------------------------------------------
 
-    def assign(self, prices: Floats, last: bool = False) -> int:
+    def assign(self, prices: Floats, counting: bool = False, last: bool = False) -> int:
         """Give every row to its cheapest centre; return how many are dearer than their price.
 
-        ``last`` says that no further assignment follows, so that bounds are not worth their room.
+        ``counting`` lets the totals follow at once, while the rows are at hand; `collect` will do
+        what is left. ``last`` says that no further assignment follows, so that bounds are not worth
+        their room.
         """
         centres = self.table.view()
         blocks = centres.n_blocks
@@ -85,19 +89,31 @@ class MemoryExecutor(Rearranging):
                 self._bounds.look_around(self.table)
             bounds = self._bounds.view(blocks)
         found: list[int] = []
+        totals, snaps = self._totals, (NO_SNAPS, NO_SNAPS)
+        if counting:
+            totals.grow(len(self.table.rank))
+            counting = totals.can_be_shared(self.pool)
+            snaps = totals.quanta.snaps, totals.quanta.weight_snaps
 
         def task(worker: int, start: int, stop: int) -> None:
             found.append(
                 assign(
                     self.rows, self.weights, prices, self.constants, centres, bounds,
-                    self.labels, self._dear, self._batch(worker, centres), start, stop,
+                    self.labels, self._dear, totals.share(worker) if counting else NO_TOTALS,
+                    *snaps, self._batch(worker, centres), start, stop,
                 )
             )  # fmt: skip
 
         self._over_tiles(task, self.n_rows, len(centres.rank))
+        n_dear = sum(found)
+        if counting:
+            totals.add_shares()
+            self._counted = self.labels
+            if n_dear:  # whose clusters are not known yet
+                self._counted = np.where(self._dear == 1, self._collected, self.labels)
         if self._bounds is not None:
             self._bounds.settle()
-        return sum(found)
+        return n_dear
 
     def is_few(self) -> bool:
         """Whether sweeps are worth doing in one call; with squared distances and no prior."""
@@ -225,8 +241,8 @@ class MemoryExecutor(Rearranging):
         """Bring the totals up to the labels; return how many rows changed cluster."""
         self._totals.grow(len(self.table.rank))
         n_changed = int(np.count_nonzero(self._collected != self.labels))
-        if n_changed:
-            self._totals.move(self.rows, self._collected, self.labels, n_changed, self.pool)
+        if n_changed and self._counted is not self.labels:
+            self._totals.move(self.rows, self._counted, self.labels, n_changed, self.pool)
         return n_changed
 
     def same_partition(self) -> bool:
@@ -241,6 +257,7 @@ class MemoryExecutor(Rearranging):
     def commit(self) -> None:
         """Take the present labels as those that the totals stand for."""
         self._collected[:] = self.labels
+        self._counted = self._collected
 
     def restore(self) -> None:
         """Go back to the labels that the totals stand for; bounds on others are worth nothing."""

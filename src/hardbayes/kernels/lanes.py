@@ -154,7 +154,9 @@ class _Running:
         first = builder.insert_element(
             ir.Constant(self.blocks, ir.Undefined), block, ir.Constant(_I32, 0)
         )
-        here = builder.shuffle_vector(first, first, ir.Constant(self.blocks, [0] * self.lanes.count))
+        here = builder.shuffle_vector(
+            first, first, ir.Constant(self.blocks, [0] * self.lanes.count)
+        )
         builder.store(builder.select(below, scores, least), self.least)
         builder.store(builder.select(smaller, second, loser), self.second)
         builder.store(builder.select(below, here, builder.load(self.block)), self.block)

@@ -28,6 +28,7 @@ from hardbayes.kernels.rows import (
     score_blocks,
     score_error,
 )
+from hardbayes.kernels.totals import move_row
 
 # Bounds live in float32; each update gives away more than its rounding error can take.
 WIDEN = np.float64(1 + 1e-6)
@@ -89,12 +90,16 @@ def beats(cost, k, best, winner, rank):
 
 
 @kernel
-def assign(rows, weights, prices, constants, centres, bounds, labels, dear, batch, start, stop):
-    """Give rows ``start`` to ``stop`` to their cheapest centres.
+def assign(
+    rows, weights, prices, constants, centres, bounds, labels, dear, totals, snaps, weight_snaps,
+    batch, start, stop,
+):  # fmt: skip
+    """Give rows ``start`` to ``stop`` to their cheapest centres, and let the totals follow.
 
     IN weights, prices, constants (n,) or (1,); IN/OUT bounds, labels (n,) int32; OUT dear (n,)
-    uint8: 1 where even the cheapest centre costs more than the row's price; IN unit: precision of
-    scores; SCRATCH batch. Returns the number of dear rows.
+    uint8: 1 where even the cheapest centre costs more than the row's price; IN/OUT totals: all rows
+    but the dear ones move there, unless it has no slots; IN snaps, weight_snaps: its rounding
+    constants; SCRATCH batch. Returns the number of dear rows.
     """
     n_dear = np.int64(0)
     size = np.int64(0)
@@ -130,8 +135,8 @@ def assign(rows, weights, prices, constants, centres, bounds, labels, dear, batc
                 size += 1
             if size == batch.x.shape[0] or (p == n_open and size > 0):
                 n_dear += settle(
-                    rows, weights, prices, constants, centres, bounds, labels, dear, batch,
-                    np.int64(size),
+                    rows, weights, prices, constants, centres, bounds, labels, dear, totals, snaps,
+                    weight_snaps, batch, np.int64(size),
                 )  # fmt: skip
                 size = np.int64(0)
     return n_dear
@@ -240,16 +245,17 @@ def _score_open_groups(rows, centres, bounds, batch, size):
 
         def score(rows, centres, bounds, batch, size):
             n_blocks = centres.rank.shape[0] // centres.lanes
+            for r in range(size):
+                for c in range(batch.smallest.shape[1]):
+                    batch.smallest[r, c] = np.inf
             for g in range(bounds.group_drift.shape[0]):
                 first = g * bounds.span
                 last = min(first + bounds.span, n_blocks)
                 n_members = 0
                 for r in range(size):
-                    batch.members[n_members] = r
-                    n_members += is_scored(bounds, batch, r, g)
-                    for block in range(first, last, bounds.cell):
-                        batch.smallest[r, block // bounds.cell] = np.inf
-                        batch.second[r, block // bounds.cell] = np.inf
+                    if is_scored(bounds, batch, r, g):
+                        batch.members[n_members] = r
+                        n_members += 1
                 if n_members > 0:
                     score_blocks(rows, batch, n_members, centres, first, last, bounds.cell)
 
@@ -268,13 +274,15 @@ def _score_open_groups(rows, centres, bounds, batch, size):
                 first = np.int64(min(here + bounds.span, n_blocks))
                 for b in range(here, first):
                     batch.smallest[0, b] = np.inf
-                    batch.second[0, b] = np.inf
 
     return score
 
 
 @part
-def settle(rows, weights, prices, constants, centres, bounds, labels, dear, batch, size):
+def settle(
+    rows, weights, prices, constants, centres, bounds, labels, dear, totals, snaps, weight_snaps,
+    batch, size,
+):  # fmt: skip
     """Score the rows of the batch and decide for them; return how many are dear."""
     score_open_groups(rows, centres, bounds, batch, size)
     n_slots = centres.rank.shape[0]
@@ -282,6 +290,7 @@ def settle(rows, weights, prices, constants, centres, bounds, labels, dear, batc
     n_cells = (n_slots + cell - 1) // cell
     cells = bounds.span // bounds.cell  # in a group
     carried = bounds.upper.shape[0] > 0
+    counted = totals.coarse.shape[0] > 0
     n_dear = 0
     for r in range(size):
         i = batch.ids[r]
@@ -297,10 +306,12 @@ def settle(rows, weights, prices, constants, centres, bounds, labels, dear, batc
         own_scored = False
         for c in range(n_cells):
             low = np.float64(batch.smallest[r, c])
-            loser = min(max(least, low), np.float64(batch.second[r, c]))
-            runner_up = min(runner_up, loser)
-            winner = c * cell + batch.place[r, c] if low < least else winner
-            least = min(least, low)
+            if low < least:
+                runner_up = min(least, np.float64(batch.second[r, c]))
+                least = low
+                winner = c * cell + batch.place[r, c]
+            else:
+                runner_up = min(runner_up, low)
         own_score = batch.cost[r] - batch.base[r]
         if own >= 0:
             own_scored = is_scored(bounds, batch, r, own // cell // cells)
@@ -337,7 +348,13 @@ def settle(rows, weights, prices, constants, centres, bounds, labels, dear, batc
             if weight * best > price:
                 dear[i] = 1
                 n_dear += 1
-        labels[i] = winner
+        if winner != labels[i]:
+            if counted and dear[i] == 0:
+                move_row(
+                    rows, i, weight, labels[i], winner, totals, snaps, weight_snaps, 0,
+                    snaps[0].shape[0],
+                )  # fmt: skip
+            labels[i] = winner
 
         if carried:
             slack = cost_slack(
