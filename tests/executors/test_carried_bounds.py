@@ -36,9 +36,9 @@ def always(monkeypatch):
 def fitted(monkeypatch, carried, X, **options):
     assign = MemoryExecutor.assign
 
-    def without(self, prices, last=False):
+    def without(self, prices, **options):
         self.forget_bounds()
-        return assign(self, prices, last)
+        return assign(self, prices, **options)
 
     with monkeypatch.context() as patch:
         if not carried:

@@ -30,7 +30,7 @@ def test_any_number_of_sweeps_may_be_allowed():
 def test_few_rows_never_meet_the_passes_for_many(monkeypatch):
     from hardbayes.executors.memory import MemoryExecutor
 
-    def refuse(*_):
+    def refuse(*_, **__):
         raise AssertionError("a pass over tiles")
 
     monkeypatch.setattr(MemoryExecutor, "assign", refuse)

@@ -7,6 +7,7 @@ next layout; new centres are appended.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 # never saw.
 UNSEEN = -np.log(np.finfo(np.float64).tiny)
 NOTHING = np.zeros(1)
+# What a table that grows takes along, beside theta.
+KEPT = ("offset", "exact", "exact_offset", "theta_norm", "level", "doubt", "_explained", "rank")
 
 
 def neighbours_together(centres: Floats, block: int) -> NDArray[np.intp]:
@@ -198,16 +201,17 @@ class CentreTable:
         distance = np.empty(len(slots))
         view = self._view(len(self.rank) // self.lanes)
         prior, nothing = prior_weight * prior_mean, self._nothing[np.newaxis]
-        found: dict[int, tuple[float, float, float, float]] = {}
+        found: dict[int, tuple[float, float, float]] = {}
 
         def task(part: slice, tile: int) -> None:
             found[tile] = place_means(
                 slots[part], totals, prior_weight, prior, nothing, view, self.theta_norm,
-                distance[part], np.empty_like(nothing),
+                distance[part], self._explained, np.empty_like(nothing),
             )  # fmt: skip
 
         self._over_slots(task, len(slots))
-        self._sizes = max(f[2] for f in found.values()), max(f[3] for f in found.values())
+        offset = max(largest for *_, largest in found.values())
+        self._sizes = 2.0 * math.sqrt(offset), offset
         value = with_remainder([number for tile in sorted(found) for number in found[tile][:2]])
         return Drift(distance, NOTHING, NOTHING), value
 
@@ -295,13 +299,14 @@ class CentreTable:
         self.level = np.zeros(slots)
         self.doubt = np.zeros(slots)
         self.theta_norm = np.zeros(slots)
+        self._explained = np.zeros((slots, 2))
         self.rank = np.full(slots, -1, np.int64)
 
     def _grow(self) -> None:
         old = self.__dict__.copy()
         slots = len(old["rank"])
         self._allocate(2 * slots // self.lanes)
-        for name in ("offset", "exact", "exact_offset", "theta_norm", "level", "doubt", "rank"):
+        for name in KEPT:
             getattr(self, name)[:slots] = old[name]
         if self.sparse:
             self.theta[:, :, :slots] = old["theta"]

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 TILE_WORK = 1 << 26
 WORTH_CALLING = 1 << 24
 ROW_WORK = 1 << 11  # what a row takes, however short
-TILES_PER_THREAD = 8  # so that none waits long for the last
 BATCH_BYTES = 1 << 17
 
 
@@ -171,16 +170,34 @@ class DataRows:
             batch = self._batches[worker] = new_batch(self._batch_size(), centres)
         return batch
 
-    def _tile_rows(self, n: int, slots: int) -> int:
-        work = slots * self.entries_per_row + ROW_WORK
-        share = -(-n // (TILES_PER_THREAD * self.pool.n_threads))
-        return max(64, min(max(share, WORTH_CALLING // work), TILE_WORK // work))
+    def _most_rows(self, slots: int) -> int:
+        """Rows of a tile at most, where each may meet so many slots."""
+        return max(64, TILE_WORK // self._row_work(slots))
+
+    def _row_work(self, slots: int) -> int:
+        return slots * self.entries_per_row + ROW_WORK
+
+    def _borders(self, n: int, slots: int) -> list[int]:
+        """Return where the tiles of n rows begin and end.
+
+        Each thread has its part of the rows, in tiles that become smaller: few calls at first, and
+        in the end nobody waits long for the last.
+        """
+        most = self._most_rows(slots)
+        least = max(64, WORTH_CALLING // self._row_work(slots))
+        parts = max(1, min(self.pool.n_threads, n // least))
+        borders = [0]
+        for part in range(parts):
+            stop = n * (part + 1) // parts
+            while borders[-1] < stop:
+                left = stop - borders[-1]
+                size = left if parts == 1 or left <= least else max(least, left // 2)
+                borders.append(borders[-1] + min(size, most))
+        return borders
 
     def _over_tiles(self, task: Callable[[int, int, int], None], n: int, slots: int) -> None:
         """Run ``task(worker, start, stop)`` over n rows, each of which may meet so many slots."""
-        size = self._tile_rows(n, slots)
-
-        def tile_task(tile: int, worker: int) -> None:
-            task(worker, tile * size, min((tile + 1) * size, n))
-
-        self.pool.run(tile_task, -(-n // size))
+        borders = self._borders(n, slots)
+        self.pool.run(
+            lambda tile, worker: task(worker, borders[tile], borders[tile + 1]), len(borders) - 1
+        )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hardbayes.executors.reading import entries_per_row
-from hardbayes.kernels.totals import Totals, move
+from hardbayes.kernels.totals import Totals, add_share, move, no_totals
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,6 +24,9 @@ WORTH_SHARING = 1 << 16
 MOST_SHARED = 1 << 19
 TILE_ENTRIES = 1 << 24
 SMALLEST = 1e-200  # columns of zeros need a quantum too
+# For passes that count nobody.
+NO_TOTALS = no_totals(0, 0)
+NO_SNAPS: tuple[Floats, Floats] = (np.empty(0), np.empty(0))
 
 
 def quantum(largest: Floats) -> Floats:
@@ -101,7 +104,7 @@ class ExactTotals:
     def parts(self) -> Totals:
         """The sums, made when first asked for: to place new rows, nobody asks."""
         if self._made is None:
-            self._made = _nothing(*self._shape)
+            self._made = no_totals(*self._shape)
         return self._made
 
     def grow(self, slots: int) -> None:
@@ -120,6 +123,7 @@ class ExactTotals:
         self.clear(slots, old.coarse.shape[1])
         for new_part, old_part in zip(self.parts, old, strict=True):
             new_part[new_slots] = old_part[old_slots]
+        self.parts.touched[:] = True  # for whoever knows the new slots from nothing but these
 
     def move(
         self,
@@ -148,15 +152,13 @@ class ExactTotals:
         if worker == 0:
             return self.parts
         if worker not in self._shares:
-            self._shares[worker] = _nothing(*self._shape)
+            self._shares[worker] = no_totals(*self._shape)
         return self._shares[worker]
 
     def add_shares(self) -> None:
         """Add what other threads than the caller's have moved."""
         for share in self._shares.values():
-            for whole, part in zip(self.parts, share, strict=True):
-                whole += part
-                part[:] = 0.0
+            add_share(self.parts, share)
 
     def _move_columns(
         self,
@@ -214,12 +216,3 @@ class ExactTotals:
     def weights_of(self, slots: NDArray[np.intp]) -> Floats:
         """Return weights (k,) of these slots."""
         return self.parts.weight_coarse[slots] + self.parts.weight_fine[slots]
-
-
-def _nothing(slots: int, n_columns: int) -> Totals:
-    shape = (slots, n_columns)
-    return Totals(np.zeros(shape), np.zeros(shape), np.zeros(slots), np.zeros(slots))
-
-
-NO_TOTALS = _nothing(0, 0)
-NO_SNAPS = np.empty(0), np.empty(0)

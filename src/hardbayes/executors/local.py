@@ -12,7 +12,7 @@ import numpy as np
 
 from hardbayes.executors.centre_table import bare_centres
 from hardbayes.kernels.local import add_up, choose, project, relocate, spread
-from hardbayes.kernels.totals import Totals
+from hardbayes.kernels.totals import no_totals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,7 +93,7 @@ class LocalRows:
     def totals(self) -> tuple[Floats, Floats]:
         """Return weights (slots,) and totals (slots, d) of the rows where they are."""
         executor = self._executor
-        totals = self._no_totals(self.n_slots)
+        totals = no_totals(self.n_slots, self._executor.n_columns)
         self._run(
             lambda _, start, stop: add_up(
                 executor.rows, executor.weights, self.ids, self.places, totals, self._snaps,
@@ -106,7 +106,7 @@ class LocalRows:
     def stretch(self, directions: Floats, centres: Floats) -> Floats:
         """Return the directions (g, d) after one step towards each group's widest one."""
         executor = self._executor
-        totals = self._no_totals(len(directions))
+        totals = no_totals(len(directions), self._executor.n_columns)
         middles = np.einsum("ij,ij->i", directions, centres)
         self._run(
             lambda _, start, stop: spread(
@@ -173,11 +173,6 @@ class LocalRows:
     def _table(self, centres: Floats) -> Centres:
         executor = self._executor
         return bare_centres(executor.geometry, executor.dtype, centres, executor.unseen)
-
-    def _no_totals(self, slots: int) -> Totals:
-        none = np.zeros(0)
-        shape = (slots, self._executor.n_columns)
-        return Totals(np.zeros(shape), np.zeros(shape), np.zeros(slots), none)
 
     @cached_property
     def _tiles(self) -> list[Tiles]:

@@ -218,7 +218,7 @@ class MemoryExecutor(Rearranging):
         candidates = bare_centres(self.geometry, self.dtype, centres, self.unseen)
         opening = np.empty(len(ids), np.int64)
         n_opening = 0
-        size = self._tile_rows(len(ids), max(1, len(ids)))
+        size = self._most_rows(len(ids))
         for start in range(0, len(ids), size):  # in short calls, so that Ctrl-C is prompt
             n_opening = find_openings(
                 self.rows, self.weights, prices, self.constants, candidates, ids, opening,

@@ -4,7 +4,9 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
+from itertools import pairwise
 from queue import SimpleQueue
 
 from joblib import cpu_count
@@ -31,32 +33,49 @@ def resolve_threads(n_jobs: int | None) -> int:
 
 
 class _Job:
-    def __init__(self, task: Callable[[int, int], None], n_tiles: int) -> None:
+    def __init__(self, task: Callable[[int, int], None], n_tiles: int, n_workers: int) -> None:
         self.task = task
-        self.tiles = deque(range(n_tiles))
+        borders = [n_tiles * worker // n_workers for worker in range(n_workers + 1)]
+        self.queues = [deque(range(*pair)) for pair in pairwise(borders)]
         self.finished = threading.Semaphore(0)
         self.error: BaseException | None = None
+
+    def _next(self, worker: int) -> int:
+        """Take the worker's next tile, or the last of another's; IndexError where none is left.
+
+        From pass to pass a worker meets the same tiles, which its cache may still hold.
+        """
+        own = self.queues[worker % len(self.queues)]
+        if own:
+            with suppress(IndexError):
+                return own.popleft()
+        return max(self.queues, key=len).pop()
 
     def work(self, worker: int) -> None:
         while True:
             try:
-                tile = self.tiles.popleft()
+                tile = self._next(worker)
             except IndexError:
                 return
             self.task(tile, worker)
+
+    def give_up(self) -> None:
+        """Let nobody begin another tile."""
+        for queue in self.queues:
+            queue.clear()
 
     def help(self, worker: int) -> None:
         try:
             self.work(worker)
         except BaseException as error:
             self.error = error
-            self.tiles.clear()
+            self.give_up()
         finally:
             self.finished.release()
 
 
 class Pool:
-    """The calling thread and its helpers, which take tiles from one queue.
+    """The calling thread and its helpers, which share the tiles among them.
 
     Helpers start at the first pass that has more than one tile, so small data never pays for them.
     """
@@ -100,7 +119,7 @@ class Pool:
             )
             helper.start()
             self._helpers.append(helper)
-        job = _Job(task, n_tiles)
+        job = _Job(task, n_tiles, n_helpers + 1)
         called = 0
         try:
             for _ in range(n_helpers):
@@ -112,7 +131,7 @@ class Pool:
             raise
         finally:
             # Also after Ctrl-C: nobody may still write into arrays that the caller believes idle.
-            job.tiles.clear()
+            job.give_up()
             for _ in range(called):
                 job.finished.acquire()
             self._given_up = False

@@ -15,7 +15,7 @@ from hardbayes.kernels.stepping import (
     total_cost,
     unite,
 )
-from hardbayes.kernels.totals import Totals
+from hardbayes.kernels.totals import no_totals
 
 if TYPE_CHECKING:
     from typing import Any
@@ -82,8 +82,8 @@ class Stepper:
         self._room = Room(
             np.zeros(n, np.intp), np.zeros(n, np.intp), np.zeros(n, np.int64), np.zeros(n, bool),
             np.zeros(n), np.zeros(n), self._table(2), np.zeros(2), np.zeros(2, np.int64),
-            Totals(np.zeros((2, d)), np.zeros((2, d)), np.zeros(2), np.zeros(0)),
-            (nothing, nothing), np.array([0, 1]), np.array([0, 2]), np.zeros(2, np.int64),
+            no_totals(2, d), (nothing, nothing), np.array([0, 1]), np.array([0, 2]),
+            np.zeros(2, np.int64),
         )  # fmt: skip
         self._partners, self._costs = np.zeros(n_slots, np.int64), np.zeros(n_slots)
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from hardbayes.kernels.compiling import inlined, kernel
 from hardbayes.kernels.lanes import squared_distance, sum_of_squares
-from hardbayes.kernels.potential import squared_potential
+from hardbayes.kernels.potential import add_term, square_over
 
 TOGETHER = 64
 
@@ -44,18 +44,22 @@ def seat(slot, table):
 
 
 @kernel
-def place_means(slots, totals, prior_weight, prior, nothing, table, norms, drift, mean):
-    """Move the centres of slots to the means of their members, where costs are squared distances.
+def place_means(slots, totals, prior_weight, prior, nothing, table, norms, drift, explained, mean):
+    """Move centres to the means of their members, where costs are squared distances.
 
-    IN slots (k,), prior (d,): the prior's own total; nothing (1, d): zeros; OUT table: Centres;
-    norms (slots,): |theta|; drift (k,): how far each has moved. SCRATCH mean (1, d).
+    Slots that nobody has joined or left stay as they are. IN slots (k,), prior (d,): the prior's
+    own total; nothing (1, d): zeros; IN/OUT totals: untouched afterwards; table: Centres; norms
+    (slots,): |theta|; explained (slots, 2): |total|^2 / weight, and what float64 drops of it; OUT
+    drift (k,): how far each has moved. SCRATCH mean (1, d).
 
-    Returns what `squared_potential` does, the largest norm and the largest offset.
+    Returns what `squared_potential` does, and the largest offset.
     """
     d = mean.shape[1]
-    most = 0.0
     for k in range(slots.shape[0]):
         slot = slots[k]
+        drift[k] = 0.0
+        if not totals.touched[slot]:
+            continue
         weight = totals.weight_coarse[slot] + totals.weight_fine[slot] + prior_weight
         for j in range(d):
             mean[0, j] = (totals.coarse[slot, j] + totals.fine[slot, j] + prior[j]) / weight
@@ -64,15 +68,28 @@ def place_means(slots, totals, prior_weight, prior, nothing, table, norms, drift
         table.offset[slot] = square
         table.exact_offset[slot] = square
         norms[slot] = 2.0 * np.sqrt(square)
-        most = max(most, square)
         for j in range(d):
             table.exact[slot, j] = mean[0, j]
+        explained[slot, 0], explained[slot, 1] = square_over(
+            totals.coarse, totals.fine, prior, slot, weight
+        )
     for first in range(0, d, TOGETHER):
         for k in range(slots.shape[0]):
-            block, lane = seat(slots[k], table)
-            for j in range(first, min(first + TOGETHER, d)):
-                table.theta[block, j, lane] = 2.0 * table.exact[slots[k], j]
-    value, remainder = squared_potential(
-        totals, prior_weight, prior, nothing, slots, slots.shape[0]
-    )
-    return value, remainder, 2.0 * np.sqrt(most), most
+            if totals.touched[slots[k]]:
+                block, lane = seat(slots[k], table)
+                for j in range(first, min(first + TOGETHER, d)):
+                    table.theta[block, j, lane] = 2.0 * table.exact[slots[k], j]
+    alone = 0.0
+    rest_alone = 0.0
+    if prior_weight > 0.0:
+        alone, rest_alone = square_over(nothing, nothing, prior, 0, prior_weight)
+    value = 0.0
+    remainder = 0.0
+    most = 0.0
+    for k in range(slots.shape[0]):
+        slot = slots[k]
+        totals.touched[slot] = False
+        most = max(most, table.exact_offset[slot])
+        value, remainder = add_term(value, remainder, explained[slot, 0], explained[slot, 1])
+        value, remainder = add_term(value, remainder, -alone, -rest_alone)
+    return value, remainder, most

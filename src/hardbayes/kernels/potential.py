@@ -112,12 +112,19 @@ def _two_product(a, b):
 
 
 @part
-def _square_over(coarse, fine, prior, k, weight):
+def square_over(coarse, fine, prior, k, weight):
     """Return ``|total + prior|^2 / weight`` of slot k as two numbers."""
     square, rest = square_of_total(coarse, fine, prior, k)
     quotient = square / weight
     p, error = _two_product(quotient, weight)
     return quotient, ((square - p) - error + rest) / weight
+
+
+@inlined
+def add_term(value, remainder, term, rest):
+    """Add a number and what float64 drops of it to another such pair."""
+    value, rounding = _two_sum(value, term)
+    return value, remainder + (rounding + rest)
 
 
 @kernel
@@ -132,12 +139,11 @@ def squared_potential(totals, prior_weight, prior, nothing, slots, n_slots):
     alone = 0.0
     rest_alone = 0.0
     if prior_weight > 0.0:
-        alone, rest_alone = _square_over(nothing, nothing, prior, 0, prior_weight)
+        alone, rest_alone = square_over(nothing, nothing, prior, 0, prior_weight)
     for p in range(n_slots):
         k = slots[p]
         weight = totals.weight_coarse[k] + totals.weight_fine[k] + prior_weight
-        quotient, rest = _square_over(totals.coarse, totals.fine, prior, k, weight)
-        more, carry = _two_sum(quotient, -alone)
-        value, rounding = _two_sum(value, more)
-        remainder += carry + rounding + rest - rest_alone
+        term, rest = square_over(totals.coarse, totals.fine, prior, k, weight)
+        value, remainder = add_term(value, remainder, term, rest)
+        value, remainder = add_term(value, remainder, -alone, -rest_alone)
     return _two_sum(np.float64(value), np.float64(remainder))

@@ -22,6 +22,14 @@ class Totals(NamedTuple):
     fine: np.ndarray  # (slots, d) float64
     weight_coarse: np.ndarray  # (slots,) float64
     weight_fine: np.ndarray  # (slots,) float64
+    touched: np.ndarray  # (slots,) bool: rows have come or gone since somebody cleared it
+
+
+def no_totals(slots: int, n_columns: int) -> Totals:
+    """Return so many empty slots."""
+    shape = (slots, n_columns)
+    numbers = (np.zeros(shape), np.zeros(shape), np.zeros(slots), np.zeros(slots))
+    return Totals(*numbers, np.zeros(slots, np.bool_))
 
 
 @inlined
@@ -86,9 +94,11 @@ def move_row(rows, i, weight, source, target, totals, snaps, weight_snaps, first
         if source >= 0:
             totals.weight_coarse[source] -= rounded
             totals.weight_fine[source] -= rest
+            totals.touched[source] = True
         if target >= 0:
             totals.weight_coarse[target] += rounded
             totals.weight_fine[target] += rest
+            totals.touched[target] = True
 
 
 @kernel
@@ -104,3 +114,22 @@ def move(rows, weights, before, after, totals, snaps, weight_snaps, first, last,
                 rows, i, pick(weights, i), before[i], after[i], totals, snaps, weight_snaps, first,
                 last,
             )  # fmt: skip
+
+
+@kernel
+def add_share(totals, share):
+    """Add the slots that one thread has touched. IN/OUT totals; IN share, OUT: as if untouched."""
+    for k in range(share.touched.shape[0]):
+        if not share.touched[k]:
+            continue
+        for j in range(share.coarse.shape[1]):
+            totals.coarse[k, j] += share.coarse[k, j]
+            totals.fine[k, j] += share.fine[k, j]
+            share.coarse[k, j] = 0.0
+            share.fine[k, j] = 0.0
+        totals.weight_coarse[k] += share.weight_coarse[k]
+        totals.weight_fine[k] += share.weight_fine[k]
+        share.weight_coarse[k] = 0.0
+        share.weight_fine[k] = 0.0
+        totals.touched[k] = True
+        share.touched[k] = False
