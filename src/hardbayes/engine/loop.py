@@ -309,17 +309,18 @@ class Descent:
             [terms.fit + terms.prior + point.above(self.points[-1]) for point in self.points]
         )
         counts = np.array([point.n_clusters for point in self.points])
-        if status is Status.OUT_OF_STEPS or executor.has_orphans:
+        labels = executor.cluster_numbers()
+        if status is Status.OUT_OF_STEPS or labels.min() < 0:
             # Labels that agree with the centres, as predict would give them; nobody misses a centre
             # nobody chose.
             executor.assign(np.array([np.inf]), last=True)
             chosen = np.bincount(executor.cluster_numbers(), minlength=len(centres)) > 0
             executor.close(~chosen)
             executor.recount()
-            centres = centres[chosen]
+            labels, centres = executor.cluster_numbers(), centres[chosen]
             terms = measure(executor, partition, centres)
             trace[-1], counts[-1] = terms.fit + terms.prior, len(centres)
         return Solution(
-            executor.cluster_numbers(), centres, terms, np.maximum(trace, 0.0), counts, status,
+            labels, centres, terms, np.maximum(trace, 0.0), counts, status,
             self.n_splits, self.n_merges,
         )  # fmt: skip

@@ -112,11 +112,7 @@ class CarriedBounds:
         cheap = len(alive) ** 2 * d <= LOOKS_A_ROW * len(self.upper)
         self.half[:] = 0
         if self._on_distances and cheap and len(alive) > 1:
-            centres = table.exact[alive]
-            distances = cdist(centres, centres)
-            np.fill_diagonal(distances, np.inf)
-            rounding = table.precision * float(np.abs(centres).max())
-            self.half[alive] = np.maximum(0.5 * NARROW * distances.min(axis=1) - rounding, 0.0)
+            self.half[alive] = 0.5 * NARROW * table.gaps()
 
     def add_drift(self, slots: NDArray[np.intp], drift: Drift) -> None:
         """Note how far the centres of these slots have moved."""

@@ -15,7 +15,7 @@ import numpy as np
 from hardbayes.executors.exact_totals import with_remainder
 from hardbayes.executors.pool import Pool
 from hardbayes.kernels.lanes import LANE_BYTES, lanes_of
-from hardbayes.kernels.placing import place, place_means
+from hardbayes.kernels.placing import gaps, place, place_means
 from hardbayes.kernels.rows import Centres
 from hardbayes.matrices import CHUNK_BYTES
 
@@ -264,6 +264,15 @@ class CentreTable:
         self.level[slots] = offset - self.exact[slots] @ self.anchor
         size = np.abs(offset) + self.theta_norm[slots] * self.anchor_length
         self.doubt[slots] = self.precision * size
+
+    def gaps(self) -> Floats:
+        """Return how far each living centre (k,) is from the next, where costs are distances."""
+        nearest = np.empty(len(self.alive))
+        view = self.view()
+        gaps(self.alive, view, self._nothing, nearest)
+        # Equal entries may differ by their rounding.
+        rounding = 2.0 * self.precision * math.sqrt(view.offset_bound)
+        return np.maximum(np.sqrt(nearest) - rounding, 0.0)
 
     def view(self) -> Centres:
         """Return the arrays for the kernels, without the empty blocks at the end."""

@@ -88,7 +88,7 @@ class MemoryExecutor(Rearranging):
             else:
                 self._bounds.look_around(self.table)
             bounds = self._bounds.view(blocks)
-        found: list[int] = []
+        found: list[tuple[int, int]] = []
         totals, snaps = self._totals, (NO_SNAPS, NO_SNAPS)
         if counting:
             totals.grow(len(self.table.rank))
@@ -105,7 +105,7 @@ class MemoryExecutor(Rearranging):
             )  # fmt: skip
 
         self._over_tiles(task, self.n_rows, len(centres.rank))
-        n_dear = sum(found)
+        n_dear, self._n_changed = map(sum, zip(*found, strict=True))
         if counting:
             totals.add_shares()
             self._counted = self.labels
@@ -240,8 +240,10 @@ class MemoryExecutor(Rearranging):
     def collect(self) -> int:
         """Bring the totals up to the labels; return how many rows changed cluster."""
         self._totals.grow(len(self.table.rank))
+        if self._counted is self.labels:  # nobody has changed cluster since the last assignment
+            return self._n_changed
         n_changed = int(np.count_nonzero(self._collected != self.labels))
-        if n_changed and self._counted is not self.labels:
+        if n_changed:
             self._totals.move(self.rows, self._counted, self.labels, n_changed, self.pool)
         return n_changed
 
@@ -341,13 +343,11 @@ class MemoryExecutor(Rearranging):
         """Number of slots in use, dead ones included: where the next birth goes."""
         return self.table.used
 
-    @property
-    def has_orphans(self) -> bool:
-        """Whether some row's cluster is gone: one that held rows of no weight alone."""
-        return bool(((self.labels < 0) | (self.table.rank[self.labels] < 0)).any())
-
     def cluster_numbers(self) -> NDArray[np.int32]:
-        """Return labels (n,) as numbers of the living clusters, oldest first."""
+        """Return labels (n,) as numbers of the living clusters, oldest first.
+
+        -1 for rows whose cluster is gone: one that held rows of no weight alone.
+        """
         numbers = np.full(len(self.table.rank) + 1, -1, np.int32)  # the last for rows nowhere
         numbers[self.table.alive] = np.arange(self.n_clusters)
         return numbers[self.labels]

@@ -99,9 +99,10 @@ def assign(
     IN weights, prices, constants (n,) or (1,); IN/OUT bounds, labels (n,) int32; OUT dear (n,)
     uint8: 1 where even the cheapest centre costs more than the row's price; IN/OUT totals: all rows
     but the dear ones move there, unless it has no slots; IN snaps, weight_snaps: its rounding
-    constants; SCRATCH batch. Returns the number of dear rows.
+    constants; SCRATCH batch. Returns the number of dear rows, and of those whose label changed.
     """
     n_dear = np.int64(0)
+    n_changed = np.int64(0)
     size = np.int64(0)
     for first in range(start, stop, RUN):
         last = min(first + RUN, stop)
@@ -134,12 +135,14 @@ def assign(
                 batch.limit[size] = cost - base + error
                 size += 1
             if size == batch.x.shape[0] or (p == n_open and size > 0):
-                n_dear += settle(
+                n_found, n_left = settle(
                     rows, weights, prices, constants, centres, bounds, labels, dear, totals, snaps,
                     weight_snaps, batch, np.int64(size),
                 )  # fmt: skip
+                n_dear += n_found
+                n_changed += n_left
                 size = np.int64(0)
-    return n_dear
+    return n_dear, n_changed
 
 
 @part
@@ -283,7 +286,10 @@ def settle(
     rows, weights, prices, constants, centres, bounds, labels, dear, totals, snaps, weight_snaps,
     batch, size,
 ):  # fmt: skip
-    """Score the rows of the batch and decide for them; return how many are dear."""
+    """Score the rows of the batch and decide for them.
+
+    Returns how many of them are dear, and how many leave the cluster they had.
+    """
     score_open_groups(rows, centres, bounds, batch, size)
     n_slots = centres.rank.shape[0]
     cell = bounds.cell * centres.lanes  # slots in a cell
@@ -292,6 +298,7 @@ def settle(
     carried = bounds.upper.shape[0] > 0
     counted = totals.coarse.shape[0] > 0
     n_dear = 0
+    n_left = 0
     for r in range(size):
         i = batch.ids[r]
         own = np.int64(labels[i]) if batch.cost[r] < np.inf else np.int64(-1)
@@ -349,6 +356,7 @@ def settle(
                 dear[i] = 1
                 n_dear += 1
         if winner != labels[i]:
+            n_left += 1
             if counted and dear[i] == 0:
                 move_row(
                     rows, i, weight, labels[i], winner, totals, snaps, weight_snaps, 0,
@@ -375,4 +383,4 @@ def settle(
                 g = own // cell // cells
                 left = from_below(batch.cost[r] - slack, centres.squared)
                 bounds.lower[i, g] = min(bounds.lower[i, g], left)
-    return n_dear
+    return n_dear, n_left

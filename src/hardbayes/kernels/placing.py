@@ -93,3 +93,17 @@ def place_means(slots, totals, prior_weight, prior, nothing, table, norms, drift
         value, remainder = add_term(value, remainder, explained[slot, 0], explained[slot, 1])
         value, remainder = add_term(value, remainder, -alone, -rest_alone)
     return value, remainder, most
+
+
+@kernel
+def gaps(slots, table, nothing, nearest):
+    """Find the squared distance from each centre to the next.
+
+    IN slots (k,), table: Centres; nothing (d,): zeros; OUT nearest (k,).
+    """
+    for k in range(slots.shape[0]):
+        nearest[k] = np.inf
+        for other in range(k):
+            gap = squared_distance(table.exact, slots[k], nothing, 1.0, table.exact, slots[other])
+            nearest[k] = min(nearest[k], gap)
+            nearest[other] = min(nearest[other], gap)
