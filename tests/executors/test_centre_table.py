@@ -2,8 +2,12 @@ import numpy as np
 import pytest
 
 from hardbayes.executors.carried_bounds import CarriedBounds
-from hardbayes.executors.centre_table import CentreTable, neighbours_together
+from hardbayes.executors.centre_table import CentreTable, Known, neighbours_together
 from hardbayes.geometry import SquaredEuclidean
+
+
+def known(centres):
+    return Known(centres, np.arange(len(centres)), len(centres))
 
 
 @pytest.mark.parametrize("n", [1, 7, 8, 9, 40, 100])
@@ -28,7 +32,7 @@ def test_neighbours_are_near():
 def test_births_and_deaths_keep_the_others(sparse, dtype):
     rng = np.random.default_rng(0)
     centres = rng.normal(size=(10, 4))
-    table = CentreTable(SquaredEuclidean(), np.dtype(dtype), centres, sparse)
+    table = CentreTable(SquaredEuclidean(), np.dtype(dtype), known(centres), sparse)
     born = rng.normal(size=(200, 4))
     for centre in born[:3]:
         table.open(centre[np.newaxis])
@@ -43,7 +47,7 @@ def test_births_and_deaths_keep_the_others(sparse, dtype):
 
 @pytest.mark.parametrize("n_rows", [100, 2_000_000, 50_000_000])
 def test_bounds_keep_their_memory_promise(n_rows, monkeypatch):
-    table = CentreTable(SquaredEuclidean(), np.dtype(np.float32), np.zeros((1000, 4)), False)
+    table = CentreTable(SquaredEuclidean(), np.dtype(np.float32), known(np.zeros((1000, 4))), False)
     taken = []
     monkeypatch.setattr(np, "full", lambda shape, *_: taken.append(np.prod(shape)) or np.empty(0))
     CarriedBounds(n_rows, table)

@@ -100,6 +100,14 @@ def _aligned(shape: tuple[int, ...], dtype: np.dtype) -> Floats:
     return flat[first : len(flat) - spare + first].reshape(shape)
 
 
+class Known(NamedTuple):
+    """Clusters, oldest first."""
+
+    centres: Floats  # (k, d)
+    ranks: NDArray[np.int64]  # (k,): their places in the order of creation
+    next_rank: int
+
+
 class Drift(NamedTuple):
     """How far centres (k,) have moved: what `kernels.nearest` asks of bounds."""
 
@@ -115,7 +123,7 @@ class CentreTable:
         self,
         geometry: Geometry,
         dtype: np.dtype,
-        centres: Floats,
+        known: Known,
         sparse: bool,
         unseen: NDArray[np.bool_] | None = None,
         pool: Pool | None = None,
@@ -124,7 +132,7 @@ class CentreTable:
         self._pool = pool or Pool(1)
         self.dtype = dtype
         self.sparse = sparse  # whether the rows are
-        self.n_columns = centres.shape[1]
+        self.n_columns = known.centres.shape[1]
         self.lanes = lanes_of(dtype.itemsize)
         self._limits = np.finfo(dtype)
         self._nothing = np.zeros(self.n_columns)
@@ -134,8 +142,8 @@ class CentreTable:
         self.precision = (self.n_columns + 8) * float(np.finfo(np.float64).eps)
         self._alive: NDArray[np.intp] | None = None
         self._sizes: tuple[float, float] | None = None  # of the largest theta and offset
-        self.next_rank = 0
-        self.lay_out(centres, np.arange(len(centres)))
+        self.next_rank = known.next_rank
+        self.lay_out(known.centres, known.ranks)
 
     def lay_out(self, centres: Floats, ranks: NDArray[np.int64]) -> NDArray[np.intp]:
         """Replace everything by these centres, neighbours together; return each one's slot."""
@@ -143,7 +151,6 @@ class CentreTable:
         # Sparse centres have no near neighbours, and looking at all their columns takes time.
         everyone = np.arange(self.used)
         order = everyone if self.sparse else neighbours_together(centres, self.lanes)
-        self.next_rank = max(self.next_rank, int(ranks.max()) + 1)
         blocks = max(1, -(-self.used // self.lanes))
         # Room for births without a new layout. Where rows are sparse, only in the last block:
         # each entry of a row meets all slots side by side.

@@ -107,6 +107,11 @@ class ExactTotals:
             self._made = no_totals(*self._shape)
         return self._made
 
+    @property
+    def made(self) -> bool:
+        """Whether anybody has asked for them."""
+        return self._made is not None
+
     def grow(self, slots: int) -> None:
         """Make room for more slots."""
         old = self.parts

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.executors.centre_table import squared_centres
+from hardbayes.executors.centre_table import Known, squared_centres
 from hardbayes.kernels.sweeping import Trace, sweep
 
 if TYPE_CHECKING:
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from hardbayes.executors.data_rows import DataRows
     from hardbayes.executors.exact_totals import ExactTotals
-    from hardbayes.geometry.base import Floats
     from hardbayes.kernels.rows import Centres
 
 # What a sweep may take in one call, in entries of rows compared with centres: as long as the passes
@@ -23,14 +22,6 @@ MOST_WORK = 3 << 16
 FEWEST_CLUSTERS = 8  # that a fit is expected to come to
 TOGETHER = 2  # sweeps in which every row opens a cluster that there is room for
 MOST_STEPS = 256  # in one call, so that Ctrl-C is prompt
-
-
-class Known(NamedTuple):
-    """Clusters, oldest first."""
-
-    centres: Floats  # (k, d)
-    ranks: NDArray[np.int64]  # (k,)
-    next_rank: int
 
 
 class Plan(NamedTuple):

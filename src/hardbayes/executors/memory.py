@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hardbayes.executors.carried_bounds import CarriedBounds, no_bounds, worth_carrying
-from hardbayes.executors.centre_table import CentreTable, bare_centres
+from hardbayes.executors.centre_table import CentreTable, Known, bare_centres
 from hardbayes.executors.exact_totals import NO_SNAPS, NO_TOTALS
-from hardbayes.executors.few_rows import Known, Plan, is_few, sweep_few
+from hardbayes.executors.few_rows import Plan, is_few, sweep_few
 from hardbayes.executors.rearranging import Rearranging
 from hardbayes.kernels.costs import costs
 from hardbayes.kernels.nearest import assign
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from hardbayes.structure.partition import Partition
 
 
+# Part of the rows that scores in less than the data's own precision may leave in doubt.
+DOUBTFUL = 1 / 16
+
+
 class MemoryExecutor(Rearranging):
     """One data set, its labels, and the passes over it; made as `DataRows` are."""
 
@@ -36,12 +40,13 @@ class MemoryExecutor(Rearranging):
         self._table: CentreTable | None = None
         self.labels = np.empty(0, np.int32)
         self._bounds: CarriedBounds | None = None
+        self._coarse = False  # scores leave too many rows in doubt
 
     # -- starting -------------------------------------------------------------------------------
 
     def start(self, centres: Floats) -> None:
         """Begin at these centres (k, d), with no row assigned."""
-        self._first = centres
+        self._known = Known(centres, np.arange(len(centres)), len(centres))
         self._table = None
         self.labels = np.full(self.n_rows, -1, np.int32)
         self._collected = np.full(self.n_rows, -1, np.int32)
@@ -52,15 +57,23 @@ class MemoryExecutor(Rearranging):
 
     @property
     def table(self) -> CentreTable:
-        """The centres, laid out when a pass first asks for them."""
+        """The centres, laid out when a pass first asks for them.
+
+        Until then they are known as they are, and labels and totals go by their numbers.
+        """
         if self._table is None:
-            self._table = self._table_of(self._first)
+            self._table = CentreTable(
+                self.geometry, self.dtype, self._known, self.is_sparse, self.unseen, self.pool
+            )
+            if self._totals.made:
+                numbers = np.arange(len(self._known.centres))
+                self._rename(numbers, len(numbers), self._table.alive, len(self._table.rank))
         return self._table
 
-    def _table_of(self, centres: Floats) -> CentreTable:
-        return CentreTable(
-            self.geometry, self.dtype, centres, self.is_sparse, self.unseen, self.pool
-        )
+    @property
+    def _alive(self) -> NDArray[np.intp]:
+        """Slots of the living clusters, oldest first."""
+        return np.arange(self.n_clusters) if self._table is None else self._table.alive
 
     def take_labels(self, labels: NDArray[np.intp]) -> None:
         """Set the labels from numbers of the living clusters, oldest first."""
@@ -88,7 +101,7 @@ class MemoryExecutor(Rearranging):
             else:
                 self._bounds.look_around(self.table)
             bounds = self._bounds.view(blocks)
-        found: list[tuple[int, int]] = []
+        found: list[tuple[int, int, int]] = []
         totals, snaps = self._totals, (NO_SNAPS, NO_SNAPS)
         if counting:
             totals.grow(len(self.table.rank))
@@ -105,7 +118,7 @@ class MemoryExecutor(Rearranging):
             )  # fmt: skip
 
         self._over_tiles(task, self.n_rows, len(centres.rank))
-        n_dear, self._n_changed = map(sum, zip(*found, strict=True))
+        n_dear, self._n_changed, n_doubtful = map(sum, zip(*found, strict=True))
         if counting:
             totals.add_shares()
             self._counted = self.labels
@@ -113,6 +126,7 @@ class MemoryExecutor(Rearranging):
                 self._counted = np.where(self._dear == 1, self._collected, self.labels)
         if self._bounds is not None:
             self._bounds.settle()
+        self._coarse = n_doubtful > DOUBTFUL * self.n_rows and self.dtype != self.rows.values.dtype
         return n_dear
 
     def is_few(self) -> bool:
@@ -137,20 +151,16 @@ class MemoryExecutor(Rearranging):
         order[visits] = np.arange(self.n_rows, dtype=visits.dtype)
         counted = -1 if n_clusters is None else n_clusters
         plan = Plan(penalty, max_clusters, order, counted, patience, max_steps)
-        if self._table is None:  # nobody has met the centres yet
-            before, old = self.labels, np.arange(len(self._first))
-            known = Known(self._first, old, len(old))
-        else:
-            before = self.cluster_numbers()
-            old = self._table.alive
-            known = Known(self._table.exact[old], self._table.rank[old], self._table.next_rank)
-        swept = sweep_few(self, before, self._totals, old, known, plan)
-        self._bounds = None
-        self.labels = swept.labels
-        alive = np.flatnonzero(swept.centres.rank >= 0)
+        alive, before, known = self._alive, self.labels, self._known
         if self._table is not None:
-            self._table.next_rank = swept.next_rank
-        self._lay_out_anew(alive, swept.centres.exact[alive], swept.centres.rank)
+            before = self.cluster_numbers()
+            known = Known(self._table.exact[alive], self._table.rank[alive], self._table.next_rank)
+        swept = sweep_few(self, before, self._totals, alive, known, plan)
+        self._bounds = self._table = None
+        self.labels = swept.labels
+        slots, ranks = np.flatnonzero(swept.centres.rank >= 0), swept.centres.rank
+        self._known = Known(swept.centres.exact[slots], ranks[slots], swept.next_rank)
+        self._rename(slots, len(ranks), np.arange(len(slots)), len(slots))
         return swept
 
     def visiting_order(self, visits: NDArray[np.signedinteger]) -> NDArray[np.signedinteger]:
@@ -275,11 +285,11 @@ class MemoryExecutor(Rearranging):
 
     def totals(self) -> tuple[Floats, Floats]:
         """Return weights (k,) and totals (k, d) of the living clusters, oldest first."""
-        return self._totals.of(self.table.alive)
+        return self._totals.of(self._alive)
 
     def weights_of_clusters(self) -> Floats:
         """Return weights (k,) of the living clusters, oldest first."""
-        return self._totals.weights_of(self.table.alive)
+        return self._totals.weights_of(self._alive)
 
     def close(self, which: NDArray[np.bool_]) -> None:
         """Drop living clusters (mask over them, oldest first)."""
@@ -290,7 +300,7 @@ class MemoryExecutor(Rearranging):
 
         Return ``sum_c (n_c + eta) phi(mu_c) - eta phi(m)``, and what float64 drops of it.
         """
-        table, crowded = self.table, self.table.crowded
+        table, n_slots, crowded = self.table, len(self.table.rank), self.table.crowded
         if self._bounds is not None and table.used > self._bounds.known and not crowded:
             self._bounds.welcome(table, self.labels)
         alive = table.alive
@@ -302,41 +312,45 @@ class MemoryExecutor(Rearranging):
             centres = partition.centres(weights, totals)
             drift, value = table.write(alive, centres), (partition.potential(weights, centres), 0.0)
         if crowded:
-            alive = self._lay_out_anew(alive, partition.centres(*self.totals()), table.rank)
+            slots = table.lay_out(partition.centres(*self.totals()), table.rank[alive])
+            self._rename(alive, n_slots, slots, len(table.rank))
+            alive = slots
         if self._bounds is not None:
+            if crowded:
+                upper = self._bounds.upper
+                self._bounds = None  # the old bounds go before the new ones come
+                self._bounds = CarriedBounds(self.n_rows, table, self._radius)
+                self._bounds.upper[:] = upper
             self._bounds.add_drift(alive, drift)
+        if self._coarse:
+            self._score_finely()
         return value
 
-    def _lay_out_anew(
-        self, alive: NDArray[np.intp], centres: Floats, ranks: NDArray[np.int64]
-    ) -> NDArray[np.intp]:
-        """Lay the living clusters out at these centres; return their new slots.
+    def _score_finely(self) -> None:
+        """Score in the type of the data from now on."""
+        alive, ranks = self.table.alive, self.table.rank
+        self._known = Known(self.table.exact[alive], ranks[alive], self.table.next_rank)
+        self._rename(alive, len(ranks), np.arange(len(alive)), len(alive))
+        self._table = self._bounds = None
+        self._batches.clear()
+        self.dtype, self._coarse = self.rows.values.dtype, False
 
-        ``alive`` (k,): their slots among those with ``ranks``, to which labels and totals refer.
-        """
-        new_slot = np.full(len(ranks) + 1, -1, np.int32)  # the last for rows nowhere
-        if self._table is None:  # no cluster has a name yet
-            self._table = self._table_of(centres)
-            slots = self._table.alive
-        else:
-            slots = self._table.lay_out(centres, ranks[alive])
-        new_slot[alive] = slots
-        self._totals.rearrange(alive, slots, len(self.table.rank))
-        self.labels = new_slot[self.labels]
+    def _rename(
+        self, slots: NDArray[np.intp], n_slots: int, new: NDArray[np.intp], n_new: int
+    ) -> None:
+        """Let labels and totals go by ``new`` slots of so many, in place of these."""
+        names = np.full(n_slots + 1, -1, np.int32)  # the last for rows nowhere
+        names[slots] = new
+        self._totals.rearrange(slots, new, n_new)
+        self.labels = names[self.labels]
         self.commit()
-        if self._bounds is not None:
-            upper = self._bounds.upper
-            self._bounds = None  # the old bounds go before the new ones come
-            self._bounds = CarriedBounds(self.n_rows, self.table, self._radius)
-            self._bounds.upper[:] = upper
-        return slots
 
     # -- looking at rows and clusters --------------------------------------------------------------
 
     @property
     def n_clusters(self) -> int:
         """Number of living clusters."""
-        return len(self._first if self._table is None else self._table.alive)
+        return len(self._known.centres if self._table is None else self._table.alive)
 
     @property
     def n_slots(self) -> int:
@@ -348,6 +362,8 @@ class MemoryExecutor(Rearranging):
 
         -1 for rows whose cluster is gone: one that held rows of no weight alone.
         """
+        if self._table is None:
+            return self.labels.copy()
         numbers = np.full(len(self.table.rank) + 1, -1, np.int32)  # the last for rows nowhere
         numbers[self.table.alive] = np.arange(self.n_clusters)
         return numbers[self.labels]
@@ -356,7 +372,11 @@ class MemoryExecutor(Rearranging):
 
     def costs(self) -> Floats:
         """Return each row's cost (n,) at its own centre."""
-        centres = self.table.view()
+        if self._table is None and not self.is_sparse:  # whose costs begin with the table's squares
+            known = self._known.centres
+            centres = bare_centres(self.geometry, self.dtype, known, self.unseen)
+        else:
+            centres = self.table.view()
         out = np.empty(self.n_rows)
 
         def task(worker: int, start: int, stop: int) -> None:

@@ -99,10 +99,12 @@ def assign(
     IN weights, prices, constants (n,) or (1,); IN/OUT bounds, labels (n,) int32; OUT dear (n,)
     uint8: 1 where even the cheapest centre costs more than the row's price; IN/OUT totals: all rows
     but the dear ones move there, unless it has no slots; IN snaps, weight_snaps: its rounding
-    constants; SCRATCH batch. Returns the number of dear rows, and of those whose label changed.
+    constants; SCRATCH batch. Returns the number of dear rows, of those whose label changed, and of
+    those whose scores left two centres in doubt.
     """
     n_dear = np.int64(0)
     n_changed = np.int64(0)
+    n_doubtful = np.int64(0)
     size = np.int64(0)
     for first in range(start, stop, RUN):
         last = min(first + RUN, stop)
@@ -135,14 +137,15 @@ def assign(
                 batch.limit[size] = cost - base + error
                 size += 1
             if size == batch.x.shape[0] or (p == n_open and size > 0):
-                n_found, n_left = settle(
+                n_found, n_left, n_close = settle(
                     rows, weights, prices, constants, centres, bounds, labels, dear, totals, snaps,
                     weight_snaps, batch, np.int64(size),
                 )  # fmt: skip
                 n_dear += n_found
                 n_changed += n_left
+                n_doubtful += n_close
                 size = np.int64(0)
-    return n_dear, n_changed
+    return n_dear, n_changed, n_doubtful
 
 
 @part
@@ -288,7 +291,8 @@ def settle(
 ):  # fmt: skip
     """Score the rows of the batch and decide for them.
 
-    Returns how many of them are dear, and how many leave the cluster they had.
+    Returns how many of them are dear, how many leave the cluster they had, and how many have two
+    best scores that differ by less than their error.
     """
     score_open_groups(rows, centres, bounds, batch, size)
     n_slots = centres.rank.shape[0]
@@ -299,6 +303,7 @@ def settle(
     counted = totals.coarse.shape[0] > 0
     n_dear = 0
     n_left = 0
+    n_close = 0
     for r in range(size):
         i = batch.ids[r]
         own = np.int64(labels[i]) if batch.cost[r] < np.inf else np.int64(-1)
@@ -331,8 +336,9 @@ def settle(
                     runner_up = min(runner_up, own_score)
 
         best = batch.base[r] + least + error  # an upper bound, as good as the cost below
-        certain = winner >= 0 and runner_up > least + 2 * error and weight * best <= price
-        if not certain:
+        close = not runner_up > least + 2 * error
+        n_close += close
+        if close or winner < 0 or not weight * best <= price:
             limit = min(batch.limit[r], least + 2 * error)
             if not least < np.inf:  # scores beyond the range of their type: look at every centre
                 limit = np.inf
@@ -383,4 +389,4 @@ def settle(
                 g = own // cell // cells
                 left = from_below(batch.cost[r] - slack, centres.squared)
                 bounds.lower[i, g] = min(bounds.lower[i, g], left)
-    return n_dear, n_left
+    return n_dear, n_left, n_close
