@@ -23,6 +23,11 @@ def chunks(n: int, d: int) -> list[slice]:
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
+def total_weight(weights: NDArray[np.floating], n_rows: int) -> float:
+    """Return the sum of the weights of so many rows: (n,), or (1,) a power of two for each."""
+    return float(weights.sum()) if len(weights) == n_rows else n_rows * float(weights[0])
+
+
 def row_lengths(matrix: Matrix) -> NDArray[np.float64]:
     """Return the Euclidean length of each row in float64, safe from overflow of squares."""
     if is_sparse(matrix):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hardbayes.executors.frame import Frame, frame_for, power_of_two_scale
-from hardbayes.matrices import chunks, is_sparse
+from hardbayes.matrices import chunks, is_sparse, total_weight
 from hardbayes.structure.partition import Partition
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class Problem:
         executor = self.executor
         if self.geometry.squared_distance:
             largest = distance_rounding(executor.n_columns)
-            return largest * float(executor.weights_of(slice(None)).sum()) / self.unit
+            return largest * total_weight(executor.weights, executor.n_rows) / self.unit
         weights = executor.weights_of(slice(None))
         theta, offset = self.geometry.affine(self.mean[np.newaxis])
         at_mean = float(np.abs(offset[0]) + np.abs(theta[0] * self.mean).sum())
@@ -180,8 +181,8 @@ def check_squares(matrix: Matrix, weights: Floats, largest: float) -> None:
     if largest == 0:
         return
     n, d = matrix.shape
-    log2_squares = np.log2(4.0 * d) + 2.0 * np.log2(largest)
-    log2_weight = np.log2(np.broadcast_to(weights, n).sum())
+    log2_squares = math.log2(4.0 * d) + 2.0 * math.log2(largest)
+    log2_weight = math.log2(total_weight(weights, n))
     limits = np.finfo(np.float64)
     if not limits.minexp < log2_squares + min(log2_weight, 0.0) or not log2_squares < limits.maxexp:
         raise ValueError(

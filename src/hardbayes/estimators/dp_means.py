@@ -236,6 +236,8 @@ class DPMeans(ClusterEstimator):
         return problem.centres_in_frame(centres)
 
     def _report(self, start: int, step: int, n_clusters: int, n_changed: int) -> None:
+        if not self.verbose:
+            return
         head = f"start {start + 1}, " if self.n_init > 1 else ""
         self._say(f"{head}step {step}: {n_clusters} clusters, {n_changed} rows moved")
 

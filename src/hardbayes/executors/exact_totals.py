@@ -10,6 +10,7 @@ import numpy as np
 
 from hardbayes.executors.reading import entries_per_row
 from hardbayes.kernels.totals import Totals, add_share, move, no_totals
+from hardbayes.matrices import total_weight
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,7 +66,7 @@ class Quanta:
 
     @cached_property
     def _total_weight(self) -> float:
-        return float(np.broadcast_to(self._weights, self._n_rows).sum())
+        return total_weight(self._weights, self._n_rows)
 
     @cached_property
     def snaps(self) -> tuple[Floats, Floats]:

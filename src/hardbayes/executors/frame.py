@@ -49,6 +49,8 @@ def column_range(matrix: Matrix) -> tuple[Floats, Floats]:
     n, d = matrix.shape
     if is_sparse(matrix):  # one range for all columns: telling them apart would take a sort
         return np.full(d, matrix.data.min(initial=0)), np.full(d, matrix.data.max(initial=0))
+    if n < FOLD:
+        return matrix.min(axis=0).astype(float), matrix.max(axis=0).astype(float)
     low = np.full(d, np.inf)
     high = np.full(d, -np.inf)
     fold = max(1, FOLD // d)  # several rows side by side, or NumPy's inner loop would be d long
