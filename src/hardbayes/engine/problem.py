@@ -209,6 +209,8 @@ def check_size(name: str, penalty: float, unit: float, squares: str, largest: fl
 def check_reach(matrix: Matrix, frame: Frame, squares: str) -> None:
     """Raise where squares of new rows, seen through a frame, do not fit float64."""
     values = matrix.data if is_sparse(matrix) else matrix
+    if float(np.finfo(values.dtype).max) * frame.scale <= FARTHEST:
+        return  # nothing of this type is too far
     largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
     if largest * frame.scale > FARTHEST:
         raise ValueError(

@@ -239,9 +239,11 @@ class CentreTable:
         view = self._view(len(self.rank) // self.lanes)
 
         def task(part: slice, tile: int) -> None:
-            theta, offset = self.geometry.affine(centres[part])
-            exact = centres[part] if self.geometry.squared_distance else theta
-            if self.unseen is not None and exact is theta:
+            exact, offset = centres[part], NOTHING
+            if not self.geometry.squared_distance:
+                exact, offset = self.geometry.affine(centres[part])
+            theta = exact
+            if self.unseen is not None:
                 exact = np.where(self.unseen, -UNSEEN, theta)
                 theta = np.where(self.unseen, 0.0, theta)
             place(

@@ -13,17 +13,19 @@ TOGETHER = 64
 def place(slots, exact, theta, offset, table, norms, drift, nothing):
     """Write centres and their affine form into slots.
 
-    IN slots (k,), exact, theta (k, d), offset (k,) float64, nothing (d,): zeros; OUT table:
-    Centres; norms (slots,): |theta|; drift (k,): how far each of ``exact`` has moved.
+    IN slots (k,), exact, theta (k, d), offset (k,) float64: where costs are squared distances,
+    theta is half of what it should be, and the offset is found here; nothing (d,): zeros; OUT
+    table: Centres; norms (slots,): |theta|; drift (k,): how far each of ``exact`` has moved.
     """
     d = exact.shape[1]
+    factor = 2.0 if table.squared else 1.0
     for k in range(slots.shape[0]):
         slot = slots[k]
-        # The same bits as from `place_means`.
-        size = sum_of_squares(exact, k * d, (k + 1) * d) if table.squared else offset[k]
+        square = sum_of_squares(theta, k * d, (k + 1) * d)
+        size = square if table.squared else offset[k]
         table.offset[slot] = size
         table.exact_offset[slot] = size
-        norms[slot] = np.sqrt(sum_of_squares(theta, k * d, (k + 1) * d))
+        norms[slot] = factor * np.sqrt(square)
         drift[k] = np.sqrt(squared_distance(exact, k, nothing, 1.0, table.exact, slot))
         for j in range(d):
             table.exact[slot, j] = exact[k, j]
@@ -32,7 +34,7 @@ def place(slots, exact, theta, offset, table, norms, drift, nothing):
         for k in range(slots.shape[0]):
             block, lane = seat(slots[k], table)
             for j in range(first, min(first + TOGETHER, d)):
-                table.theta[block, j, lane] = theta[k, j]
+                table.theta[block, j, lane] = factor * theta[k, j]
 
 
 @inlined
