@@ -165,3 +165,15 @@ def test_text_is_never_taken_for_numbers(X, part):
 def test_threads_must_be_some():
     with pytest.raises(ValueError, match="'n_jobs' parameter"):
         DPMeans(1.0, n_jobs=0).fit([[0.0], [1.0]])
+
+
+@pytest.mark.parametrize("seed", [29, 137, 150, 1067])
+def test_an_exchange_that_leaves_only_weightless_rows_in_its_new_cluster(seed):
+    """Such a cluster is never opened, and those rows stay where they were."""
+    rng = np.random.default_rng(seed)
+    means = rng.normal(size=(8, 2))
+    X = np.rint(3 * means[rng.integers(8, size=30)] + rng.normal(size=(30, 2)))
+    weights = (rng.random(30) < 0.8).astype(float)
+    model = DPMeans(2.0, random_state=0).fit(X, sample_weight=weights)
+    assert (model.cluster_weights_ > 0).all()
+    np.testing.assert_array_equal(model.labels_, model.predict(X))

@@ -32,11 +32,13 @@ def totals_after(X, weights, moves, n_slots=3, n_threads=1, sparse=False):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("d", [3, 40])
+@pytest.mark.parametrize("most_shared", [0, 1 << 19])
+@pytest.mark.parametrize("d", [3, 20, 40])
 @pytest.mark.parametrize("seed", range(5))
-def test_totals_depend_on_the_members_alone(dtype, d, seed, monkeypatch):
+def test_totals_depend_on_the_members_alone(dtype, d, seed, most_shared, monkeypatch):
     """Whatever way the rows came, and whether threads share them by columns or by rows."""
     monkeypatch.setattr("hardbayes.executors.exact_totals.WORTH_SHARING", 0)
+    monkeypatch.setattr("hardbayes.executors.exact_totals.MOST_SHARED", most_shared)
     rng = np.random.default_rng(seed)
     X = (rng.normal(size=(500, d)) * 10.0 ** rng.uniform(-6, 6, d)).astype(dtype)
     weights = rng.uniform(0, 2, 500)
@@ -44,7 +46,7 @@ def test_totals_depend_on_the_members_alone(dtype, d, seed, monkeypatch):
     detour = [rng.integers(0, 3, 500) for _ in range(7)] + [last]
     X[rng.random(X.shape) < 0.4] = 0
     direct = totals_after(X, weights, [last])
-    for n_threads, sparse in product((1, 2), (False, True)):
+    for n_threads, sparse in product((1, 2, 16), (False, True)):
         totals = totals_after(X, weights, detour, n_threads=n_threads, sparse=sparse)
         for part, same in zip(totals, direct, strict=True):
             np.testing.assert_array_equal(part, same)

@@ -1,10 +1,10 @@
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 
 import pytest
 
-from hardbayes.executors.pool import Pool, resolve_threads
+from hardbayes.executors.pool import Pool, _Job, resolve_threads
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
@@ -14,6 +14,25 @@ def test_every_tile_runs_once(n_threads, n_tiles):
     with Pool(n_threads) as pool:
         pool.run(lambda tile, worker: seen.update([tile]), n_tiles)
     assert seen == Counter(range(n_tiles))
+
+
+def test_a_tile_that_another_takes_first_is_no_end():
+    """Whoever looks for the last tile of the longest queue may find that queue just emptied."""
+
+    class Emptied(deque):
+        late = True
+
+        def pop(self):
+            if self.late:
+                self.late = False
+                raise IndexError
+            return super().pop()
+
+    done = []
+    job = _Job(lambda tile, worker: done.append(tile), 6, 3)
+    job.queues[1] = Emptied(job.queues[1])
+    job.work(0)
+    assert sorted(done) == list(range(6))
 
 
 def test_workers_are_told_apart():

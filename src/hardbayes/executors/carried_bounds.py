@@ -137,7 +137,7 @@ class CarriedBounds:
         nobody the look, where there are so many that some would be near anyway, and where costs are
         no squared distances.
         """
-        if not table.geometry.squared_distance or table.used - self.known > FEW:
+        if not self._on_distances or table.used - self.known > FEW:
             return np.zeros(table.used, np.float32)
         return (0.5 * NARROW * self._to_newborn(table, self.known, table.used)).astype(np.float32)
 
@@ -148,7 +148,7 @@ class CarriedBounds:
         costs are no squared distances, nothing is known of the newborn.
         """
         groups = range(self.known // self.width, -(-table.used // self.width))
-        for group in groups if table.geometry.squared_distance else ():
+        for group in groups if self._on_distances else ():
             first = max(group * self.width, self.known)
             last = min((group + 1) * self.width, table.used)
             nearest = self._to_newborn(table, first, last) * NARROW
@@ -157,7 +157,7 @@ class CarriedBounds:
             if group * self.width < self.known:
                 np.minimum(low, self.lower[:, group], out=low)
             self.lower[:, group] = low
-        if not table.geometry.squared_distance:
+        if not self._on_distances:
             self.lower[:, groups.start : groups.stop] = -np.inf
         # To members of the newborn, nothing is known of the centres they left.
         self.lower[labels >= self.known] = -np.inf

@@ -16,7 +16,9 @@ from hardbayes.executors.exact_totals import with_remainder
 from hardbayes.executors.pool import Pool
 from hardbayes.kernels.lanes import LANE_BYTES, lanes_of
 from hardbayes.kernels.placing import gaps, place, place_means
+from hardbayes.kernels.potential import squared_potential
 from hardbayes.kernels.rows import Centres
+from hardbayes.kernels.totals import no_totals
 from hardbayes.matrices import CHUNK_BYTES
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 # Minus the logarithm of the smallest normal number: what an entry costs in a column that the fit
 # never saw.
 UNSEEN = -np.log(np.finfo(np.float64).tiny)
-NOTHING = np.zeros(1)
+NOTHING: Floats = np.zeros(1)
 # What a table that grows takes along, beside theta.
 KEPT = ("offset", "exact", "exact_offset", "theta_norm", "level", "doubt", "_explained", "rank")
 
@@ -207,20 +209,25 @@ class CentreTable:
         slots = self.alive
         distance = np.empty(len(slots))
         view = self._view(len(self.rank) // self.lanes)
-        prior, nothing = prior_weight * prior_mean, self._nothing[np.newaxis]
+        prior = prior_weight * prior_mean
         found: dict[int, tuple[float, float, float]] = {}
 
         def task(part: slice, tile: int) -> None:
             found[tile] = place_means(
-                slots[part], totals, prior_weight, prior, nothing, view, self.theta_norm,
-                distance[part], self._explained, np.empty_like(nothing),
+                slots[part], totals, prior_weight, prior, self._nothing, view, self.theta_norm,
+                distance[part], self._explained, np.empty((1, self.n_columns)),
             )  # fmt: skip
 
         self._over_slots(task, len(slots))
         offset = max(largest for *_, largest in found.values())
         self._sizes = 2.0 * math.sqrt(offset), offset
-        value = with_remainder([number for tile in sorted(found) for number in found[tile][:2]])
-        return Drift(distance, NOTHING, NOTHING), value
+        numbers = [number for tile in sorted(found) for number in found[tile][:2]]
+        if prior_weight:
+            alone = no_totals(1, self.n_columns)
+            alone.coarse[0], alone.weight_coarse[0] = prior, prior_weight
+            explained = squared_potential(alone, 0.0, self._nothing, np.zeros(1, np.intp), 1)
+            numbers += len(slots) * [-number for number in explained]
+        return Drift(distance, NOTHING, NOTHING), with_remainder(numbers)
 
     def write(self, slots: NDArray[np.intp], centres: Floats) -> Drift:
         """Set the centres of these slots; return how far each has moved."""
@@ -241,7 +248,7 @@ class CentreTable:
         def task(part: slice, tile: int) -> None:
             exact, offset = centres[part], NOTHING
             if not self.geometry.squared_distance:
-                exact, offset = self.geometry.affine(centres[part])
+                exact, offset = self.geometry.affine(exact)
             theta = exact
             if self.unseen is not None:
                 exact = np.where(self.unseen, -UNSEEN, theta)
@@ -256,7 +263,7 @@ class CentreTable:
 
     def _over_slots(self, task: Callable[[slice, int], None], n_slots: int) -> None:
         """Run ``task(part, tile)`` over so many slots."""
-        # No more of theta than stays in cache, and whole blocks: no two threads write to one.
+        # No more of theta than stays in cache.
         size = self.lanes * max(1, CHUNK_BYTES // (8 * self.n_columns * self.lanes))
         self._pool.run(
             lambda tile, _: task(slice(tile * size, (tile + 1) * size), tile), -(-n_slots // size)

@@ -174,9 +174,11 @@ class ExactTotals:
         parts: int,
         pool: Pool,
     ) -> None:
-        """Let each thread move its columns of all rows."""
+        """Let each thread move its columns of all rows, in so many parts at most."""
         n_rows, n_columns = len(before), self.parts.coarse.shape[1]
-        # Whole cache lines of columns, so that threads never write side by side.
+        # Whole cache lines of columns, so that threads never write side by side; and no part
+        # without any, for whoever has the first moves the weights.
+        parts = min(parts, max(1, n_columns // 8))
         borders = [n_columns * part // parts // 8 * 8 for part in range(parts)] + [n_columns]
         entries = entries_per_row(rows, (n_rows, n_columns))
         size = max(64, TILE_ENTRIES // entries)  # short calls, so that Ctrl-C is prompt

@@ -81,7 +81,7 @@ def sweep_few(
         data.rows, data.weights, plan.penalty, data.constants, centres, k, known.next_rank,
         plan.max_clusters, plan.order, totals.parts, totals.quanta.snaps,
         totals.quanta.weight_snaps, before, labels, trace, np.empty((2, slots), np.int64),
-        np.empty(slots, np.int64), np.zeros(d), np.zeros((1, d)), plan.patience, MOST_WORK,
+        np.empty(slots, np.int64), np.zeros(d), plan.patience, MOST_WORK,
     )  # fmt: skip
     done = slice(1, n_steps + 1)
     return Sweeps(

@@ -49,11 +49,12 @@ class MemoryExecutor(Rearranging):
         self._known = Known(centres, np.arange(len(centres)), len(centres))
         self._table = None
         self.labels = np.full(self.n_rows, -1, np.int32)
-        self._collected = np.full(self.n_rows, -1, np.int32)
-        self._counted = self._collected  # what the totals stand for
+        self._collected = np.full(self.n_rows, -1, np.int32)  # labels when last committed
+        self._counted = self._collected  # labels that the totals stand for
         self._totals.clear(len(centres), self.n_columns)
         self._dear = np.zeros(self.n_rows, np.uint8)
         self._bounds = None
+        self._coarse = False
 
     @property
     def table(self) -> CentreTable:
@@ -250,12 +251,14 @@ class MemoryExecutor(Rearranging):
     def collect(self) -> int:
         """Bring the totals up to the labels; return how many rows changed cluster."""
         self._totals.grow(len(self.table.rank))
-        if self._counted is self.labels:  # nobody has changed cluster since the last assignment
+        if self._counted is self.labels:  # they have followed already
             return self._n_changed
-        n_changed = int(np.count_nonzero(self._collected != self.labels))
-        if n_changed:
-            self._totals.move(self.rows, self._counted, self.labels, n_changed, self.pool)
-        return n_changed
+        n_moves = int(np.count_nonzero(self._counted != self.labels))
+        if n_moves:
+            self._totals.move(self.rows, self._counted, self.labels, n_moves, self.pool)
+        if self._counted is self._collected:
+            return n_moves
+        return int(np.count_nonzero(self._collected != self.labels))
 
     def same_partition(self) -> bool:
         """Whether the labels part the rows that have weight as when last committed."""
@@ -267,12 +270,12 @@ class MemoryExecutor(Rearranging):
         return len(pairs) == len(np.unique(pairs // slots)) == len(np.unique(pairs % slots))
 
     def commit(self) -> None:
-        """Take the present labels as those that the totals stand for."""
+        """Take the present labels for those that the next are compared with."""
         self._collected[:] = self.labels
         self._counted = self._collected
 
     def restore(self) -> None:
-        """Go back to the labels that the totals stand for; bounds on others are worth nothing."""
+        """Go back to the labels last committed; bounds on others are worth nothing."""
         if not np.array_equal(self.labels, self._collected):
             self.labels[:] = self._collected
             self._bounds = None

@@ -46,10 +46,10 @@ class _Job:
         From pass to pass a worker meets the same tiles, which its cache may still hold.
         """
         own = self.queues[worker % len(self.queues)]
-        if own:
-            with suppress(IndexError):
-                return own.popleft()
-        return max(self.queues, key=len).pop()
+        while any(self.queues):
+            with suppress(IndexError):  # somebody else was faster
+                return own.popleft() if own else max(self.queues, key=len).pop()
+        raise IndexError("no tile is left")
 
     def work(self, worker: int) -> None:
         while True:

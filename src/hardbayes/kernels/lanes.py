@@ -1,9 +1,9 @@
-"""Vector code written by hand: scores of rows against a block of centres, and direct costs.
+"""Vector code written by hand: scores of rows against blocks of centres, and direct costs.
 
 A compiler will not keep the accumulators of dot products in vector registers unless it may reorder
 sums everywhere. This file asks for exactly that and nothing else, and reaches the speed of a tuned
-matrix product without its threads, its copies or its output matrix: of a block's L scores only the
-smallest, the second smallest and the place of the smallest are kept.
+matrix product without its threads, its copies or its output matrix: of a block's scores, or those
+of a few blocks, only the smallest, the second smallest and the place of the smallest are kept.
 
 A block is L lanes of centres. For dense rows ``theta`` is (blocks, d, L), one block after another,
 so that a block stays in cache while many rows meet it; for sparse rows it is (1, d, slots), all

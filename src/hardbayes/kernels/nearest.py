@@ -1,6 +1,6 @@
 """The partition's decision: each row goes to its cheapest centre.
 
-Scores in the data's own precision propose, and decide where their error bound leaves no doubt;
+Scores in their own type propose, and decide where their error bound leaves no doubt;
 elsewhere the direct formula in float64 does, ties going to the centre created first. Bounds carried
 from sweep to sweep prove for most rows that nothing can have changed: ``upper`` bounds what the
 row's own centre costs it, ``lower[g]`` all other centres of group ``g`` (Hamerly 2010 with one

@@ -20,21 +20,33 @@ def place(slots, exact, theta, offset, table, norms, drift, nothing):
     d = exact.shape[1]
     factor = 2.0 if table.squared else 1.0
     for k in range(slots.shape[0]):
-        slot = slots[k]
-        square = sum_of_squares(theta, k * d, (k + 1) * d)
-        size = square if table.squared else offset[k]
-        table.offset[slot] = size
-        table.exact_offset[slot] = size
-        norms[slot] = factor * np.sqrt(square)
-        drift[k] = np.sqrt(squared_distance(exact, k, nothing, 1.0, table.exact, slot))
-        for j in range(d):
-            table.exact[slot, j] = exact[k, j]
+        drift[k] = put(slots[k], exact, theta, k, table, norms, nothing)
+        if not table.squared:
+            table.offset[slots[k]] = offset[k]
+            table.exact_offset[slots[k]] = offset[k]
     # A few columns of all centres at a time: side by side, they share cache lines.
     for first in range(0, d, TOGETHER):
         for k in range(slots.shape[0]):
             block, lane = seat(slots[k], table)
             for j in range(first, min(first + TOGETHER, d)):
                 table.theta[block, j, lane] = factor * theta[k, j]
+
+
+@kernel
+def put(slot, exact, theta, k, table, norms, nothing):
+    """Write row k of ``exact`` into a slot, as for squared distances; return how far it has moved.
+
+    A function of its own, for it takes longer to compile than to run.
+    """
+    d = exact.shape[1]
+    square = sum_of_squares(theta, k * d, (k + 1) * d)
+    table.offset[slot] = square
+    table.exact_offset[slot] = square
+    norms[slot] = (2.0 if table.squared else 1.0) * np.sqrt(square)
+    drift = np.sqrt(squared_distance(exact, k, nothing, 1.0, table.exact, slot))
+    for j in range(d):
+        table.exact[slot, j] = exact[k, j]
+    return drift
 
 
 @inlined
@@ -50,11 +62,11 @@ def place_means(slots, totals, prior_weight, prior, nothing, table, norms, drift
     """Move centres to the means of their members, where costs are squared distances.
 
     Slots that nobody has joined or left stay as they are. IN slots (k,), prior (d,): the prior's
-    own total; nothing (1, d): zeros; IN/OUT totals: untouched afterwards; table: Centres; norms
-    (slots,): |theta|; explained (slots, 2): |total|^2 / weight, and what float64 drops of it; OUT
-    drift (k,): how far each has moved. SCRATCH mean (1, d).
+    own total; nothing (d,): zeros; IN/OUT totals: untouched afterwards; table: Centres; norms
+    (slots,): |theta|; explained (slots, 2): what `squared_potential` is of each; OUT drift (k,):
+    how far each has moved. SCRATCH mean (1, d).
 
-    Returns what `squared_potential` does, and the largest offset.
+    Returns the sum of the explained, what float64 drops of it, and the largest offset.
     """
     d = mean.shape[1]
     for k in range(slots.shape[0]):
@@ -65,13 +77,7 @@ def place_means(slots, totals, prior_weight, prior, nothing, table, norms, drift
         weight = totals.weight_coarse[slot] + totals.weight_fine[slot] + prior_weight
         for j in range(d):
             mean[0, j] = (totals.coarse[slot, j] + totals.fine[slot, j] + prior[j]) / weight
-        drift[k] = np.sqrt(squared_distance(mean, 0, nothing[0], 1.0, table.exact, slot))
-        square = sum_of_squares(mean, 0, d)
-        table.offset[slot] = square
-        table.exact_offset[slot] = square
-        norms[slot] = 2.0 * np.sqrt(square)
-        for j in range(d):
-            table.exact[slot, j] = mean[0, j]
+        drift[k] = put(slot, mean, mean, 0, table, norms, nothing)
         explained[slot, 0], explained[slot, 1] = square_over(
             totals.coarse, totals.fine, prior, slot, weight
         )
@@ -81,10 +87,6 @@ def place_means(slots, totals, prior_weight, prior, nothing, table, norms, drift
                 block, lane = seat(slots[k], table)
                 for j in range(first, min(first + TOGETHER, d)):
                     table.theta[block, j, lane] = 2.0 * table.exact[slots[k], j]
-    alone = 0.0
-    rest_alone = 0.0
-    if prior_weight > 0.0:
-        alone, rest_alone = square_over(nothing, nothing, prior, 0, prior_weight)
     value = 0.0
     remainder = 0.0
     most = 0.0
@@ -93,7 +95,6 @@ def place_means(slots, totals, prior_weight, prior, nothing, table, norms, drift
         totals.touched[slot] = False
         most = max(most, table.exact_offset[slot])
         value, remainder = add_term(value, remainder, explained[slot, 0], explained[slot, 1])
-        value, remainder = add_term(value, remainder, -alone, -rest_alone)
     return value, remainder, most
 
 

@@ -128,22 +128,16 @@ def add_term(value, remainder, term, rest):
 
 
 @kernel
-def squared_potential(totals, prior_weight, prior, nothing, slots, n_slots):
-    """Return the sum over slots, less as often that of the prior alone, and its remainder.
+def squared_potential(totals, prior_weight, prior, slots, n_slots):
+    """Return the sum over slots of ``|total + prior|^2 / (weight + prior_weight)`` in two numbers.
 
-    IN totals, slots: the first ``n_slots`` count; prior (d,): the prior's own total; nothing
-    (1, d): zeros.
+    IN totals, slots: the first ``n_slots`` count; prior (d,): the prior's own total.
     """
     value = 0.0
     remainder = 0.0
-    alone = 0.0
-    rest_alone = 0.0
-    if prior_weight > 0.0:
-        alone, rest_alone = square_over(nothing, nothing, prior, 0, prior_weight)
     for p in range(n_slots):
         k = slots[p]
         weight = totals.weight_coarse[k] + totals.weight_fine[k] + prior_weight
         term, rest = square_over(totals.coarse, totals.fine, prior, k, weight)
         value, remainder = add_term(value, remainder, term, rest)
-        value, remainder = add_term(value, remainder, -alone, -rest_alone)
     return _two_sum(np.float64(value), np.float64(remainder))

@@ -46,8 +46,8 @@ class SparseRows(NamedTuple):
 class Centres(NamedTuple):
     """Centres laid out for the kernels: ``blocks`` of ``L`` slots; a dead slot scores inf."""
 
-    theta: np.ndarray  # the data's dtype; laid out for dense or for sparse rows
-    offset: np.ndarray  # (slots,), the data's dtype; inf marks a dead slot
+    theta: np.ndarray  # the type of scores; laid out for dense or for sparse rows
+    offset: np.ndarray  # (slots,), the type of scores; inf marks a dead slot
     exact: np.ndarray  # (slots, d) float64: centres if squared, else theta
     exact_offset: np.ndarray  # (slots,) float64
     rank: np.ndarray  # (slots,) int64: order of creation; -1 marks a dead slot
@@ -67,10 +67,10 @@ class Centres(NamedTuple):
 class Batch(NamedTuple):
     """Room for the rows that are scored together; one row at a time where rows are sparse."""
 
-    x: np.ndarray  # (batch, d), the data's dtype; left alone where rows are sparse
-    smallest: np.ndarray  # (batch, cells): least score in each cell, inf where not scored
-    second: np.ndarray  # (batch, cells): next to least
-    place: np.ndarray  # (batch, cells) int32: which slot of the cell has the least
+    x: np.ndarray  # (batch, d), the type of scores; left alone where rows are sparse
+    smallest: np.ndarray  # (batch, blocks): least score in each cell, inf where not scored
+    second: np.ndarray  # (batch, blocks): next to least
+    place: np.ndarray  # (batch, blocks) int32: which slot of the cell has the least
     members: np.ndarray  # (batch + 3,) int64: rows of the batch that a block is scored for
     ids: np.ndarray  # (batch,) int64: row numbers
     cost: np.ndarray  # (batch,) float64: cost at the own centre, inf without one
@@ -344,4 +344,6 @@ def score_error(m, squares, base, centres):
     score into a cost, ``base``, add a few more.
     """
     size = np.sqrt(squares) * centres.theta_bound + centres.offset_bound + abs(base)
+    if size * centres.tiny > 0.01:  # scores, or sums on the way to them, may leave their type
+        return np.inf
     return (m + 8) * (centres.unit * size + centres.tiny)

@@ -25,7 +25,7 @@ class Trace(NamedTuple):
 @kernel
 def sweep(
     rows, weights, penalty, constants, centres, used, next_rank, max_clusters, order, totals,
-    snaps, weight_snaps, before, labels, trace, partner, alive, prior, nothing, patience,
+    snaps, weight_snaps, before, labels, trace, partner, alive, nothing, patience,
     most_work,
 ):  # fmt: skip
     """Sweep until no more than ``patience`` rows change, steps or slots run out, or work is much.
@@ -36,13 +36,13 @@ def sweep(
     IN/OUT centres: exact, exact_offset and rank of slots in order of creation, the first ``used``
     in use; totals; before (n,) int32: slots of the rows, -1 for none; trace. OUT labels (n,) int32:
     the same as before. SCRATCH partner (2, slots), alive (slots,) int64. IN order (n,): rows as
-    they are visited; snaps, weight_snaps: rounding constants; prior (d,), nothing (1, d): zeros.
+    they are visited; snaps, weight_snaps: rounding constants; nothing (d,): zeros.
 
     Returns the number of sweeps, the slots used, whether the last sweep changed the partition, and
     whether rows would have opened clusters but for ``max_clusters``.
     """
     n_rows = order.shape[0]
-    d = prior.shape[0]
+    d = nothing.shape[0]
     next_rank -= used
     n_clusters = 0
     for k in range(used):
@@ -66,7 +66,7 @@ def sweep(
                     0, d,
                 )  # fmt: skip
         n_clusters = refit(centres, totals, used, alive)
-        potential, remainder = squared_potential(totals, 0.0, prior, nothing, alive, n_clusters)
+        potential, remainder = squared_potential(totals, 0.0, nothing, alive, n_clusters)
         trace.clusters[step] = n_clusters
         trace.changes[step] = n_changes
         trace.potential[step] = potential

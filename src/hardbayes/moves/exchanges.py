@@ -218,6 +218,10 @@ def _begin(
 def _take_over(executor: MemoryExecutor, around: NDArray[np.intp], outcome: Outcome) -> None:
     """Give the rows to the clusters where the trial left them."""
     numbers = np.append(around, executor.n_clusters)
+    ids, places = outcome.ids, outcome.places
     if outcome.new_centre is not None:
         executor.open_at(outcome.new_centre[np.newaxis])
-    executor.reassign(outcome.ids, numbers[outcome.places])
+    else:  # rows of no weight alone may have gone there: they stay where they were
+        known = places < len(around)
+        ids, places = ids[known], places[known]
+    executor.reassign(ids, numbers[places])
