@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.executors.exact_totals import with_remainder
+from hardbayes.executors.exact_totals import prior_alone, with_remainder
 from hardbayes.executors.pool import Pool
 from hardbayes.kernels.lanes import LANE_BYTES, lanes_of
 from hardbayes.kernels.placing import gaps, place, place_means
-from hardbayes.kernels.potential import squared_potential
 from hardbayes.kernels.rows import Centres
-from hardbayes.kernels.totals import no_totals
 from hardbayes.matrices import CHUNK_BYTES
 
 if TYPE_CHECKING:
@@ -119,7 +117,11 @@ class Drift(NamedTuple):
 
 
 class CentreTable:
-    """Slots of centres, and what the kernels read of them."""
+    """Slots of centres, and what the kernels read of them.
+
+    ``deferred``: not before somebody asks for a view, but for the centres themselves. Where rows
+    are few nobody may ever, and nothing need be compiled for it. With squared distances only.
+    """
 
     def __init__(
         self,
@@ -129,6 +131,7 @@ class CentreTable:
         sparse: bool,
         unseen: NDArray[np.bool_] | None = None,
         pool: Pool | None = None,
+        deferred: bool = False,
     ) -> None:
         self.geometry = geometry
         self._pool = pool or Pool(1)
@@ -145,6 +148,7 @@ class CentreTable:
         self._alive: NDArray[np.intp] | None = None
         self._sizes: tuple[float, float] | None = None  # of the largest theta and offset
         self.next_rank = known.next_rank
+        self.deferred = deferred
         self.lay_out(known.centres, known.ranks)
 
     def lay_out(self, centres: Floats, ranks: NDArray[np.int64]) -> NDArray[np.intp]:
@@ -222,15 +226,14 @@ class CentreTable:
         offset = max(largest for *_, largest in found.values())
         self._sizes = 2.0 * math.sqrt(offset), offset
         numbers = [number for tile in sorted(found) for number in found[tile][:2]]
-        if prior_weight:
-            alone = no_totals(1, self.n_columns)
-            alone.coarse[0], alone.weight_coarse[0] = prior, prior_weight
-            explained = squared_potential(alone, 0.0, self._nothing, np.zeros(1, np.intp), 1)
-            numbers += len(slots) * [-number for number in explained]
+        numbers += len(slots) * prior_alone(prior_weight, prior)
         return Drift(distance, NOTHING, NOTHING), with_remainder(numbers)
 
     def write(self, slots: NDArray[np.intp], centres: Floats) -> Drift:
-        """Set the centres of these slots; return how far each has moved."""
+        """Set the centres of these slots; return how far each has moved, unless deferred."""
+        if self.deferred:
+            self.exact[slots] = centres
+            return Drift(NOTHING, NOTHING, NOTHING)
         distance = self._place(slots, centres)
         self._sizes = None
         if not len(self.anchor):
@@ -292,6 +295,10 @@ class CentreTable:
 
     def view(self) -> Centres:
         """Return the arrays for the kernels, without the empty blocks at the end."""
+        if self.deferred:
+            self.deferred = False
+            self.theta[:] = 0
+            self.write(self.alive, self.exact[self.alive])
         if self._sizes is None:
             self._sizes = float(self.theta_norm.max()), float(np.abs(self.exact_offset).max())
         return self._view(max(1, -(-self.used // self.lanes)), *self._sizes)

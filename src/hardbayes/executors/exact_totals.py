@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hardbayes.executors.reading import entries_per_row
+from hardbayes.kernels.potential import squared_potential
 from hardbayes.kernels.totals import Totals, add_share, move, no_totals
 from hardbayes.matrices import total_weight
 
@@ -46,6 +47,15 @@ def with_remainder(numbers: list[float]) -> tuple[float, float]:
     """Return the sum of numbers, and what float64 drops of it."""
     value = math.fsum(numbers)
     return value, math.fsum([*numbers, -value])
+
+
+def prior_alone(prior_weight: float, prior: Floats) -> list[float]:
+    """Return minus what a prior explains by itself, in two numbers; nothing without a prior."""
+    if not prior_weight:
+        return []
+    alone, first = no_totals(1, len(prior)), np.zeros(1, np.intp)
+    alone.coarse[0], alone.weight_coarse[0] = prior, prior_weight
+    return [-number for number in squared_potential(alone, 0.0, np.zeros(len(prior)), first, 1)]
 
 
 class Quanta:
@@ -220,6 +230,14 @@ class ExactTotals:
         if parts.coarse.size > WORTH_SHARING and len(slots) and (np.diff(slots) == 1).all():
             which = slice(slots[0], slots[-1] + 1)  # nothing need be picked
         return self.weights_of(slots), parts.coarse[which] + parts.fine[which]
+
+    def potential(
+        self, slots: NDArray[np.intp], prior_weight: float, prior_mean: Floats
+    ) -> tuple[float, float]:
+        """Return ``sum_c (n_c + eta) |mu_c|^2 - eta |m|^2``, and what float64 drops of it."""
+        prior = prior_weight * prior_mean
+        numbers = squared_potential(self.parts, prior_weight, prior, slots, len(slots))
+        return with_remainder([*numbers, *len(slots) * prior_alone(prior_weight, prior)])
 
     def weights_of(self, slots: NDArray[np.intp]) -> Floats:
         """Return weights (k,) of these slots."""

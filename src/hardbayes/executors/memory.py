@@ -64,8 +64,9 @@ class MemoryExecutor(Rearranging):
         """
         if self._table is None:
             self._table = CentreTable(
-                self.geometry, self.dtype, self._known, self.is_sparse, self.unseen, self.pool
-            )
+                self.geometry, self.dtype, self._known, self.is_sparse, self.unseen, self.pool,
+                self.geometry.squared_distance and self.is_few(),
+            )  # fmt: skip
             if self._totals.made:
                 numbers = np.arange(len(self._known.centres))
                 self._rename(numbers, len(numbers), self._table.alive, len(self._table.rank))
@@ -308,12 +309,16 @@ class MemoryExecutor(Rearranging):
             self._bounds.welcome(table, self.labels)
         alive = table.alive
         eta, prior_mean = partition.prior_weight, partition.prior_mean
-        if self.geometry.squared_distance:
+        if self.geometry.squared_distance and not table.deferred:
             drift, value = table.write_means(self._totals.parts, eta, prior_mean)
         else:
             weights, totals = self.totals()
             centres = partition.centres(weights, totals)
-            drift, value = table.write(alive, centres), (partition.potential(weights, centres), 0.0)
+            drift = table.write(alive, centres)
+            if self.geometry.squared_distance:
+                value = self._totals.potential(alive, eta, prior_mean)
+            else:
+                value = partition.potential(weights, centres), 0.0
         if crowded:
             slots = table.lay_out(partition.centres(*self.totals()), table.rank[alive])
             self._rename(alive, n_slots, slots, len(table.rank))
@@ -375,8 +380,9 @@ class MemoryExecutor(Rearranging):
 
     def costs(self) -> Floats:
         """Return each row's cost (n,) at its own centre."""
-        if self._table is None and not self.is_sparse:  # whose costs begin with the table's squares
-            known = self._known.centres
+        known = self._known.centres if self._table is None else self._table.exact
+        # Costs of sparse rows begin with the table's own squares.
+        if (self._table is None or self._table.deferred) and not self.is_sparse:
             centres = bare_centres(self.geometry, self.dtype, known, self.unseen)
         else:
             centres = self.table.view()
