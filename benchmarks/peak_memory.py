@@ -13,6 +13,7 @@ from hardbayes import penalty_for
 
 SWEEPS = 3
 SAMPLE = 20_000
+ENOUGH = 100_000  # rows for threads to share everything that they share
 # In the default search a cluster is paid for by all its rows: its penalty is so many times that of
 # the farthest-first rule on the sample, and grows with the rows.
 DEARER = 8
@@ -28,7 +29,7 @@ def main() -> None:
     if search == "split-merge":
         penalty, max_iter = DEARER * penalty, MAX_SWEEPS
     # Compiling takes memory of its own, once; it is no part of a fit.
-    dp_means(some, penalty, search=search, random_state=0, max_iter=max_iter)
+    dp_means(X[:ENOUGH], penalty, search=search, random_state=0, max_iter=max_iter)
     if search == "split-merge":
         penalty *= n_rows / SAMPLE
     gc.collect()

@@ -148,6 +148,7 @@ class Descent:
         self.halfway = 0  # after so many steps sweeps no longer keep other stages waiting
         self.patience = 0  # so many rows may change in a sweep, and it counts as none
         self.finished = True  # none did in the last
+        self.births_expected = True  # in the next sweep, for the last one had some
 
     # -- stages: each returns whether it changed the partition ------------------------------------
 
@@ -159,8 +160,10 @@ class Descent:
         executor, partition = self.executor, self.partition
         if self._is_few():
             return self._sweep_on()
-        n_dear = executor.assign(self.prices, counting=True)
+        # Births after rows are counted take the room of one labelling more.
+        n_dear = executor.assign(self.prices, counting=not self.births_expected)
         n_born = open_clusters(executor, partition, self.prices, self.visits) if n_dear else 0
+        self.births_expected = n_born > 0
         n_changed = executor.collect()
         changes = n_changed > 0 and not (n_born and self._as_many() and executor.same_partition())
         executor.commit()
@@ -309,18 +312,17 @@ class Descent:
             [terms.fit + terms.prior + point.above(self.points[-1]) for point in self.points]
         )
         counts = np.array([point.n_clusters for point in self.points])
-        labels = executor.cluster_numbers()
-        if status is Status.OUT_OF_STEPS or labels.min() < 0:
+        if status is Status.OUT_OF_STEPS or executor.cluster_numbers().min() < 0:
             # Labels that agree with the centres, as predict would give them; nobody misses a centre
             # nobody chose.
             executor.assign(np.array([np.inf]), last=True)
             chosen = np.bincount(executor.cluster_numbers(), minlength=len(centres)) > 0
             executor.close(~chosen)
             executor.recount()
-            labels, centres = executor.cluster_numbers(), centres[chosen]
+            centres = centres[chosen]
             terms = measure(executor, partition, centres)
             trace[-1], counts[-1] = terms.fit + terms.prior, len(centres)
         return Solution(
-            labels, centres, terms, np.maximum(trace, 0.0), counts, status,
+            executor.cluster_numbers(), centres, terms, np.maximum(trace, 0.0), counts, status,
             self.n_splits, self.n_merges,
         )  # fmt: skip

@@ -28,6 +28,11 @@ LOOKS_A_ROW = 8
 FEW = 64  # newborn centres looked at together
 
 
+def has_little_room(n_rows: int) -> bool:
+    """Whether bounds and one more labelling take more than rows may have for their state."""
+    return n_rows * (BYTES_WITHOUT_LOWER + 8) > STATE_BYTES
+
+
 def cell_of(table: CentreTable) -> int:
     """Return how many blocks are scored before the two least scores are found.
 

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hardbayes.executors.carried_bounds import CarriedBounds, no_bounds, worth_carrying
+from hardbayes.executors.carried_bounds import (
+    CarriedBounds,
+    has_little_room,
+    no_bounds,
+    worth_carrying,
+)
 from hardbayes.executors.centre_table import CentreTable, Known, bare_centres
 from hardbayes.executors.exact_totals import NO_SNAPS, NO_TOTALS
 from hardbayes.executors.few_rows import Plan, is_few, sweep_few
@@ -125,7 +130,10 @@ class MemoryExecutor(Rearranging):
             totals.add_shares()
             self._counted = self.labels
             if n_dear:  # whose clusters are not known yet
-                self._counted = np.where(self._dear == 1, self._collected, self.labels)
+                self._counted = self.labels.copy()
+                np.copyto(self._counted, self._collected, where=self._dear.view(np.bool_))
+                if self._many_dear(n_dear) or has_little_room(self.n_rows):
+                    self._bounds = None
         if self._bounds is not None:
             self._bounds.settle()
         self._coarse = n_doubtful > DOUBTFUL * self.n_rows and self.dtype != self.rows.values.dtype
@@ -167,13 +175,15 @@ class MemoryExecutor(Rearranging):
 
     def visiting_order(self, visits: NDArray[np.signedinteger]) -> NDArray[np.signedinteger]:
         """Return rows in the order of their visits: all of them, or if few are dear only those."""
-        n_dear = int(np.count_nonzero(self._dear))
-        if 8 * n_dear < self.n_rows:
+        if not self._many_dear(int(np.count_nonzero(self._dear))):
             ids = np.flatnonzero(self._dear).astype(visits.dtype)
             return ids[np.argsort(visits[ids])]
         order = np.empty_like(visits)
         order[visits] = np.arange(self.n_rows, dtype=visits.dtype)
         return order
+
+    def _many_dear(self, n_dear: int) -> bool:
+        return 8 * n_dear >= self.n_rows
 
     def dear_rows(self, turns: NDArray[np.signedinteger]) -> NDArray[np.signedinteger]:
         """Which of the rows ``turns`` are dearer than their price, in the same order."""
