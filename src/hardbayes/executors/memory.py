@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from hardbayes.executors.few_rows import Sweeps
     from hardbayes.geometry.base import Floats
+    from hardbayes.kernels.nearest import Bounds
     from hardbayes.structure.partition import Partition
 
 
@@ -96,18 +97,7 @@ class MemoryExecutor(Rearranging):
         their room.
         """
         centres = self.table.view()
-        blocks = centres.n_blocks
-        if last or not worth_carrying(self.table):
-            self._bounds = None
-            bounds = no_bounds(self.table)
-        else:
-            if self._bounds is None:
-                if self._radius is not None:
-                    self.table.follow(self.mean)
-                self._bounds = CarriedBounds(self.n_rows, self.table, self._radius)
-            else:
-                self._bounds.look_around(self.table)
-            bounds = self._bounds.view(blocks)
+        bounds = self._bounds_for(centres.n_blocks, last)
         found: list[tuple[int, int, int]] = []
         totals, snaps = self._totals, (NO_SNAPS, NO_SNAPS)
         if counting:
@@ -138,6 +128,19 @@ class MemoryExecutor(Rearranging):
             self._bounds.settle()
         self._coarse = n_doubtful > DOUBTFUL * self.n_rows and self.dtype != self.rows.values.dtype
         return n_dear
+
+    def _bounds_for(self, blocks: int, last: bool) -> Bounds:
+        """Return what is known of the rows before they meet so many blocks of centres."""
+        if last or not worth_carrying(self.table):
+            self._bounds = None
+            return no_bounds(self.table)
+        if self._bounds is not None:
+            self._bounds.look_around(self.table)
+        else:
+            if self._radius is not None:
+                self.table.follow(self.mean)
+            self._bounds = CarriedBounds(self.n_rows, self.table, self._radius)
+        return self._bounds.view(blocks)
 
     def is_few(self) -> bool:
         """Whether sweeps are worth doing in one call; with squared distances and no prior."""
