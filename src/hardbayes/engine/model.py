@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from hardbayes.structure.partition import Partition
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from hardbayes.executors.centre_table import CentreTable
     from hardbayes.executors.memory import MemoryExecutor
     from hardbayes.executors.pool import Pool
     from hardbayes.geometry.base import Floats, Geometry
@@ -35,6 +36,14 @@ class FittedPartition:
     partition: Partition
     frame: Frame
     centres: Floats
+    # The centres as kernels want them, by type of scores and whether rows are sparse.
+    _tables: dict[tuple[np.dtype, bool], CentreTable] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is worth keeping: tables are made again."""
+        return {**vars(self), "_tables": {}}
 
     @property
     def geometry(self) -> Geometry:
@@ -96,8 +105,10 @@ class FittedPartition:
         executor = executor_for(matrix, self.geometry, self.frame, np.ones(1), largest, pool)
         if self.geometry.nonnegative:
             executor.see_columns(self.partition.prior_mean > 0)
-        executor.start(self.centres)
+        kind = executor.dtype, executor.is_sparse
+        executor.start(self.centres, self._tables.get(kind))
         executor.assign(np.array([np.inf]), last=True)
+        self._tables[kind] = executor.table
         return Placement(executor, self)
 
     def _unshifted(self) -> FittedPartition:

@@ -50,10 +50,13 @@ class MemoryExecutor(Rearranging):
 
     # -- starting -------------------------------------------------------------------------------
 
-    def start(self, centres: Floats) -> None:
-        """Begin at these centres (k, d), with no row assigned."""
+    def start(self, centres: Floats, table: CentreTable | None = None) -> None:
+        """Begin at these centres (k, d), with no row assigned.
+
+        ``table``: the same centres laid out for rows of this kind, which nobody will change.
+        """
         self._known = Known(centres, np.arange(len(centres)), len(centres))
-        self._table = None
+        self._table = table
         self.labels = np.full(self.n_rows, -1, np.int32)
         self._collected = np.full(self.n_rows, -1, np.int32)  # labels when last committed
         self._counted = self._collected  # labels that the totals stand for
