@@ -12,14 +12,8 @@ from numba.extending import overload
 from numba.np.numpy_support import as_dtype
 
 from hardbayes.kernels.compiling import INLINE, inlined, kernel
-from hardbayes.kernels.lanes import (
-    QUAD,
-    inner_product,
-    read_lanes,
-    score_quad,
-    squared_distance,
-    sum_of_scaled_squares,
-)
+from hardbayes.kernels.dense_lanes import read_lanes, score_quad
+from hardbayes.kernels.lanes import QUAD, inner_product, squared_distance, sum_of_scaled_squares
 from hardbayes.kernels.sparse_lanes import score_row_1, score_row_2, score_row_3, score_row_4
 
 EPSILON = float(np.finfo(np.float64).eps)

@@ -1,15 +1,23 @@
 """Vector code written by hand for sparse rows: their scores against blocks of centres.
 
-Each entry of a row meets its column of theta, all centres side by side, and the sums of a few
-blocks stay in registers from the first entry to the last. Columns come in any order of memory, so
-the time goes into fetching them: as many as the processor can ask for at once are on their way.
+``theta`` is (1, d, slots): each entry of a row meets one run of memory, its column of theta with
+all centres side by side, and the sums of a few blocks stay in registers from the first entry to the
+last. Columns come in any order of memory, so the time goes into fetching them: as many as the
+processor can ask for at once are on their way.
 """
 
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from hardbayes.kernels.lanes import _I64, _array, _int, _keep, _Lanes
+from hardbayes.kernels.lanes import _I64, _array, _at, _int, _Lanes
+
+
+def _keep(builder, lanes, total, offset, outputs, row, block):
+    """Write what is kept of the scores ``offset - total`` of one row at one block."""
+    found = lanes.two_smallest(builder.fsub(lanes.load(offset), total))
+    for output, value in zip(outputs, found, strict=True):
+        builder.store(value, _at(builder, output, row, block))
 
 
 def _times(builder, item, scale):
