@@ -7,7 +7,6 @@ from scipy import sparse
 from hardbayes import DPMeans, objective
 from hardbayes.engine.falling_path import FallingPath
 from hardbayes.engine.problem import pose
-from hardbayes.executors.pool import Pool
 from hardbayes.geometry import geometry_for
 from hardbayes.selection.tracing import most_clusters, path_plateaus, trace_on
 from tests.local_optima import after_merges
@@ -30,12 +29,6 @@ CASES = {
     "kl": (histograms(), "kl", 0.0, False),
     "kl prior": (histograms(1), "kl", 5.0, True),
 }
-
-
-@pytest.fixture(scope="module")
-def pool():
-    with Pool(2) as pool:
-        yield pool
 
 
 def begin(pool, X, divergence="squared_euclidean", prior_weight=0.0, weights=None, **options):
@@ -171,43 +164,12 @@ def test_penalties_below_the_path_are_solved_at_in_turn(pool):
         assert solution.total(penalty) <= fitted.objective_ * path.problem.unit * 1.025
 
 
-def test_a_path_with_nothing_left_to_gain_knows_how_far(pool):
-    X = np.repeat([[0.0, 0.0], [5.0, 0.0], [0.0, 9.0]], 20, axis=0)
-    path = begin(pool, X)
-    path.trace(10)
-    assert path.n_clusters == 3
-    assert path.floor is not None and path.floor < 1e-3 * path.first_penalty
-    ended = begin(pool, X)
-    ended.trace(2)
-    assert ended.n_clusters == 2 and ended.floor is None
-
-
-@pytest.mark.parametrize("X", [np.ones((12, 2)), np.array([[4.0, 5.0]])])
-def test_rows_that_are_all_the_same(pool, X):
-    path = begin(pool, X)
-    assert path.next_change == 0.0
-    assert path.first_penalty == path.problem.unit
-    path.trace(10)
-    assert path.n_clusters == len(path.best_at(1.0).centres) == 1
-    assert path.points[0] == (1, 0.0)
-
-
 def test_reaches_many_clusters(pool):
     X, _ = gaussians_apart(4, n=80, seed=0)
     path = begin(pool, X, order="given")
     path.trace(10)
     assert path.n_clusters == 10
     assert [s for s in path.solutions if len(s.centres) == 4]
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_a_far_row_does_not_end_the_path(pool, seed):
-    """Without it a cluster is nearly what it was, but its best division is another."""
-    X = np.random.RandomState(115).standard_t(3, size=(100, 3))  # one of them very far
-    path = begin(pool, X, rng=np.random.RandomState(seed))
-    path.trace(6)
-    assert path.n_clusters == 6
-    assert path.floor is None
 
 
 def test_how_many_clusters_are_sensible(pool):

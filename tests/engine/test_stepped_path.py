@@ -9,7 +9,6 @@ from hardbayes.engine import stepped_path
 from hardbayes.engine.falling_path import FallingPath
 from hardbayes.engine.problem import pose
 from hardbayes.engine.stepped_path import SteppedPath
-from hardbayes.executors.pool import Pool
 from hardbayes.geometry import geometry_for
 from hardbayes.selection.tracing import begin_path, path_plateaus, trace_on
 from tests.local_optima import after_single_moves
@@ -23,12 +22,6 @@ CASES = {
     "sparse": (sparse.csr_array(gaussians_apart(4, n=80)[0]), False),
     "cloud": (np.random.default_rng(0).standard_normal((80, 3)), False),
 }
-
-
-@pytest.fixture(scope="module")
-def pool():
-    with Pool(2) as pool:
-        yield pool
 
 
 def begin(pool, X, weights=None, seed=0, divergence="squared_euclidean", prior_weight=0.0):
@@ -165,44 +158,12 @@ def test_the_way_back_helps(pool, monkeypatch):
     assert (both[0] < both[1] * (1 - 1e-3)).any()
 
 
-def test_a_path_with_nothing_left_to_gain_knows_how_far(pool):
-    X = np.repeat([[0.0, 0.0], [5.0, 0.0], [0.0, 9.0]], 20, axis=0)
-    path = begin(pool, X)
-    path.trace(10)
-    assert path.n_clusters == 3
-    assert path.points[-1] == (3, 0.0)
-    assert path.floor is not None and path.floor < 1e-3 * path.first_penalty
-    assert path.lowest == path.floor
-    ended = begin(pool, X)
-    ended.trace(2)
-    assert ended.n_clusters == 2 and ended.floor is None
-
-
-@pytest.mark.parametrize("X", [np.ones((12, 2)), np.array([[4.0, 5.0]])])
-def test_rows_that_are_all_the_same(pool, X):
-    path = begin(pool, X)
-    assert path.next_change == 0.0
-    assert path.first_penalty == path.problem.unit
-    path.trace(10)
-    assert path.n_clusters == len(path.best_at(1.0).centres) == 1
-    assert path.points == [(1, 0.0)]
-
-
 def test_rows_without_weight_make_no_clusters(pool):
     X = np.arange(10.0)[:, None] ** 2
     path = begin(pool, X, np.r_[np.ones(4), np.zeros(6)])
     path.trace(10)
     assert path.n_clusters == 4
     assert path.best_at(0.0).labels.shape == (10,)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_a_far_row_does_not_end_the_path(pool, seed):
-    X = np.random.RandomState(115).standard_t(3, size=(100, 3))  # one of them very far
-    path = begin(pool, X, seed=seed)
-    path.trace(6)
-    assert path.n_clusters == 6
-    assert path.floor is None
 
 
 def test_penalties_below_the_path_are_solved_at_in_turn(pool):

@@ -26,6 +26,7 @@ from hardbayes.kernels.nearest import assign
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from hardbayes.executors.centre_table import Drift
     from hardbayes.executors.few_rows import Sweeps
     from hardbayes.geometry.base import Floats
     from hardbayes.kernels.nearest import Bounds
@@ -171,11 +172,9 @@ class MemoryExecutor(Opening):
             before = self.cluster_numbers()
             known = Known(self._table.exact[alive], self._table.rank[alive], self._table.next_rank)
         swept = sweep_few(self, before, self._totals, alive, known, plan)
-        self._bounds = self._table = None
         self.labels = swept.labels
-        slots, ranks = np.flatnonzero(swept.centres.rank >= 0), swept.centres.rank
-        self._known = Known(swept.centres.exact[slots], ranks[slots], swept.next_rank)
-        self._rename(slots, len(ranks), np.arange(len(slots)), len(slots))
+        ranks = swept.centres.rank
+        self._take_out(np.flatnonzero(ranks >= 0), swept.centres.exact, ranks, swept.next_rank)
         return swept
 
     # -- refitting ------------------------------------------------------------------------------
@@ -235,44 +234,50 @@ class MemoryExecutor(Opening):
 
         Return ``sum_c (n_c + eta) phi(mu_c) - eta phi(m)``, and what float64 drops of it.
         """
-        table, n_slots, crowded = self.table, len(self.table.rank), self.table.crowded
+        table, crowded = self.table, self.table.crowded
         if self._bounds is not None and table.used > self._bounds.known and not crowded:
             self._bounds.welcome(table, self.labels)
-        alive = table.alive
-        eta, prior_mean = partition.prior_weight, partition.prior_mean
-        if self.geometry.squared_distance and not table.deferred:
-            drift, value = table.write_means(self._totals.parts, eta, prior_mean)
-        else:
-            weights, totals = self.totals()
-            centres = partition.centres(weights, totals)
-            drift = table.write(alive, centres)
-            if self.geometry.squared_distance:
-                value = self._totals.potential(alive, eta, prior_mean)
-            else:
-                value = partition.potential(weights, centres), 0.0
+        drift, value = self._follow_members(partition)
         if crowded:
-            slots = table.lay_out(partition.centres(*self.totals()), table.rank[alive])
-            self._rename(alive, n_slots, slots, len(table.rank))
-            alive = slots
+            self._lay_out_anew(partition)
         if self._bounds is not None:
-            if crowded:
-                upper = self._bounds.upper
-                self._bounds = None  # the old bounds go before the new ones come
-                self._bounds = CarriedBounds(self.n_rows, table, self._radius)
-                self._bounds.upper[:] = upper
-            self._bounds.add_drift(alive, drift)
+            self._bounds.add_drift(table.alive, drift)
         if self._coarse:
-            self._score_finely()
+            self._take_out(table.alive, table.exact, table.rank, table.next_rank)
+            self._batches.clear()
+            self.dtype, self._coarse = self.rows.values.dtype, False
         return value
 
-    def _score_finely(self) -> None:
-        """Score in the type of the data from now on."""
-        alive, ranks = self.table.alive, self.table.rank
-        self._known = Known(self.table.exact[alive], ranks[alive], self.table.next_rank)
-        self._rename(alive, len(ranks), np.arange(len(alive)), len(alive))
+    def _follow_members(self, partition: Partition) -> tuple[Drift, tuple[float, float]]:
+        """Do what `refit` is about; return how far each centre has moved, too."""
+        table, eta, prior_mean = self.table, partition.prior_weight, partition.prior_mean
+        if self.geometry.squared_distance and not table.deferred:
+            return table.write_means(self._totals.parts, eta, prior_mean)
+        weights, totals = self.totals()
+        centres = partition.centres(weights, totals)
+        drift = table.write(table.alive, centres)
+        if self.geometry.squared_distance:
+            return drift, self._totals.potential(table.alive, eta, prior_mean)
+        return drift, (partition.potential(weights, centres), 0.0)
+
+    def _lay_out_anew(self, partition: Partition) -> None:
+        """Lay the living out without holes between them."""
+        table, alive, n_slots = self.table, self.table.alive, len(self.table.rank)
+        slots = table.lay_out(partition.centres(*self.totals()), table.rank[alive])
+        self._rename(alive, n_slots, slots, len(table.rank))
+        if self._bounds is not None:
+            upper = self._bounds.upper
+            self._bounds = None  # the old bounds go before the new ones come
+            self._bounds = CarriedBounds(self.n_rows, table, self._radius)
+            self._bounds.upper[:] = upper
+
+    def _take_out(
+        self, slots: NDArray[np.intp], centres: Floats, ranks: NDArray[np.int64], next_rank: int
+    ) -> None:
+        """Know the clusters in these slots, oldest first, as they are, until somebody asks."""
         self._table = self._bounds = None
-        self._batches.clear()
-        self.dtype, self._coarse = self.rows.values.dtype, False
+        self._known = Known(centres[slots], ranks[slots], next_rank)
+        self._rename(slots, len(ranks), np.arange(len(slots)), len(slots))
 
     def _rename(
         self, slots: NDArray[np.intp], n_slots: int, new: NDArray[np.intp], n_new: int

@@ -13,7 +13,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from hardbayes.kernels.lanes import _I32, QUAD, _array, _at, _int, _Lanes
+from hardbayes.kernels.lanes import _I32, QUAD, _array, _at, _int, _Lanes, _working
 
 
 class _Running:
@@ -123,9 +123,7 @@ def read_lanes(typing, values, row, shift, scale, x, place):
         target = _at(builder, x, place, _int(0))
 
         def transform(item, offset, factor, narrow):
-            if item.type != factor.type:
-                item = builder.fpext(item, factor.type)
-            item = builder.fmul(builder.fsub(item, offset), factor)
+            item = _working(builder, item, offset, factor)
             return item if item.type == narrow else builder.fptrunc(item, narrow)
 
         squares = lanes.accumulator()

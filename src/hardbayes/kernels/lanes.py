@@ -119,6 +119,13 @@ class _Lanes:
         ]
 
 
+def _working(builder, item, shift, scale):
+    """Return items as they are in working coordinates, float64."""
+    if item.type != scale.type:
+        item = builder.fpext(item, scale.type)
+    return builder.fmul(builder.fsub(item, shift), scale)
+
+
 def _direct_sum(squared):
     """Make ``sum_j (t_j - c_j)^2`` or ``sum_j t_j c_j``.
 
@@ -141,10 +148,7 @@ def _direct_sum(squared):
             point = _at(builder, points, k, _int(0))
 
             def term(load, factor, j):
-                item = load(raw, value, j)
-                if raw.itemsize < 8:
-                    item = builder.fpext(item, factor.type)
-                item = builder.fmul(builder.fsub(item, load(lanes, shift.data, j)), factor)
+                item = _working(builder, load(raw, value, j), load(lanes, shift.data, j), factor)
                 other = load(lanes, point, j)
                 if not squared:
                     return item, other
@@ -210,11 +214,8 @@ def add_split(
             scale, weight, sign = numbers
             snap = load(lanes, snaps.data, j)
             fine_snap = load(lanes, fine_snaps.data, j)
-            item = load(raw, value, j)
-            if raw.itemsize < 8:
-                item = builder.fpext(item, scale.type)
-            item = builder.fsub(item, load(lanes, shift.data, j))
-            item = builder.fmul(builder.fmul(item, scale), weight)
+            item = _working(builder, load(raw, value, j), load(lanes, shift.data, j), scale)
+            item = builder.fmul(item, weight)
             rounded = builder.fsub(builder.fadd(item, snap), snap)
             rest = builder.fsub(item, rounded)
             rest = builder.fsub(builder.fadd(rest, fine_snap), fine_snap)
