@@ -26,7 +26,7 @@ demo: $(VENV)/.installed-plot
 	@$(BIN)/hardbayes demo
 
 test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .

@@ -48,7 +48,7 @@ def fitted(monkeypatch, carried, X, **options):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("divergence", [*NAMES, Mahalanobis(MATRIX)], ids=str)
+@pytest.mark.parametrize("divergence", [*NAMES, Mahalanobis(MATRIX)], ids=[*NAMES, "mahalanobis"])
 def test_every_sweep_is_the_same_without_them(divergence, container, dtype, monkeypatch):
     for seed, n_clusters in enumerate([12, 60]):
         X = clustered(divergence, 800, seed).astype(dtype)
