@@ -125,11 +125,12 @@ class ExactTotals:
 
     def grow(self, slots: int) -> None:
         """Make room for more slots."""
-        old = self.parts
-        if slots > len(old.coarse):
-            self.clear(slots, old.coarse.shape[1])
-            for new_part, old_part in zip(self.parts, old, strict=True):
-                new_part[: len(old_part)] = old_part
+        old = self._made
+        if slots > self._shape[0]:
+            self.clear(slots, self._shape[1])
+            if old is not None:
+                for new_part, old_part in zip(self.parts, old, strict=True):
+                    new_part[: len(old_part)] = old_part
 
     def rearrange(
         self, old_slots: NDArray[np.intp], new_slots: NDArray[np.intp], slots: int

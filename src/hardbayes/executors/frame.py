@@ -37,11 +37,15 @@ class Frame(NamedTuple):
 
     def to_working(self, centres: Floats) -> Floats:
         """Return points (k, d) in working coordinates, float64."""
-        return (np.asarray(centres, np.float64) - self.shift) * self.scale
+        points: Floats = np.asarray(centres, np.float64) - self.shift
+        points *= self.scale  # in place: where columns are many, so are the numbers
+        return points
 
     def from_working(self, centres: Floats) -> Floats:
         """Return points (k, d) in the user's coordinates."""
-        return centres / self.scale + self.shift
+        points: Floats = centres / self.scale
+        points += self.shift
+        return points
 
 
 def column_range(matrix: Matrix) -> tuple[Floats, Floats]:
