@@ -1,23 +1,23 @@
-"""The loop for overlapping features: decide for each row, refit, and move whole features at rest.
+"""A fit of overlapping features: sweeps until rows are at rest, then moves of whole features.
 
-A sibling of `engine.loop`, not a case of it: there a row has one centre and centres are means, so
-that labels, bounds and totals can be carried from sweep to sweep; here a row has a set of features,
-components come from one least-squares problem, and a sweep is one pass that leaves its sums. What
-both share, the status of a fit, its trace and the pool of threads, is shared.
+A row has a set of features, components come from one least-squares problem, and a sweep is one pass
+that leaves its sums: unlike for a partition, nothing but the memberships is carried on.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
+from hardbayes.engine.loop import alternate
 from hardbayes.engine.status import Status
 from hardbayes.structure.feature_allocation import independent_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -71,6 +71,13 @@ class Stepping(Protocol):
         """Sweep and refit, at least once."""
 
 
+class Move(Protocol):
+    """How whole features change."""
+
+    def __call__(self, rows: Allocator, rest: AtRest) -> Allocation | None:
+        """Return a better allocation, its components not yet refitted; None if none is known."""
+
+
 @dataclass(frozen=True)
 class AllocationSolution:
     """Where a start ended, in working coordinates and units."""
@@ -91,46 +98,90 @@ class AllocationSolution:
         return len(self.allocation.components)
 
 
-def alternate(
-    rows: Allocator,
-    structure: FeatureAllocation,
-    start: Allocation,
-    step: Stepping,
-    moves: list[Callable[[Allocator, AtRest], Allocation | None]],
-    max_sweeps: int,
-) -> AllocationSolution:
-    """Minimise from a start: Broderick, Kulis & Jordan 2013, sections 3 and 4.
+class AllocationDescent:
+    """One start on its way down: Broderick, Kulis & Jordan 2013, sections 3 and 4.
 
-    ``step`` lets rows decide and components follow. When nothing changes any more, each of
-    ``moves`` in turn may change whole features; the first that does sends the loop on.
+    Parameters
+    ----------
+    rows : Allocator
+    structure : FeatureAllocation
+    step : Stepping
+        Lets rows decide and components follow.
+    moves : list of callable
+        Each may change whole features of an allocation at rest, or return None.
     """
-    allocation = Allocation(start.components.copy(), start.membership.copy())
-    is_refitted = False
-    rest: AtRest | None = None
-    untried = iter(moves)
-    trace: list[Point] = []
-    while len(trace) < max_sweeps:
-        stepped = step(rows, allocation, is_refitted, max_sweeps - len(trace))
-        # Rounding can make a move look better than it is; then the next one has its turn.
-        if rest is None or structure.total(*stepped.points[0]) < structure.total(*trace[-1]):
-            allocation, is_refitted, rest = stepped.allocation, True, None
-            trace += stepped.points
-            if not stepped.at_rest:
-                continue
-            rest = AtRest(allocation, stepped.sums, np.linalg.inv(stepped.sums.gram))
-            untried = iter(moves)
-        moved = next((new for move in untried if (new := move(rows, rest)) is not None), None)
+
+    def __init__(
+        self,
+        rows: Allocator,
+        structure: FeatureAllocation,
+        step: Stepping,
+        moves: Sequence[Move] = (),
+    ) -> None:
+        self.rows = rows
+        self.structure = structure
+        self.step = step
+        self.moves = moves
+        self.trace: list[Point] = []
+        self.rest: AtRest | None = None
+
+    def run(self, start: Allocation, max_sweeps: int) -> AllocationSolution:
+        """Minimise from a start."""
+        self.allocation = Allocation(start.components.copy(), start.membership.copy())
+        self.max_sweeps = max_sweeps
+        stages: list[Callable[[], bool]] = [
+            self._sweep,
+            *(partial(self._try, move) for move in self.moves),
+        ]
+        if alternate(stages, lambda: self.rest is not None or len(self.trace) < max_sweeps):
+            assert self.rest is not None  # or the first stage would have gone on
+            return self._solution(Status.CONVERGED, self.rest.sums.gram)
+        # Memberships that agree with the components, as `transform` would give them.
+        sums = self.rows.sweep(*self.allocation)
+        kept = np.diagonal(sums.gram) > 0
+        self.allocation = self.allocation.keep(kept)
+        self.trace[-1] = Point(sums.fit, len(self.allocation.components))
+        return self._solution(Status.OUT_OF_STEPS, sums.gram[np.ix_(kept, kept)])
+
+    # -- stages: each returns whether it changed the allocation -----------------------------------
+
+    def _sweep(self) -> bool:
+        """Rows decide and components follow, until they are at rest."""
+        if self.rest is None:
+            self._take(self._stepped(self.allocation))
+        return self.rest is None
+
+    def _try(self, move: Move) -> bool:
+        """Move whole features, and sweep."""
+        assert self.rest is not None  # the stage before this one
+        moved = move(self.rows, self.rest)
         if moved is None:
-            return AllocationSolution(rest.allocation, trace, Status.CONVERGED, rest.sums.gram)
-        allocation = refitted(rows, moved)
-    if rest is not None:
-        allocation = rest.allocation
-    # Memberships that agree with the components, as `transform` would give them.
-    sums = rows.sweep(*allocation)
-    kept = np.diagonal(sums.gram) > 0
-    allocation = allocation.keep(kept)
-    trace[-1] = Point(sums.fit, len(allocation.components))
-    return AllocationSolution(allocation, trace, Status.OUT_OF_STEPS, sums.gram[np.ix_(kept, kept)])
+            return False
+        if len(self.trace) >= self.max_sweeps:
+            self.rest = None  # not to be left, for want of sweeps, but not the end either
+            return True
+        stepped = self._stepped(refitted(self.rows, moved))
+        # Rounding can make a move look better than it is.
+        total = self.structure.total
+        if not total(*stepped.points[0]) < total(*self.trace[-1]):
+            return False
+        self._take(stepped)
+        return True
+
+    def _stepped(self, allocation: Allocation) -> Step:
+        is_refitted = bool(self.trace)
+        return self.step(self.rows, allocation, is_refitted, self.max_sweeps - len(self.trace))
+
+    def _take(self, stepped: Step) -> None:
+        self.allocation = stepped.allocation
+        self.trace += stepped.points
+        self.rest = None
+        if stepped.at_rest:
+            inverse = np.linalg.inv(stepped.sums.gram)
+            self.rest = AtRest(self.allocation, stepped.sums, inverse)
+
+    def _solution(self, status: Status, gram: Floats) -> AllocationSolution:
+        return AllocationSolution(self.allocation, self.trace, status, gram)
 
 
 def refitted(rows: Allocator, allocation: Allocation) -> Allocation:

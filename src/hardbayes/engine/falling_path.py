@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hardbayes.engine.loop import Effort
+from hardbayes.engine.descent import Effort
 from hardbayes.engine.path import RANGE, Path
 from hardbayes.moves.merges import nearest_partners
 from hardbayes.moves.splits import divide_clusters

@@ -9,11 +9,12 @@ import numpy as np
 
 from hardbayes.engine.allocation import (
     Allocation,
+    AllocationDescent,
     AllocationSolution,
     AtRest,
+    Move,
     Point,
     Step,
-    alternate,
     refitted,
     without_dependent,
 )
@@ -49,11 +50,16 @@ class FeatureSearch:
         """Minimise from a start."""
         if self.literal:
             step = self._collapsed_step if self.collapsed else self._published_step
-            return alternate(rows, self.structure, start, step, [], self.max_sweeps)
-        moves = [self._drop, self._combine, lambda rows, rest: self._open(rows, rest, rng)]
+            return AllocationDescent(rows, self.structure, step).run(start, self.max_sweeps)
+        moves: list[Move] = [
+            self._drop,
+            self._combine,
+            lambda rows, rest: self._open(rows, rest, rng),
+        ]
         if self.collapsed:
             moves.insert(0, self._collapse)
-        return alternate(rows, self.structure, start, settling_step, moves, self.max_sweeps)
+        descent = AllocationDescent(rows, self.structure, settling_step, moves)
+        return descent.run(start, self.max_sweeps)
 
     def improves(self, point: Point, solution: AllocationSolution) -> bool:
         """Whether the objective is lower at a point than where a solution ended."""

@@ -1,4 +1,4 @@
-"""The way down for clusters with covariances: the same stages as for other partitions.
+"""A fit of clusters with covariances: the same stages as for other partitions.
 
 Costs are no affine functions of the rows here, so that passes have kernels of their own, behind
 `executors.gaussian_rows`. Rows are in coordinates in which the prior matrix is the identity.
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hardbayes.engine.loop import alternate
 from hardbayes.engine.status import Status
 from hardbayes.moves.gaussian_splits import first_sides, union_costs
 from hardbayes.structure.gaussians import GaussianPartition, Gaussians
@@ -95,14 +96,9 @@ class GaussianDescent:
         """Minimise from these clusters by the stages of a search."""
         self.clusters = start
         stages = [getattr(self, name) for name in STAGES[search]]
-        while True:
-            for stage in stages:
-                if len(self.history) >= max_steps:
-                    return self._end(Status.OUT_OF_STEPS)
-                if stage():
-                    break
-            else:
-                return self._end(Status.CAPPED if self.wants_more else Status.CONVERGED)
+        if not alternate(stages, lambda: len(self.history) < max_steps):
+            return self._end(Status.OUT_OF_STEPS)
+        return self._end(Status.CAPPED if self.wants_more else Status.CONVERGED)
 
     # -- stages: each returns whether it changed the partition ------------------------------------
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.engine.loop import THOROUGH, Descent, Effort, Solution, alternate
+from hardbayes.engine.descent import THOROUGH, Descent, Effort, Solution
 from hardbayes.engine.problem import opening_prices
 from hardbayes.engine.restarts import visiting_order
 from hardbayes.engine.status import say_nothing
@@ -121,5 +121,5 @@ class Path(ABC):
         descent = Descent(
             executor, partition, prices, self.visits, self.rng, say_nothing, effort, divisions
         )
-        self.solutions.append(alternate(descent, start, "split-merge", self.max_steps))
+        self.solutions.append(descent.run(start, "split-merge", self.max_steps))
         return descent

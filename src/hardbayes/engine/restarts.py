@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.engine.loop import Descent, Solution, alternate
+from hardbayes.engine.descent import Descent, Solution
 from hardbayes.engine.problem import opening_prices
 from hardbayes.moves.seeding import farthest_first, k_means_plus_plus
 
@@ -63,7 +63,7 @@ def minimise(
             rng,
             lambda step, k, changed, start=start: report(start, step, k, changed),  # type: ignore[misc]
         )
-        solution = alternate(descent, centres, starts.search, starts.max_steps)
+        solution = descent.run(centres, starts.search, starts.max_steps)
         if best is None or solution.total(partition.penalty) < best.total(partition.penalty):
             best = solution
     assert best is not None  # there is at least one start

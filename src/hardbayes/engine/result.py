@@ -12,7 +12,7 @@ from hardbayes.engine.objective import level_rounding
 from hardbayes.engine.status import Status
 
 if TYPE_CHECKING:
-    from hardbayes.engine.loop import Solution
+    from hardbayes.engine.descent import Solution
     from hardbayes.engine.problem import Problem
     from hardbayes.structure.partition import Partition
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hardbayes.engine.loop import Solution
+from hardbayes.engine.descent import Solution
 from hardbayes.engine.objective import measure
 from hardbayes.engine.path import RANGE, Path
 from hardbayes.engine.status import Status

@@ -28,7 +28,7 @@ from hardbayes.selection.tracing import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hardbayes.engine.loop import Solution
+    from hardbayes.engine.descent import Solution
     from hardbayes.engine.problem import Problem
     from hardbayes.estimators.dp_means import DPMeans
     from hardbayes.geometry.base import Floats

@@ -23,7 +23,7 @@ from hardbayes.selection.tracing import (
 )
 
 if TYPE_CHECKING:
-    from hardbayes.engine.loop import Solution
+    from hardbayes.engine.descent import Solution
     from hardbayes.engine.path import Path
     from hardbayes.executors.frame import Frame
     from hardbayes.executors.pool import Pool
