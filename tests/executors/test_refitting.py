@@ -112,11 +112,11 @@ def test_centres_beyond_the_range_of_scores_hide_no_other(d, far, dtype):
 
 
 def test_scores_become_finer_where_they_leave_doubt():
-    """Centres a millionth of the data's width apart: float32 cannot tell them, float64 can."""
+    """Centres a hundred-thousandth of the data's width apart: float64 can tell them."""
     rng = np.random.default_rng(0)
-    X = 1.0 + 1e-7 * rng.integers(0, 4, (3000, 3)) + 1e-9 * rng.normal(size=(3000, 3))
+    X = 1.0 + 1e-5 * rng.integers(0, 4, (3000, 3)) + 1e-7 * rng.normal(size=(3000, 3))
     X[:3] = np.eye(3)
-    centres = 1.0 + 1e-7 * np.stack(np.meshgrid(*3 * [np.arange(4.0)]), axis=-1).reshape(-1, 3)
+    centres = 1.0 + 1e-5 * np.stack(np.meshgrid(*3 * [np.arange(4.0)]), axis=-1).reshape(-1, 3)
     with Pool(1) as pool:
         problem = pose(X, SquaredEuclidean(), None, pool)
         executor = problem.executor
@@ -132,3 +132,19 @@ def test_scores_become_finer_where_they_leave_doubt():
         costs = executor.all_costs()
         chosen = costs[np.arange(3000), executor.cluster_numbers()]
         np.testing.assert_array_equal(chosen, costs.min(axis=1))
+
+
+def test_scores_stay_as_they_are_where_rows_are_as_near_to_two_centres():
+    """Rows halfway between centres, or nearly: float64 could not tell these either."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 9, (3000, 2)).astype(float)
+    X[1500:] += 1e-15 * rng.normal(size=(1500, 2))
+    centres = np.stack(np.meshgrid(*2 * [np.arange(0.0, 9.0, 2.0)]), axis=-1).reshape(-1, 2)
+    with Pool(1) as pool:
+        problem = pose(X, SquaredEuclidean(), None, pool)
+        executor = problem.executor
+        executor.start(problem.centres_in_frame(centres))
+        executor.assign(np.array([np.inf]))
+        executor.recount()
+        executor.refit(problem.partition(1.0, 0.0, None))
+        assert executor.dtype == np.float32

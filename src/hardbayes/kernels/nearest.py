@@ -35,6 +35,8 @@ WIDEN = np.float64(1 + 1e-6)
 NARROW = np.float64(1 - 1e-6)
 NARROW32 = np.float32(1 - 1e-6)
 TINY = np.float32(1e-37)
+# By how much scores in float64 err less than those in float32.
+FINER = 2.0**-29
 
 
 class Bounds(NamedTuple):
@@ -100,7 +102,7 @@ def assign(
     uint8: 1 where even the cheapest centre costs more than the row's price; IN/OUT totals: all rows
     but the dear ones move there, unless it has no slots; IN snaps, weight_snaps: its rounding
     constants; SCRATCH batch. Returns the number of dear rows, of those whose label changed, and of
-    those whose scores left two centres in doubt.
+    those whose scores left two centres in doubt that finer ones would tell apart.
     """
     n_dear = np.int64(0)
     n_changed = np.int64(0)
@@ -292,7 +294,7 @@ def settle(
     """Score the rows of the batch and decide for them.
 
     Returns how many of them are dear, how many leave the cluster they had, and how many have two
-    best scores that differ by less than their error.
+    best scores that differ by less than their error, but costs that finer scores would tell apart.
     """
     score_open_groups(rows, centres, bounds, batch, size)
     n_slots = centres.rank.shape[0]
@@ -337,13 +339,13 @@ def settle(
 
         best = batch.base[r] + least + error  # an upper bound, as good as the cost below
         close = not runner_up > least + 2 * error
-        n_close += close
         if close or winner < 0 or not weight * best <= price:
             limit = min(batch.limit[r], least + 2 * error)
             if not least < np.inf:  # scores beyond the range of their type: look at every centre
                 limit = np.inf
             winner = own
             best = batch.cost[r]
+            next_best = np.inf
             for c in range(n_cells):
                 if batch.smallest[r, c] > limit:
                     continue
@@ -356,8 +358,13 @@ def settle(
                     if k != own and centres.rank[k] >= 0:
                         cost = row_cost(rows, i, constants, centres, k)
                         if beats(cost, k, best, winner, centres.rank):
+                            next_best = best
                             best = cost
                             winner = np.int64(k)
+                        else:
+                            next_best = min(next_best, cost)
+            # Of ties finer scores would know no more.
+            n_close += close and (error == np.inf or next_best - best > 2 * FINER * error)
             if weight * best > price:
                 dear[i] = 1
                 n_dear += 1
