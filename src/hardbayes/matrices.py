@@ -23,6 +23,13 @@ def chunks(n: int, d: int) -> list[slice]:
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
+def inverse_permutation(order: NDArray[np.signedinteger]) -> NDArray[np.signedinteger]:
+    """Return each number's place (n,) in a permutation of 0 to n - 1."""
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order), dtype=order.dtype)
+    return places
+
+
 def total_weight(weights: NDArray[np.floating], n_rows: int) -> float:
     """Return the sum of the weights of so many rows: (n,), or (1,) a power of two for each."""
     return float(weights.sum()) if len(weights) == n_rows else n_rows * float(weights[0])

@@ -11,6 +11,7 @@ import numpy as np
 from hardbayes.engine.loop import alternate
 from hardbayes.engine.objective import Point, Terms, measure
 from hardbayes.engine.status import Status
+from hardbayes.matrices import inverse_permutation
 from hardbayes.moves.births import open_clusters
 from hardbayes.moves.exchanges import exchange_clusters
 from hardbayes.moves.merges import merge_clusters
@@ -172,7 +173,7 @@ class Descent:
             executor.assign(np.array([np.inf]))
             executor.recount()
             self._close_empty()
-        order = np.argsort(self.visits, kind="stable")
+        order = inverse_permutation(self.visits).astype(np.intp)
         n_moves = relocate_rows(executor, self.partition, order)
         self._take_over()
         return n_moves > 0

@@ -10,7 +10,7 @@ import numpy as np
 
 from hardbayes.engine.descent import THOROUGH, Descent, Effort, Solution
 from hardbayes.engine.problem import opening_prices
-from hardbayes.engine.restarts import visiting_order
+from hardbayes.engine.restarts import draw_visits
 from hardbayes.engine.status import say_nothing
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Path(ABC):
         self.partition = partition
         self.max_steps = max_steps
         self.rng = rng
-        self.visits = visiting_order(problem.executor.n_rows, order, rng)
+        self.visits = draw_visits(problem.executor.n_rows, order, rng)
         self.solutions: list[Solution] = []
         #: With a prior: number of clusters and fit term of what is known to be possible without it,
         #: where clusters are at their means.

@@ -9,6 +9,7 @@ import numpy as np
 
 from hardbayes.engine.descent import Descent, Solution
 from hardbayes.engine.problem import opening_prices
+from hardbayes.matrices import inverse_permutation
 from hardbayes.moves.seeding import farthest_first, k_means_plus_plus
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def minimise(
     prices = opening_prices(executor, partition)
     best: Solution | None = None
     for start in range(starts.number if starts.random else 1):
-        visits = visiting_order(executor.n_rows, starts.order, rng)
+        visits = draw_visits(executor.n_rows, starts.order, rng)
         centres = first_centres(problem, partition, prices, starts.init, rng)
         descent = Descent(
             executor,
@@ -70,17 +71,14 @@ def minimise(
     return best
 
 
-def visiting_order(
-    n_rows: int, order: str, rng: np.random.RandomState
-) -> NDArray[np.signedinteger]:
+def draw_visits(n_rows: int, order: str, rng: np.random.RandomState) -> NDArray[np.signedinteger]:
     """Return each row's place (n,) in the order of a sweep."""
     dtype: type[np.signedinteger] = np.int32 if n_rows < 2**31 else np.int64
-    places: NDArray[np.signedinteger] = np.arange(n_rows, dtype=dtype)
+    rows: NDArray[np.signedinteger] = np.arange(n_rows, dtype=dtype)
     if order == "given":
-        return places
-    visits = np.empty_like(places)
-    visits[rng.permutation(places)] = places  # the draws of permutation(n_rows), in half the room
-    return visits
+        return rows
+    # The draws of permutation(n_rows), in half the room.
+    return inverse_permutation(rng.permutation(rows))
 
 
 def first_centres(

@@ -113,11 +113,6 @@ class DataRows:
 
     # -- sums and costs ---------------------------------------------------------------------------
 
-    def total(self) -> tuple[float, Floats]:
-        """Return the weight and the total (d,) of all rows."""
-        weights, totals = self.totals_of(np.zeros(self.n_rows, np.int32), 1)
-        return float(weights[0]), totals[0]
-
     def totals_of(self, labels: NDArray[np.int32], n_clusters: int) -> tuple[Floats, Floats]:
         """Return weights (k,) and totals (k, d) of any labelling."""
         totals = self._no_totals()
@@ -136,8 +131,8 @@ class DataRows:
     @cached_property
     def mean(self) -> Floats:
         """Overall mean (d,)."""
-        weight, total = self.total()
-        return total / weight
+        weights, totals = self.totals_of(np.zeros(self.n_rows, np.int32), 1)
+        return totals[0] / weights[0]
 
     @cached_property
     def _radius(self) -> NDArray[np.float32] | None:
@@ -148,9 +143,13 @@ class DataRows:
         squares = self._all_costs(mean, np.zeros(1, np.intp), slice(0, self.n_rows))[:, 0]
         return (np.sqrt(squares) * (1 + 1e-6)).astype(np.float32)
 
+    def bare(self, centres: Floats) -> Centres:
+        """Return centres (k, d), slot by slot in the order given, for kernels without scores."""
+        return bare_centres(self.geometry, self.dtype, centres, self.unseen)
+
     def costs_at(self, centre: Floats) -> Floats:
         """Return each row's cost (n,) at one point (d,)."""
-        table = bare_centres(self.geometry, self.dtype, centre[np.newaxis], self.unseen)
+        table = self.bare(centre[np.newaxis])
         return self._all_costs(table, np.zeros(1, np.intp), slice(0, self.n_rows))[:, 0]
 
     def _all_costs(self, centres: Centres, slots: NDArray[np.intp], part: slice) -> Floats:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hardbayes.kernels import gaussian_costs, gaussian_moves, gaussian_scatters
+from hardbayes.matrices import inverse_permutation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -149,8 +150,7 @@ class GaussianRows:
                 self.rows, self.weights, dear, own, price, born, n_born, a, b
             )
         if n_born:
-            place = np.empty(self.n, np.int64)
-            place[order] = np.arange(self.n)
+            place = inverse_permutation(order)
             born = born[:n_born].copy()
             self._run(
                 lambda a, b, gap: gaussian_moves.choose_births(

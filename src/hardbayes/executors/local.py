@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.executors.centre_table import bare_centres
 from hardbayes.kernels.local import add_up, choose, project, relocate, spread
 from hardbayes.kernels.totals import no_totals
 
@@ -77,7 +76,7 @@ class LocalRows:
         Nobody goes to slots that are ``closed`` (slots,).
         """
         executor = self._executor
-        table = self._table(centres)
+        table = executor.bare(centres)
         if closed is not None:
             table.exact_offset[closed] = OUT_OF_REACH
         out = np.empty(len(self.ids))
@@ -169,10 +168,6 @@ class LocalRows:
         weighted = slice(None) if len(executor.weights) == 1 else executor.weights[self.ids] > 0
         members = np.bincount(self.places[weighted], minlength=self.n_slots)
         return executor.moving(weights, members, centres, prior_weight)
-
-    def _table(self, centres: Floats) -> Centres:
-        executor = self._executor
-        return bare_centres(executor.geometry, executor.dtype, centres, executor.unseen)
 
     @cached_property
     def _tiles(self) -> list[Tiles]:

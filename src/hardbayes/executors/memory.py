@@ -16,12 +16,13 @@ from hardbayes.executors.carried_bounds import (
     no_bounds,
     worth_carrying,
 )
-from hardbayes.executors.centre_table import CentreTable, Known, bare_centres
+from hardbayes.executors.centre_table import CentreTable, Known
 from hardbayes.executors.exact_totals import NO_SNAPS, NO_TOTALS
 from hardbayes.executors.few_rows import Plan, is_few, sweep_few
 from hardbayes.executors.opening import Opening
 from hardbayes.kernels.costs import costs
 from hardbayes.kernels.nearest import assign
+from hardbayes.matrices import inverse_permutation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -163,8 +164,7 @@ class MemoryExecutor(Opening):
         ``visits`` (n,): each row's place in the visiting order; ``n_clusters``: how many there were
         after the last sweep. May stop earlier.
         """
-        order = np.empty_like(visits)
-        order[visits] = np.arange(self.n_rows, dtype=visits.dtype)
+        order = inverse_permutation(visits)
         counted = -1 if n_clusters is None else n_clusters
         plan = Plan(penalty, max_clusters, order, counted, patience, max_steps)
         alive, before, known = self._alive, self.labels, self._known
@@ -319,7 +319,7 @@ class MemoryExecutor(Opening):
         known = self._known.centres if self._table is None else self._table.exact
         # Costs of sparse rows begin with the table's own squares.
         if (self._table is None or self._table.deferred) and not self.is_sparse:
-            centres = bare_centres(self.geometry, self.dtype, known, self.unseen)
+            centres = self.bare(known)
         else:
             centres = self.table.view()
         out = np.empty(self.n_rows)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hardbayes.executors.carried_bounds import no_bounds
-from hardbayes.executors.centre_table import bare_centres
 from hardbayes.executors.rearranging import Rearranging
 from hardbayes.kernels.newcomers import consider, find_openings
+from hardbayes.matrices import inverse_permutation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,14 +25,12 @@ class Opening(Rearranging):
 
     _dear: NDArray[np.uint8]
 
-    def visiting_order(self, visits: NDArray[np.signedinteger]) -> NDArray[np.signedinteger]:
+    def in_turn(self, visits: NDArray[np.signedinteger]) -> NDArray[np.signedinteger]:
         """Return rows in the order of their visits: all of them, or if few are dear only those."""
-        if not self._many_dear(int(np.count_nonzero(self._dear))):
-            ids = np.flatnonzero(self._dear).astype(visits.dtype)
-            return ids[np.argsort(visits[ids])]
-        order = np.empty_like(visits)
-        order[visits] = np.arange(self.n_rows, dtype=visits.dtype)
-        return order
+        if self._many_dear(int(np.count_nonzero(self._dear))):
+            return inverse_permutation(visits)
+        ids = np.flatnonzero(self._dear).astype(visits.dtype)
+        return ids[np.argsort(visits[ids])]
 
     def _many_dear(self, n_dear: int) -> bool:
         return 8 * n_dear >= self.n_rows
@@ -89,7 +87,7 @@ class Opening(Rearranging):
 
         ``centres`` (m, d): where each of them would; the others can be held by one of these.
         """
-        candidates = bare_centres(self.geometry, self.dtype, centres, self.unseen)
+        candidates = self.bare(centres)
         opening = np.empty(len(ids), np.int64)
         n_opening = 0
         size = self._most_rows(len(ids))

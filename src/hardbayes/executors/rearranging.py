@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.executors.centre_table import bare_centres
 from hardbayes.executors.data_rows import DataRows
 from hardbayes.executors.local import LocalRows, MovingClusters
 from hardbayes.executors.stepper import Stepper
@@ -119,8 +118,7 @@ class Rearranging(DataRows):
         self, weights: Floats, members: NDArray[np.int64], centres: Floats, prior_weight: float
     ) -> MovingClusters:
         """Return clusters (slots,) at these centres (slots, d) for rows to move between."""
-        table = bare_centres(self.geometry, self.dtype, centres, self.unseen)
-        return MovingClusters(weights + prior_weight, members, prior_weight, table)
+        return MovingClusters(weights + prior_weight, members, prior_weight, self.bare(centres))
 
     def restless(self, sizes: Floats, prior_weight: float) -> NDArray[np.intp]:
         """Return the rows that might gain by moving; ``sizes`` (k,): weights with the prior's.

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.executors.centre_table import bare_centres
 from hardbayes.kernels.dividing import Divisions, Room, divide, split
 from hardbayes.kernels.stepping import (
     SteppingClusters,
@@ -107,9 +106,7 @@ class Stepper:
         )  # fmt: skip
 
     def _table(self, slots: int) -> Centres:
-        executor = self._executor
-        centres = np.zeros((slots, executor.n_columns))
-        return bare_centres(executor.geometry, executor.dtype, centres, executor.unseen)
+        return self._executor.bare(np.zeros((slots, self._executor.n_columns)))
 
     # -- what there is ----------------------------------------------------------------------------
 

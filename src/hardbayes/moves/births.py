@@ -84,7 +84,7 @@ def _windows(
     executor: MemoryExecutor, visits: NDArray[np.signedinteger]
 ) -> Iterator[NDArray[np.signedinteger]]:
     """Yield the dear rows in visiting order, few at first, when each may open a cluster."""
-    order = executor.visiting_order(visits)
+    order = executor.in_turn(visits)
     start, size = 0, FIRST_WINDOW
     while start < len(order):
         turns = order[start : start + LARGEST_WINDOW]
