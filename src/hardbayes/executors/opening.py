@@ -1,6 +1,6 @@
 """Births within a sweep: which rows are dear, what they open, and who chooses it.
 
-Rows that a sweep has found dear are marked 1 until they have a cluster, then 2.
+Rows that a sweep has found dear are marked DEAR until they have a cluster, then PLACED.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import numpy as np
 
 from hardbayes.executors.carried_bounds import no_bounds
 from hardbayes.executors.rearranging import Rearranging
+from hardbayes.kernels.nearest import DEAR, PLACED
 from hardbayes.kernels.newcomers import consider, find_openings
 from hardbayes.matrices import inverse_permutation
 
@@ -37,14 +38,14 @@ class Opening(Rearranging):
 
     def dear_rows(self, turns: NDArray[np.signedinteger]) -> NDArray[np.signedinteger]:
         """Which of the rows ``turns`` are dearer than their price, in the same order."""
-        return turns[self._dear[turns] == 1]
+        return turns[self._dear[turns] == DEAR]
 
-    def settle(self, ids: NDArray[np.signedinteger]) -> None:
+    def mark_placed(self, ids: NDArray[np.signedinteger]) -> None:
         """Spare these rows the coming calls of `consider`."""
-        self._dear[ids] = 2
+        self._dear[ids] = PLACED
 
     def forget_dear(self) -> None:
-        """Clear the marks of dear and settled rows."""
+        """Clear the marks of all rows."""
         self._dear[:] = 0
 
     def consider(
@@ -57,7 +58,7 @@ class Opening(Rearranging):
     ) -> None:
         """Let rows choose among slots from ``first_slot`` on that opened before their visit.
 
-        ``ids`` names the rows; empty means all that are not settled. ``births``: the visits at
+        ``ids`` names the rows; empty means all that are not placed. ``births``: the visits at
         which the last so many slots opened.
         """
         centres = self.table.view()
@@ -103,6 +104,6 @@ class Opening(Rearranging):
         if not len(ids):
             return
         self.labels[ids] = self.table.open(centres)
-        self._dear[ids] = 2
+        self._dear[ids] = PLACED
         if self._bounds is not None:
             self._bounds.upper[ids] = np.inf

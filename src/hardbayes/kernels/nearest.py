@@ -56,6 +56,25 @@ class Bounds(NamedTuple):
     cell: int  # blocks of which only the two least scores are kept
 
 
+class Cells(NamedTuple):
+    """Runs of blocks of which only the two least scores are kept."""
+
+    slots: int  # in each
+    number: int
+    in_group: int
+
+
+# Marks of rows in a sweep: too dear where they are; and given a cluster, or left where they are.
+DEAR = np.uint8(1)
+PLACED = np.uint8(2)
+
+
+@inlined
+def carries(bounds):
+    """Whether there are bounds at all."""
+    return bounds.upper.shape[0] > 0
+
+
 @inlined
 def above(distance):
     """Round up to float32 with room to spare."""
@@ -99,8 +118,8 @@ def assign(
     """Give rows ``start`` to ``stop`` to their cheapest centres, and let the totals follow.
 
     IN weights, prices, constants (n,) or (1,); IN/OUT bounds, labels (n,) int32; OUT dear (n,)
-    uint8: 1 where even the cheapest centre costs more than the row's price; IN/OUT totals: all rows
-    but the dear ones move there, unless it has no slots; IN snaps, weight_snaps: its rounding
+    uint8: DEAR where even the cheapest centre costs more than the row's price; IN/OUT totals: all
+    rows but the dear ones move there, unless it has no slots; IN snaps, weight_snaps: its rounding
     constants; SCRATCH batch. Returns the number of dear rows, of those whose label changed, and of
     those whose scores left two centres in doubt that finer ones would tell apart.
     """
@@ -111,7 +130,7 @@ def assign(
     for first in range(start, stop, RUN):
         last = min(first + RUN, stop)
         n_open = last - first
-        if bounds.upper.shape[0] > 0:
+        if carries(bounds):
             n_open, n_near = rule_out(
                 weights, prices, constants, centres, bounds, labels, batch, first, last
             )
@@ -132,14 +151,14 @@ def assign(
                 base = squares if centres.squared else pick(constants, i)
                 error = score_error(m, squares, base, centres)
                 batch.cost[size] = cost
-                if bounds.upper.shape[0] > 0:
+                if carries(bounds):
                     batch.reach[size] = bounds.upper[i]
                 batch.base[size] = base
                 batch.error[size] = error
                 batch.limit[size] = cost - base + error
                 size += 1
             if size == batch.x.shape[0] or (p == n_open and size > 0):
-                n_found, n_left, n_close = settle(
+                n_found, n_left, n_close = decide_batch(
                     rows, weights, prices, constants, centres, bounds, labels, dear, totals, snaps,
                     weight_snaps, batch, np.int64(size),
                 )  # fmt: skip
@@ -232,7 +251,7 @@ def look_closely(
         batch.open_costs[n_open] = cost
         n_open += not settled
         if settled & (pick(weights, i) * cost > pick(prices, i)):
-            dear[i] = 1
+            dear[i] = DEAR
             n_dear += 1
     return n_open, n_dear
 
@@ -240,7 +259,7 @@ def look_closely(
 @inlined
 def is_scored(bounds, batch, r, g):
     """Whether the bound of row r of the batch leaves group g open, so that it must be scored."""
-    return bounds.upper.shape[0] == 0 or bounds.lower[batch.ids[r], g] <= batch.reach[r]
+    return not carries(bounds) or bounds.lower[batch.ids[r], g] <= batch.reach[r]
 
 
 def score_open_groups(rows, centres, bounds, batch, size):
@@ -287,7 +306,7 @@ def _score_open_groups(rows, centres, bounds, batch, size):
 
 
 @part
-def settle(
+def decide_batch(
     rows, weights, prices, constants, centres, bounds, labels, dear, totals, snaps, weight_snaps,
     batch, size,
 ):  # fmt: skip
@@ -297,12 +316,9 @@ def settle(
     best scores that differ by less than their error, but costs that finer scores would tell apart.
     """
     score_open_groups(rows, centres, bounds, batch, size)
-    n_slots = centres.rank.shape[0]
-    cell = bounds.cell * centres.lanes  # slots in a cell
-    n_cells = (n_slots + cell - 1) // cell
-    cells = bounds.span // bounds.cell  # in a group
-    carried = bounds.upper.shape[0] > 0
     counted = totals.coarse.shape[0] > 0
+    cell = bounds.cell * centres.lanes
+    cells = Cells(cell, (centres.rank.shape[0] + cell - 1) // cell, bounds.span // bounds.cell)
     n_dear = 0
     n_left = 0
     n_close = 0
@@ -312,88 +328,108 @@ def settle(
         error = batch.error[r]
         price = pick(prices, i)
         weight = pick(weights, i)
-
-        # The least score and the next, the own centre's direct cost counting as a score.
-        least = np.inf
-        runner_up = np.inf
-        winner = np.int64(-1)
-        own_scored = False
-        for c in range(n_cells):
-            low = np.float64(batch.smallest[r, c])
-            if low < least:
-                runner_up = min(least, np.float64(batch.second[r, c]))
-                least = low
-                winner = c * cell + batch.place[r, c]
-            else:
-                runner_up = min(runner_up, low)
-        own_score = batch.cost[r] - batch.base[r]
-        if own >= 0:
-            own_scored = is_scored(bounds, batch, r, own // cell // cells)
-            if not own_scored:
-                if own_score < least:
-                    runner_up = least
-                    least = own_score
-                    winner = own
-                else:
-                    runner_up = min(runner_up, own_score)
-
+        own_scored = own >= 0 and is_scored(bounds, batch, r, own // cell // cells.in_group)
+        winner, least, runner_up = least_scores(cells, batch, r, own, own_scored)
         best = batch.base[r] + least + error  # an upper bound, as good as the cost below
         close = not runner_up > least + 2 * error
         if close or winner < 0 or not weight * best <= price:
             limit = min(batch.limit[r], least + 2 * error)
             if not least < np.inf:  # scores beyond the range of their type: look at every centre
                 limit = np.inf
-            winner = own
-            best = batch.cost[r]
-            next_best = np.inf
-            for c in range(n_cells):
-                if batch.smallest[r, c] > limit:
-                    continue
-                first = c * cell
-                last = min(first + cell, n_slots)
-                if batch.second[r, c] > limit:  # one of the cell alone can win
-                    first += batch.place[r, c]
-                    last = first + 1
-                for k in range(first, last):
-                    if k != own and centres.rank[k] >= 0:
-                        cost = row_cost(rows, i, constants, centres, k)
-                        if beats(cost, k, best, winner, centres.rank):
-                            next_best = best
-                            best = cost
-                            winner = np.int64(k)
-                        else:
-                            next_best = min(next_best, cost)
+            winner, best, next_best = least_costs(
+                rows, i, constants, centres, cells, batch, r, own, limit
+            )
             # Of ties finer scores would know no more.
             n_close += close and (error == np.inf or next_best - best > 2 * FINER * error)
             if weight * best > price:
-                dear[i] = 1
+                dear[i] = DEAR
                 n_dear += 1
         if winner != labels[i]:
             n_left += 1
-            if counted and dear[i] == 0:
+            if counted and dear[i] != DEAR:
                 move_row(
                     rows, i, weight, labels[i], winner, totals, snaps, weight_snaps, 0,
                     snaps[0].shape[0],
                 )  # fmt: skip
             labels[i] = winner
-
-        if carried:
-            slack = cost_slack(
-                pick(constants, i), np.float64(pick(bounds.radius, i)), centres, bounds
-            )
-            bounds.upper[i] = from_above(best, slack, centres.squared)
-            for g in range(bounds.group_drift.shape[0]):
-                if not is_scored(bounds, batch, r, g):
-                    continue
-                low = np.inf  # over the group without the winner
-                for c in range(g * cells, min((g + 1) * cells, n_cells)):
-                    is_winner = c * cell + batch.place[r, c] == winner
-                    low = min(
-                        low, np.float64(batch.second[r, c] if is_winner else batch.smallest[r, c])
-                    )
-                bounds.lower[i, g] = from_below(batch.base[r] + low - error, centres.squared)
-            if own >= 0 and winner != own and not own_scored:
-                g = own // cell // cells
-                left = from_below(batch.cost[r] - slack, centres.squared)
-                bounds.lower[i, g] = min(bounds.lower[i, g], left)
+        if carries(bounds):
+            renew_bounds(constants, centres, bounds, cells, batch, r, own, own_scored, winner, best)
     return n_dear, n_left, n_close
+
+
+@inlined
+def least_scores(cells, batch, r, own, own_scored):
+    """Find the slot with the least score of a row, that score and the next.
+
+    What the own centre costs by the direct formula counts as a score where it has none.
+    """
+    least = np.inf
+    runner_up = np.inf
+    winner = np.int64(-1)
+    for c in range(cells.number):
+        low = np.float64(batch.smallest[r, c])
+        if low < least:
+            runner_up = min(least, np.float64(batch.second[r, c]))
+            least = low
+            winner = c * cells.slots + batch.place[r, c]
+        else:
+            runner_up = min(runner_up, low)
+    if own >= 0 and not own_scored:
+        own_score = batch.cost[r] - batch.base[r]
+        if own_score < least:
+            runner_up = least
+            least = own_score
+            winner = own
+        else:
+            runner_up = min(runner_up, own_score)
+    return winner, least, runner_up
+
+
+@part
+def least_costs(rows, i, constants, centres, cells, batch, r, own, limit):
+    """Find the slot with the least cost by the direct formula, that cost and the next.
+
+    Among the own centre and those that score no more than ``limit``.
+    """
+    winner = own
+    best = batch.cost[r]
+    next_best = np.inf
+    for c in range(cells.number):
+        if batch.smallest[r, c] > limit:
+            continue
+        first = c * cells.slots
+        last = min(first + cells.slots, centres.rank.shape[0])
+        if batch.second[r, c] > limit:  # one of the cell alone can win
+            first += batch.place[r, c]
+            last = first + 1
+        for k in range(first, last):
+            if k != own and centres.rank[k] >= 0:
+                cost = row_cost(rows, i, constants, centres, k)
+                if beats(cost, k, best, winner, centres.rank):
+                    next_best = best
+                    best = cost
+                    winner = np.int64(k)
+                else:
+                    next_best = min(next_best, cost)
+    return winner, best, next_best
+
+
+@part
+def renew_bounds(constants, centres, bounds, cells, batch, r, own, own_scored, winner, best):
+    """Take the bounds of a row from its scores, now that it is with the winner."""
+    i = batch.ids[r]
+    slack = cost_slack(pick(constants, i), np.float64(pick(bounds.radius, i)), centres, bounds)
+    bounds.upper[i] = from_above(best, slack, centres.squared)
+    for g in range(bounds.group_drift.shape[0]):
+        if not is_scored(bounds, batch, r, g):
+            continue
+        low = np.inf  # over the group without the winner
+        for c in range(g * cells.in_group, min((g + 1) * cells.in_group, cells.number)):
+            is_winner = c * cells.slots + batch.place[r, c] == winner
+            low = min(low, np.float64(batch.second[r, c] if is_winner else batch.smallest[r, c]))
+        low = batch.base[r] + low - batch.error[r]
+        bounds.lower[i, g] = from_below(low, centres.squared)
+    if own >= 0 and winner != own and not own_scored:
+        g = own // cells.slots // cells.in_group
+        left = from_below(batch.cost[r] - slack, centres.squared)
+        bounds.lower[i, g] = min(bounds.lower[i, g], left)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from hardbayes.kernels.compiling import kernel, part
-from hardbayes.kernels.nearest import beats, cost_slack, from_above
+from hardbayes.kernels.nearest import DEAR, PLACED, beats, carries, cost_slack, from_above
 from hardbayes.kernels.rows import pick, read_row, row_cost, score_blocks, score_error
 
 
@@ -19,16 +19,17 @@ def consider(
     IN radii (slots,) float32: rows with a lower upper bound need not look; ids (m,) row numbers, or
     empty for all rows; visits (n,): each row's turn; opened (slots,), block_opened (blocks,) int64:
     the turn at which a slot was opened, and the last slot of a block; IN/OUT labels, bounds; IN/OUT
-    dear: 2 means settled already, 1 becomes 0 where a centre is cheap enough; SCRATCH batch.
+    dear: who is PLACED does not choose, DEAR becomes 0 where a centre is cheap enough; SCRATCH
+    batch.
     """
     batch_size = batch.x.shape[0]
     everyone = ids.shape[0] == 0
-    carried = bounds.upper.shape[0] > 0
+    carried = carries(bounds)
     size = 0
     for p in range(start, stop + 1):
         if p < stop:
             i = p if everyone else ids[p]
-            if dear[i] == 2 or (carried and bounds.upper[i] < radii[labels[i]]):
+            if dear[i] == PLACED or (carried and bounds.upper[i] < radii[labels[i]]):
                 continue
             m, squares = read_row(rows, i, batch, size)
             base = squares if centres.squared else pick(constants, i)
@@ -77,11 +78,11 @@ def choose(
                     winner = np.int64(k)
     if winner != before:
         labels[i] = winner
-        if bounds.upper.shape[0] > 0:
+        if carries(bounds):
             radius = np.float64(pick(bounds.radius, i))
             slack = cost_slack(pick(constants, i), radius, centres, bounds)
             bounds.upper[i] = from_above(best, slack, centres.squared)
-    if dear[i] == 1 and pick(weights, i) * best <= pick(prices, i):
+    if dear[i] == DEAR and pick(weights, i) * best <= pick(prices, i):
         dear[i] = 0
 
 

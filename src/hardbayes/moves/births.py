@@ -48,7 +48,7 @@ def open_clusters(
             if len(born):
                 opened += visits[born].tolist()
                 executor.consider(prices, looked_at, visits, opened, window_birth)
-            executor.settle(looked_at)
+            executor.mark_placed(looked_at)
             window = window[len(looked_at) :]
     if opened:
         everyone = np.empty(0, visits.dtype)
