@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 #: The stages of each search, as methods of `Descent`.
 STAGES = {
     "paper": ("sweep",),
-    "split-merge": ("sweep", "merge", "split", "finish", "settle", "exchange"),
+    "split-merge": ("sweep", "merge", "split", "sweep_to_rest", "settle", "exchange"),
     "collapsed": ("collapse", "sweep"),
 }
 
@@ -119,12 +119,12 @@ class Descent:
         self.n_splits = 0
         self.n_merges = 0
         self.effort = effort
-        self.rounds = effort.rounds  # of exchanges that are left
+        self.exchanges_left = effort.rounds
         self.divisions = divisions
         self.max_steps = sys.maxsize
         self.halfway = 0  # after so many steps sweeps no longer keep other stages waiting
         self.patience = 0  # so many rows may change in a sweep, and it counts as none
-        self.finished = True  # none did in the last
+        self.at_rest = True  # none did in the last
         self.births_expected = True  # in the next sweep, for the last one had some
 
     def run(self, start: Floats | None, search: str, max_steps: int) -> Solution:
@@ -161,10 +161,7 @@ class Descent:
         executor.commit()
         self._refit(n_changed)
         self.wants_more = n_dear > n_born and executor.n_clusters >= partition.max_clusters
-        self.finished = not changes
-        if len(self.points) == self.halfway:
-            return False
-        return changes and n_changed > self.patience
+        return self._swept(changes, n_changed)
 
     def collapse(self) -> bool:
         """Every row in turn moves to where the objective is lowest: collapsed DP-means."""
@@ -182,10 +179,10 @@ class Descent:
         """Rows at the border of their cluster move one by one where that lowers the objective."""
         return self._settle_rows() > 0 and self._after_moves()
 
-    def finish(self) -> bool:
-        """Sweeps go on to their end, if moves were tried before."""
+    def sweep_to_rest(self) -> bool:
+        """Sweeps go on to their end, where those before the last moves did not."""
         self.patience = 0
-        return not self.finished
+        return not self.at_rest
 
     def merge(self) -> bool:
         """Pairs of clusters unite where that lowers the objective."""
@@ -202,9 +199,9 @@ class Descent:
 
     def exchange(self) -> bool:
         """Try splits and merges together, where neither alone lowers the objective."""
-        if not self.rounds:
+        if not self.exchanges_left:
             return False
-        self.rounds -= 1
+        self.exchanges_left -= 1
         assert self.divisions is not None  # a stage before this one
         n_splits, n_merges = exchange_clusters(
             self.executor, self.partition, self.divisions, self.effort.trials
@@ -213,7 +210,12 @@ class Descent:
         self.n_merges += n_merges
         return n_splits + n_merges > 0 and self._after_moves()
 
-    # -- few rows ---------------------------------------------------------------------------------
+    # -- sweeps -----------------------------------------------------------------------------------
+
+    def _swept(self, changes: bool, n_changed: int) -> bool:
+        """Note whether rows are at rest; return whether sweeps should go on before other stages."""
+        self.at_rest = not changes
+        return changes and n_changed > self.patience and len(self.points) != self.halfway
 
     def _is_few(self) -> bool:
         """Whether the interpreter would take longer than the rows."""
@@ -233,10 +235,7 @@ class Descent:
         for k, potential, n_changed in zip(*swept[:3], strict=True):
             self._note(Point(k, *potential), n_changed)
         self.wants_more = swept.refused
-        self.finished = not swept.changing
-        if len(self.points) == self.halfway:
-            return False
-        return swept.changing and swept.n_changed[-1] > self.patience
+        return self._swept(swept.changing, int(swept.n_changed[-1]))
 
     # -- between stages ---------------------------------------------------------------------------
 

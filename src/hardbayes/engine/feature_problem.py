@@ -54,7 +54,7 @@ class FeatureProblem:
 
     def allocator(self) -> Allocator:
         """Return what one start passes over the rows with."""
-        # Here and nowhere else the compiled kernels come in: numba is imported with the first.
+        # Compiled kernels come in with executors: numba is imported at the first fit.
         from hardbayes.executors.allocator import Allocator
 
         return Allocator(self.tiles, self.pool)

@@ -10,6 +10,7 @@ import numpy as np
 
 from hardbayes.engine.allocation import Allocation, AllocationSolution, refitted
 from hardbayes.engine.status import Status
+from hardbayes.matrices import total_weight
 from hardbayes.moves.readable import readable
 from hardbayes.moves.shaking import shaken
 
@@ -93,8 +94,7 @@ def made_readable(
     rng: np.random.RandomState,
 ) -> AllocationSolution:
     """Return a solution no worse, with a base where all rows share one."""
-    weights, n = problem.tiles.weights, problem.tiles.n_rows
-    weight = float(weights.sum() if len(weights) == n else n * weights[0])
+    weight = total_weight(problem.tiles.weights, problem.tiles.n_rows)
     membership = readable(best.allocation.membership, best.gram, weight)
     if membership is None:
         return best

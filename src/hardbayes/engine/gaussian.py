@@ -1,4 +1,4 @@
-"""A fit of clusters with covariances: the same stages as for other partitions.
+"""A fit of clusters with covariances: its stages, which `engine.loop` goes through.
 
 Costs are no affine functions of the rows here, so that passes have kernels of their own, behind
 `executors.gaussian_rows`. Rows are in coordinates in which the prior matrix is the identity.

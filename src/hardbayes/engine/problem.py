@@ -152,7 +152,7 @@ def executor_for(
 
     ``largest`` (d,): bounds on the absolute values of each column once shifted.
     """
-    # Here and nowhere else the compiled kernels come in: numba is imported with the first executor.
+    # Compiled kernels come in with executors: numba is imported at the first fit, and no earlier.
     from hardbayes.executors.memory import MemoryExecutor
     from hardbayes.executors.reading import framed_rows, row_constants
 

@@ -79,7 +79,7 @@ class CarriedBounds:
         self.upper = np.full(n_rows, np.inf, np.float32)
         self.lower = np.full((n_rows, groups), -np.inf, np.float32)  # rules nothing out
         self.radius = np.ones(1, np.float32) if radius is None else radius
-        self.unit = table.precision
+        self.precision = table.precision
         self.farthest = table.anchor_length
         self.half = np.zeros(slots, np.float32)
         self.drift = np.zeros(slots, np.float32)
@@ -105,7 +105,7 @@ class CarriedBounds:
             self.radius,
             self.shift,
             least,
-            self.unit,
+            self.precision,
             self.farthest,
             self.span,
             self.cell,
@@ -128,7 +128,7 @@ class CarriedBounds:
         self._least_shift[:] = np.inf  # nobody goes to a slot that is dead
         self._least_shift[slots] = drift.least
 
-    def settle(self) -> None:
+    def forget_drift(self) -> None:
         """Take the bounds as they are for those at the present centres."""
         self.drift[:] = 0
         if not self._on_distances:

@@ -6,7 +6,7 @@ additive totals. So neither the tiles nor the number of threads can change a bit
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,9 +18,8 @@ from hardbayes.executors.carried_bounds import (
 )
 from hardbayes.executors.centre_table import CentreTable, Known
 from hardbayes.executors.exact_totals import NO_SNAPS, NO_TOTALS
-from hardbayes.executors.few_rows import Plan, is_few, sweep_few
+from hardbayes.executors.few_rows import Plan, sweep_few
 from hardbayes.executors.opening import Opening
-from hardbayes.kernels.costs import costs
 from hardbayes.kernels.nearest import assign
 from hardbayes.matrices import inverse_permutation
 
@@ -41,55 +40,10 @@ DOUBTFUL = 1 / 16
 class MemoryExecutor(Opening):
     """One data set, its labels, and the passes over it; made as `DataRows` are."""
 
-    def __init__(self, *data: Any) -> None:
-        super().__init__(*data)
-        self._totals = self._no_totals()
-        self._table: CentreTable | None = None
-        self.labels = np.empty(0, np.int32)
-        self._bounds: CarriedBounds | None = None
-        self._coarse = False  # scores leave too many rows in doubt
-
-    # -- starting -------------------------------------------------------------------------------
-
     def start(self, centres: Floats, table: CentreTable | None = None) -> None:
-        """Begin at these centres (k, d), with no row assigned.
-
-        ``table``: the same centres laid out for rows of this kind, which nobody will change.
-        """
-        self._known = Known(centres, np.arange(len(centres)), len(centres))
-        self._table = table
-        self.labels = np.full(self.n_rows, -1, np.int32)
-        self._collected = np.full(self.n_rows, -1, np.int32)  # labels when last committed
-        self._counted = self._collected  # labels that the totals stand for
-        self._totals.clear(len(centres), self.n_columns)
-        self._dear = np.zeros(self.n_rows, np.uint8)
-        self._bounds = None
-        self._coarse = False
-
-    @property
-    def table(self) -> CentreTable:
-        """The centres, laid out when a pass first asks for them.
-
-        Until then they are known as they are, and labels and totals go by their numbers.
-        """
-        if self._table is None:
-            self._table = CentreTable(
-                self.geometry, self.dtype, self._known, self.is_sparse, self.unseen, self.pool,
-                self.geometry.squared_distance and self.is_few(),
-            )  # fmt: skip
-            if self._totals.made:
-                numbers = np.arange(len(self._known.centres))
-                self._rename(numbers, len(numbers), self._table.alive, len(self._table.rank))
-        return self._table
-
-    @property
-    def _alive(self) -> NDArray[np.intp]:
-        """Slots of the living clusters, oldest first."""
-        return np.arange(self.n_clusters) if self._table is None else self._table.alive
-
-    def take_labels(self, labels: NDArray[np.intp]) -> None:
-        """Set the labels from numbers of the living clusters, oldest first."""
-        self.labels[:] = self.table.alive[labels]
+        """Begin at these centres (k, d), with no row assigned."""
+        super().start(centres, table)
+        self._coarse = False  # scores leave too many rows in doubt
 
     # -- a sweep --------------------------------------------------------------------------------
 
@@ -122,14 +76,14 @@ class MemoryExecutor(Opening):
         n_dear, self._n_changed, n_doubtful = map(sum, zip(*found, strict=True))
         if counting:
             totals.add_shares()
-            self._counted = self.labels
+            self._in_totals = self.labels
             if n_dear:  # whose clusters are not known yet
-                self._counted = self.labels.copy()
-                np.copyto(self._counted, self._collected, where=self._dear.view(np.bool_))
+                self._in_totals = self.labels.copy()
+                np.copyto(self._in_totals, self._committed, where=self._dear.view(np.bool_))
                 if self._many_dear(n_dear) or has_little_room(self.n_rows):
                     self._bounds = None
         if self._bounds is not None:
-            self._bounds.settle()
+            self._bounds.forget_drift()
         self._coarse = n_doubtful > DOUBTFUL * self.n_rows and self.dtype != self.rows.values.dtype
         return n_dear
 
@@ -145,10 +99,6 @@ class MemoryExecutor(Opening):
                 self.table.follow(self.mean)
             self._bounds = CarriedBounds(self.n_rows, self.table, self._radius)
         return self._bounds.view(blocks)
-
-    def is_few(self) -> bool:
-        """Whether sweeps are worth doing in one call; with squared distances and no prior."""
-        return is_few(self.n_rows, self.n_columns, self.n_clusters)
 
     def sweep_on(
         self,
@@ -182,52 +132,20 @@ class MemoryExecutor(Opening):
     def collect(self) -> int:
         """Bring the totals up to the labels; return how many rows changed cluster."""
         self._totals.grow(len(self.table.rank))
-        if self._counted is self.labels:  # they have followed already
+        if self._in_totals is self.labels:  # they have followed already
             return self._n_changed
-        n_moves = int(np.count_nonzero(self._counted != self.labels))
+        n_moves = int(np.count_nonzero(self._in_totals != self.labels))
         if n_moves:
-            self._totals.move(self.rows, self._counted, self.labels, n_moves, self.pool)
-        if self._counted is self._collected:
+            self._totals.move(self.rows, self._in_totals, self.labels, n_moves, self.pool)
+        if self._in_totals is self._committed:
             return n_moves
-        return int(np.count_nonzero(self._collected != self.labels))
-
-    def same_partition(self) -> bool:
-        """Whether the labels part the rows that have weight as when last committed."""
-        slots = len(self.table.rank)
-        weighted = self.weights > 0 if len(self.weights) > 1 else slice(None)
-        pairs = np.unique(
-            self._collected[weighted].astype(np.int64) * slots + self.labels[weighted]
-        )
-        return len(pairs) == len(np.unique(pairs // slots)) == len(np.unique(pairs % slots))
-
-    def commit(self) -> None:
-        """Take the present labels for those that the next are compared with."""
-        self._collected[:] = self.labels
-        self._counted = self._collected
-
-    def restore(self) -> None:
-        """Go back to the labels last committed; bounds on others are worth nothing."""
-        if not np.array_equal(self.labels, self._collected):
-            self.labels[:] = self._collected
-            self._bounds = None
+        return int(np.count_nonzero(self._committed != self.labels))
 
     def recount(self) -> int:
         """Bring the totals up to the labels for good; return how many rows changed cluster."""
         n_changed = self.collect()
         self.commit()
         return n_changed
-
-    def totals(self) -> tuple[Floats, Floats]:
-        """Return weights (k,) and totals (k, d) of the living clusters, oldest first."""
-        return self._totals.of(self._alive)
-
-    def weights_of_clusters(self) -> Floats:
-        """Return weights (k,) of the living clusters, oldest first."""
-        return self._totals.weights_of(self._alive)
-
-    def close(self, which: NDArray[np.bool_]) -> None:
-        """Drop living clusters (mask over them, oldest first)."""
-        self.table.close(self.table.alive[which])
 
     def refit(self, partition: Partition) -> tuple[float, float]:
         """Move the living clusters to the centres that are best for their members.
@@ -270,74 +188,3 @@ class MemoryExecutor(Opening):
             self._bounds = None  # the old bounds go before the new ones come
             self._bounds = CarriedBounds(self.n_rows, table, self._radius)
             self._bounds.upper[:] = upper
-
-    def _take_out(
-        self, slots: NDArray[np.intp], centres: Floats, ranks: NDArray[np.int64], next_rank: int
-    ) -> None:
-        """Know the clusters in these slots, oldest first, as they are, until somebody asks."""
-        self._table = self._bounds = None
-        self._known = Known(centres[slots], ranks[slots], next_rank)
-        self._rename(slots, len(ranks), np.arange(len(slots)), len(slots))
-
-    def _rename(
-        self, slots: NDArray[np.intp], n_slots: int, new: NDArray[np.intp], n_new: int
-    ) -> None:
-        """Let labels and totals go by ``new`` slots of so many, in place of these."""
-        names = np.full(n_slots + 1, -1, np.int32)  # the last for rows nowhere
-        names[slots] = new
-        self._totals.rearrange(slots, new, n_new)
-        self.labels = names[self.labels]
-        self.commit()
-
-    # -- looking at rows and clusters --------------------------------------------------------------
-
-    @property
-    def n_clusters(self) -> int:
-        """Number of living clusters."""
-        return len(self._known.centres if self._table is None else self._table.alive)
-
-    @property
-    def n_slots(self) -> int:
-        """Number of slots in use, dead ones included: where the next birth goes."""
-        return self.table.used
-
-    def cluster_numbers(self) -> NDArray[np.int32]:
-        """Return labels (n,) as numbers of the living clusters, oldest first.
-
-        -1 for rows whose cluster is gone: one that held rows of no weight alone.
-        """
-        if self._table is None:
-            return self.labels.copy()
-        numbers = np.full(len(self.table.rank) + 1, -1, np.int32)  # the last for rows nowhere
-        numbers[self.table.alive] = np.arange(self.n_clusters)
-        return numbers[self.labels]
-
-    # -- numbers --------------------------------------------------------------------------------
-
-    def costs(self) -> Floats:
-        """Return each row's cost (n,) at its own centre."""
-        known = self._known.centres if self._table is None else self._table.exact
-        # Costs of sparse rows begin with the table's own squares.
-        if (self._table is None or self._table.deferred) and not self.is_sparse:
-            centres = self.bare(known)
-        else:
-            centres = self.table.view()
-        out = np.empty(self.n_rows)
-
-        def task(worker: int, start: int, stop: int) -> None:
-            costs(self.rows, self.constants, centres, self.labels, out, start, stop)
-
-        self._over_tiles(task, self.n_rows, 1)
-        return out
-
-    def forget_bounds(self) -> None:
-        """Give the bounds' memory back; the next assignment starts without them."""
-        self._bounds = None
-
-    def costs_of(self, part: slice) -> Floats:
-        """Return the costs (m, k) of some rows at every living centre, oldest first."""
-        return self._all_costs(self.table.view(), self.table.alive, part)
-
-    def all_costs(self) -> Floats:
-        """Return every row's cost at every living centre (n, k), oldest first."""
-        return self.costs_of(slice(0, self.n_rows))

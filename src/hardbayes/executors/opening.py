@@ -18,13 +18,17 @@ from hardbayes.matrices import inverse_permutation
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from hardbayes.executors.centre_table import CentreTable
     from hardbayes.geometry.base import Floats
 
 
 class Opening(Rearranging):
     """What births may do to the labels of an executor."""
 
-    _dear: NDArray[np.uint8]
+    def start(self, centres: Floats, table: CentreTable | None = None) -> None:
+        """Begin at these centres (k, d), with no row assigned."""
+        super().start(centres, table)
+        self._dear = np.zeros(self.n_rows, np.uint8)
 
     def in_turn(self, visits: NDArray[np.signedinteger]) -> NDArray[np.signedinteger]:
         """Return rows in the order of their visits: all of them, or if few are dear only those."""

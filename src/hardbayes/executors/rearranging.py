@@ -6,39 +6,27 @@ Clusters go by their numbers here: those alive, oldest first. The totals follow 
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.executors.data_rows import DataRows
+from hardbayes.executors.labelled_rows import LabelledRows
 from hardbayes.executors.local import LocalRows, MovingClusters
 from hardbayes.executors.stepper import Stepper
 from hardbayes.matrices import chunks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from hardbayes.executors.carried_bounds import CarriedBounds
-    from hardbayes.executors.centre_table import CentreTable
     from hardbayes.geometry.base import Floats
 
 SLACK = 0.8
 
 
-class Rearranging(DataRows):
+class Rearranging(LabelledRows):
     """What moves may do to the labels of an executor."""
-
-    labels: NDArray[np.int32]
-    _bounds: CarriedBounds | None
-    costs_of: Callable[[slice], Floats]
-
-    @property
-    @abstractmethod
-    def table(self) -> CentreTable:
-        """Where the clusters are."""
 
     @property
     def cluster_names(self) -> NDArray[np.int64]:
@@ -74,16 +62,10 @@ class Rearranging(DataRows):
             ids = np.arange(self.n_rows)
         else:
             ids = np.unique(rng.randint(self.n_rows, size=size))
-        numbers = self.numbers_of(ids)
+        numbers = self.cluster_numbers(ids).astype(np.intp)
         order = np.argsort(numbers, kind="stable")
         order = order[np.searchsorted(numbers[order], 0) :]
         return ids[order], numbers[order]
-
-    def numbers_of(self, ids: NDArray[np.intp] | slice) -> NDArray[np.intp]:
-        """Return the numbers of these rows' clusters."""
-        numbers = np.full(len(self.table.rank) + 1, -1)  # the last for rows nowhere
-        numbers[self.table.alive] = np.arange(len(self.table.alive))
-        return numbers[self.labels[ids]]
 
     def rows_in(self, clusters: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
         """Yield the rows of these clusters, in order, so many at a time as take little room."""
@@ -147,7 +129,7 @@ class Rearranging(DataRows):
                 least = groups[:width] * np.maximum(bounds.lower[part, :width], 0.0) ** 2
             else:
                 costs = self.costs_of(part)
-                at = np.arange(len(own)), self.numbers_of(part)
+                at = np.arange(len(own)), self.cluster_numbers(part)
                 frees *= costs[at]
                 costs[at] = np.inf
                 least = pays[self.table.alive] * costs

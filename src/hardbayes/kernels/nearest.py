@@ -50,7 +50,7 @@ class Bounds(NamedTuple):
     radius: np.ndarray  # (n,) float32: |x - m|, rounded up; (1,) where costs are squared distances
     shift: np.ndarray  # (slots,) float64: by how much a cost at m has risen, at most
     group_shift: np.ndarray  # (groups,) float64: at least
-    unit: float  # relative precision of a cost by the direct formula
+    precision: float  # of a cost by the direct formula, relative
     farthest: float  # |m|
     span: int  # blocks in a group: a whole number of cells
     cell: int  # blocks of which only the two least scores are kept
@@ -101,7 +101,7 @@ def cost_slack(constant, radius, centres, bounds):
     if centres.squared:
         return 0.0
     size = (radius + bounds.farthest) * centres.theta_bound + centres.offset_bound
-    return bounds.unit * (abs(constant) + size)
+    return bounds.precision * (abs(constant) + size)
 
 
 @inlined

@@ -38,7 +38,7 @@ class SparseRows(NamedTuple):
 
 
 class Centres(NamedTuple):
-    """Centres laid out for the kernels: ``blocks`` of ``L`` slots; a dead slot scores inf."""
+    """Centres laid out for the kernels: ``blocks`` of ``lanes`` slots; a dead slot scores inf."""
 
     theta: np.ndarray  # the type of scores; laid out for dense or for sparse rows
     offset: np.ndarray  # (slots,), the type of scores; inf marks a dead slot
@@ -49,7 +49,7 @@ class Centres(NamedTuple):
     theta_bound: float  # largest norm of a theta
     offset_bound: float  # largest absolute finite offset
     lanes: int  # slots in a block
-    unit: float  # relative precision of scores
+    precision: float  # of scores, relative
     tiny: float  # smallest normal number of their dtype
 
     @property
@@ -340,4 +340,4 @@ def score_error(m, squares, base, centres):
     size = np.sqrt(squares) * centres.theta_bound + centres.offset_bound + abs(base)
     if size * centres.tiny > 0.01:  # scores, or sums on the way to them, may leave their type
         return np.inf
-    return (m + 8) * (centres.unit * size + centres.tiny)
+    return (m + 8) * (centres.precision * size + centres.tiny)

@@ -195,7 +195,7 @@ def _begin(
     for t, trial in enumerate(trials):
         slots[t, trial.around] = first[t] + np.arange(len(trial.around))
     ids = np.concatenate(list(executor.rows_in(np.flatnonzero((slots >= 0).any(axis=0)))))
-    numbers = executor.numbers_of(ids)
+    numbers = executor.cluster_numbers(ids).astype(np.intp)
     # Copies, for views of strided memory would have the kernels compiled once more.
     groups, at = map(np.ascontiguousarray, np.nonzero(slots[:, numbers] >= 0))
     ids, numbers = ids[at], numbers[at]

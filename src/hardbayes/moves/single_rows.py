@@ -33,7 +33,7 @@ def relocate_rows(
     """
     weights, totals = executor.totals()
     centres = partition.centres(weights, totals)
-    numbers = executor.numbers_of(ids)
+    numbers = executor.cluster_numbers(ids).astype(np.intp)
     members = executor.member_counts()
     walk = _walk_compiled if partition.geometry.squared_distance else walk_priced
     n_moves, opened = walk(executor, partition, ids, numbers, weights, centres, members, max_passes)

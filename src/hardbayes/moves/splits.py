@@ -86,7 +86,7 @@ def _divide(executor: MemoryExecutor, divisions: Divisions, chosen: NDArray[np.i
     first = np.arange(0, 2 * len(chosen) + 1, 2)
     centres = np.stack([divisions.left[chosen], divisions.right[chosen]], axis=1)
     for ids in executor.rows_in(chosen):
-        local = executor.local(ids, group_of[executor.numbers_of(ids)], first)
+        local = executor.local(ids, group_of[executor.cluster_numbers(ids)], first)
         local.choose(centres.reshape(2 * len(chosen), -1))
         goes = local.places % 2 == 1
         executor.reassign(ids[goes], n_before + local.places[goes] // 2)
