@@ -13,7 +13,7 @@ from hardbayes.estimators.bp_means import BPMeans
 from hardbayes.estimators.dp_means import DPMeans
 from hardbayes.paths.cluster_penalties import trace_clusters
 from hardbayes.paths.feature_penalties import trace_features
-from hardbayes.selection.hull import Plateau
+from hardbayes.selection.hull import Plateau, widest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,7 +71,7 @@ class PenaltyPath:
             return self.best_penalty
         if not self.plateaus:
             return float(self.penalties[0])
-        return max(self.plateaus, key=lambda plateau: plateau.width).middle
+        return widest(self.plateaus).middle
 
     def for_n_clusters(self, n_clusters: int) -> float:
         """Return a penalty for this number of clusters, or for the nearest that has one.
