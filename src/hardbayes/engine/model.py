@@ -78,6 +78,7 @@ class FittedPartition:
                 not arrays
                 and centres.ndim == 2
                 and len(centres) > 0
+                and geometry.n_columns in (None, d)
                 and mean.shape == shift.shape == (d,)
                 and all(array.dtype == np.float64 for array in (centres, mean, shift))
                 and all((np.abs(array) < FARTHEST).all() for array in (centres, mean))
