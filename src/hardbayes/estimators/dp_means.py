@@ -26,10 +26,11 @@ from hardbayes.validation import check_centres, touches_border
 class DPMeans(ClusterEstimator):
     """Clustering that finds the number of clusters from what a cluster costs.
 
-    Minimises ``sum_i w_i D(x_i, mu_z(i)) + cluster_penalty * K`` over the number K of clusters, the
-    partition z and the centres mu (Kulis & Jordan 2012, eq. 1; with a cap, Broderick, Kulis &
-    Jordan 2013, eq. 12; for other divergences Jiang, Kulis & Jordan 2012). A row opens a cluster of
-    its own where that is cheaper than joining any other.
+    Minimises ``sum_i w_i D(x_i, mu_z(i)) + sum_c [cluster_penalty + prior_weight D(m, mu_c)]`` over
+    the number of clusters, the partition z and the centres mu, m being the overall mean (Kulis &
+    Jordan 2012, eq. 1, which has no prior; with a cap, Broderick, Kulis & Jordan 2013, eq. 12; for
+    other divergences Jiang, Kulis & Jordan 2012). A row opens a cluster of its own where that is
+    cheaper than joining any other.
 
     Parameters
     ----------
@@ -86,7 +87,7 @@ class DPMeans(ClusterEstimator):
     labels_ : ndarray of shape (n_samples,), int32
         Cluster of each row, 0 to K-1, in the order in which clusters were opened.
     n_clusters_ : int
-        K.
+        K, their number.
     cluster_centers_ : ndarray of shape (n_clusters_, n_features)
         Centres, in the dtype of the data.
     cluster_weights_ : ndarray of shape (n_clusters_,)

@@ -77,8 +77,10 @@ class GaussianDPMeans(ClusterEstimator):
     cluster_centers_ : ndarray of shape (n_clusters_, n_features)
         Means, in the dtype of the data.
     covariances_ : ndarray of shape (n_clusters_, n_features, n_features)
-        ``(S_k + Phi0) / covariance_penalty`` of each cluster; with ``covariance_type="diag"`` their
-        diagonals (n_clusters_, n_features).
+        ``(S_k + Phi0) / covariance_penalty`` of each cluster, the model's Sigma; with
+        ``covariance_type="diag"`` their diagonals (n_clusters_, n_features). It is as large as a
+        scatter, which is a sum over rows: divide by ``cluster_weights_`` for something like a
+        sample covariance, and take ``covariance_prior_`` off before that for the very one.
     cluster_weights_ : ndarray of shape (n_clusters_,)
         Sum of the weights of each cluster's rows.
     covariance_prior_ : ndarray of shape (n_features, n_features) or (n_features,)

@@ -64,6 +64,19 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -
     See Also
     --------
     load : Read the file back.
+
+    Examples
+    --------
+    >>> import os
+    >>> import tempfile
+    >>> from hardbayes import DPMeans, load, save
+    >>> X = [[0.0, 0.0], [0.1, 0.2], [5.0, 5.0]]
+    >>> model = DPMeans(4.0, order="given", random_state=0).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "clusters.hardbayes")
+    ...     save(model, path)
+    ...     load(path).predict(X)
+    array([0, 0, 1], dtype=int32)
     """
     name = _text_path(path)
     cls_name = type(model).__name__
@@ -122,6 +135,17 @@ def load(path: str | os.PathLike[str]) -> Any:
     See Also
     --------
     save : Write such a file.
+
+    Examples
+    --------
+    >>> import os
+    >>> import tempfile
+    >>> from hardbayes import DPMeans, load, save
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "clusters.hardbayes")
+    ...     save(DPMeans(4.0), path)
+    ...     load(path)
+    DPMeans(cluster_penalty=4.0)
     """
     name = _text_path(path)
     try:
