@@ -56,9 +56,9 @@ class DPMeans(ClusterEstimator):
         take more than half of ``max_iter``, where moves begin before it has converged.
     method : {"joint", "collapsed"}, default="joint"
         "joint" moves rows while centres stand still, and centres while rows do. "collapsed" is the
-        algorithm of Broderick, Kulis & Jordan 2013, section 4.1, as published: rows move one by
-        one, each judged by the exact change of the objective with the means following at once;
-        `search` does not apply to it.
+        algorithm of Broderick, Kulis & Jordan 2013, section 4.1: rows move one by one, each judged
+        by the exact change of the objective with the means following at once; `search` does not
+        apply to it.
     init : {"mean", "farthest-first", "k-means++"} or array of shape (k, n_features), default="mean"
         Where to start: one cluster at the overall mean; that and the farthest rows until none is
         dearer than the penalty; rows drawn by their cost until none is dearer; or given centres.

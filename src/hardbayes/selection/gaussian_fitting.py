@@ -99,8 +99,10 @@ def settle(
     pool: Pool,
 ) -> Settled:
     """Return prior and penalty, and the clusters of some rows where one had to be looked for."""
-    if asked.prior is not None and asked.penalty is not None:
-        return Settled(asked.prior, asked.penalty, None)
+    if asked.prior is not None:
+        frame_of(middle, asked.prior)  # one that has none is told of before the search meets it
+        if asked.penalty is not None:
+            return Settled(asked.prior, asked.penalty, None)
     ids = sample_rows(weights, rng)
     search = PriorSearch(
         matrix[ids],
