@@ -6,7 +6,7 @@ A geometry is a convex function of one number and its slope, both elementwise. N
 import numpy as np
 from scipy.special import xlogy
 
-from hardbayes import DPMeans, penalty_for
+from hardbayes import DPMeans, penalty_path
 from hardbayes.geometry import Geometry
 
 
@@ -30,7 +30,8 @@ rates = np.array([[5.0, 50.0, 20.0], [40.0, 10.0, 20.0], [80.0, 80.0, 5.0]])
 truth = rng.randint(3, size=300)
 counts = rng.poisson(rates[truth]) + 1.0
 
-penalty = penalty_for(counts, 3, divergence=Counts())
+template = DPMeans(divergence=Counts(), random_state=0)
+penalty = penalty_path(counts, estimator=template).for_n_clusters(3)
 model = DPMeans(penalty, divergence=Counts(), random_state=0).fit(counts)
 print(f"penalty {penalty:.1f}: {model.n_clusters_} clusters at")
 print(np.round(model.cluster_centers_, 1))

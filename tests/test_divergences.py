@@ -14,7 +14,7 @@ from hardbayes.geometry import (
     Mahalanobis,
     geometry_for,
 )
-from tests.conftest import quiet_fit
+from tests.conftest import paper, quiet_fit
 from tests.random_inputs import between, put_zeros, random_cap, random_weights
 from tests.reference.certificates import assert_certificate
 from tests.reference.dp_means import (
@@ -252,6 +252,34 @@ def test_length_as_weight_on_request(container):
             prior_weight=one.prior_weight_,
         )
         np.testing.assert_allclose(value, one.objective_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_new_rows_weigh_their_length_as_in_a_fit(container):
+    rng = np.random.default_rng(3)
+    counts = (rng.poisson(rng.gamma(0.5, size=(60, 5)) * 9.0) + 1.0) * rng.integers(1, 9, (60, 1))
+    weights, X, lengths = rng.uniform(0.5, 2.0, 60), container(counts), counts.sum(axis=1)
+    heavy = KullbackLeibler(length_as_weight=True)
+    for given in (None, weights):
+        model = DPMeans(9.0, divergence=heavy, random_state=0).fit(X, sample_weight=given)
+        np.testing.assert_allclose(-model.score(X, sample_weight=given), model.inertia_, rtol=1e-9)
+        own = model.transform(X)[np.arange(60), model.predict(X)]  # divergences, not costs
+        np.testing.assert_allclose(-model.score_samples(X), lengths * own, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("prior_weight", [0.0, 3.0])
+def test_a_long_row_is_a_stranger_where_it_would_have_opened_a_cluster(prior_weight, container):
+    near, far = [[8.0, 1.0, 1.0], [1.0, 1.0, 8.0]]
+    heavy = KullbackLeibler(length_as_weight=True)
+    model = paper(20.0, divergence=heavy, prior_weight=prior_weight)
+    model.fit(container(np.array([near] * 10)))
+    new = container(np.array([near, far, np.multiply(far, 1000.0), np.multiply(near, 1000.0)]))
+    np.testing.assert_array_equal(model.predict(new, novelty=True), [0, 0, -1, 0])
+    # So it does in a fit from there.
+    both = np.vstack([[near] * 10, np.multiply(far, 1000.0)])
+    at = paper(20.0, divergence=heavy, prior_weight=prior_weight, init=np.array([near]))
+    assert quiet_fit(at.set_params(max_iter=1), container(both)).n_clusters_ == 2
 
 
 # --- the mean is the minimiser -----------------------------------------------------------------

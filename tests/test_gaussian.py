@@ -231,10 +231,11 @@ def test_files(kind, tmp_path):
         (dict(covariance_type="round"), "covariance_type"),
     ],
 )
-def test_parameters_that_cannot_be(options, words):
+@pytest.mark.parametrize("penalty", [1.0, "auto"])
+def test_parameters_that_cannot_be(penalty, options, words):
     X = np.random.default_rng(5).normal(size=(20, 2))
     with pytest.raises(ValueError, match=words):
-        GaussianDPMeans(1.0, **options).fit(X)
+        GaussianDPMeans(penalty, **options).fit(X)
 
 
 def test_sparse_rows_are_refused_with_a_remedy():

@@ -831,3 +831,4 @@ def test_status_is_a_sentence(blobs, given):
     assert isinstance(model.status_, str) and len(model.status_.split()) > 3
     stopped = quiet_fit(given(0.5, max_iter=1), X)
     assert not stopped.converged_ and "max_iter" in stopped.status_
+    assert "after 1 step before" in stopped.status_

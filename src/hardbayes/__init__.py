@@ -1,4 +1,4 @@
-"""Clusters, topics and features without being told how many.
+"""Clusters and features without being told how many.
 
 Small-variance Bayesian nonparametrics.
 """

@@ -2,6 +2,7 @@
 
 import copy
 import re
+import sys
 import warnings
 
 import numpy as np
@@ -709,3 +710,10 @@ def test_penalties_far_below_the_path_under_a_cap(cap, penalty):
     path = penalty_path(X, penalties=[penalty], estimator=estimator)
     fresh = quiet_fit(clone(estimator).set_params(cluster_penalty=penalty), X)
     assert path.objectives[0] <= 1.03 * fresh.objective_
+
+
+def test_a_frame_without_pandas_says_what_to_install(monkeypatch):
+    path = penalty_path(make_blobs(40, 2, 3)[0], n_penalties=3)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"to_frame needs pandas\. Install it"):
+        path.to_frame()

@@ -1,8 +1,9 @@
 import pytest
 
 from hardbayes.persistence import model
+from tests.persistence.tiny import TinyModel
 
 
 @pytest.fixture(autouse=True)
 def tiny_is_registered(monkeypatch):
-    monkeypatch.setitem(model.REGISTRY, "TinyModel", "tests.persistence.tiny")
+    monkeypatch.setitem(model.REGISTRY, "TinyModel", TinyModel)

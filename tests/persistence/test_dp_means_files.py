@@ -1,7 +1,5 @@
 """Real estimators: a loaded model answers as the saved one, to the bit."""
 
-import os
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -113,14 +111,6 @@ def test_random_state_objects_become_none(blobs, tmp_path):
     back = round_trip(model, tmp_path)
     assert back.random_state is None
     assert_same_answers(model, back, blobs[0])
-
-
-def test_geometry_objects_are_refused(tmp_path):
-    from hardbayes.geometry import SquaredEuclidean
-
-    with pytest.raises(ValueError, match="'divergence' is an object of class SquaredEuclidean"):
-        save(DPMeans(4.0, divergence=SquaredEuclidean()), tmp_path / "m")
-    assert os.listdir(tmp_path) == []
 
 
 def state_of_a_small_fit():

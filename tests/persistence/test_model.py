@@ -155,7 +155,7 @@ class Geometry:
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (TinyModel(divergence=Geometry()), ["divergence", "Geometry", "no code", "a name"]),
+        (TinyModel(divergence=Geometry()), ["divergence", "Geometry", "no code", "this library"]),
         (TinyModel(init=Geometry()), ["init", "Geometry"]),
         (TinyModel(init=[[1, 2], [3]]), ["init"]),
         (TinyModel(init=np.ma.masked_array([1, 2], [0, 1])), ["init", "MaskedArray"]),
@@ -205,8 +205,8 @@ def test_only_registered_classes_are_saved(model, tmp_path):
     assert os.listdir(tmp_path) == []
 
 
-def test_no_pickle_and_no_early_imports_in_the_source():
-    banned = ("pickle", "marshal", "shelve", "joblib", "sklearn", "hardbayes.estimators")
+def test_nothing_that_runs_code_from_files_or_finds_it_by_name_in_the_source():
+    banned = ("pickle", "marshal", "shelve", "joblib", "sklearn", "importlib")
     sources = list(Path(container.__file__).parent.glob("*.py"))
     assert len(sources) > 3
     for source in sources:

@@ -41,7 +41,8 @@ def run(options: argparse.Namespace) -> None:
     if output.suffix.lower() not in _FORMATS:
         raise cannot_write(output, f"a picture's name ends in {', '.join(_FORMATS)}")
 
-    # Here and not above: `hardbayes --help` need not wait for numba and scikit-learn.
+    # Here and not above: `hardbayes --help` need not wait for what it does not use. scikit-learn
+    # itself comes with the package, numba only with the first fit.
     from sklearn.metrics import normalized_mutual_info_score
 
     from hardbayes import DPMeans

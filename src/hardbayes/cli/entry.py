@@ -45,8 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     code : int
-        The exit code: 0 when done, 2 for input that the user can put right, with one line on
-        the standard error stream.
+        The exit code: 0 when done; 2 for input that the user can put right, and 130 after Ctrl-C,
+        both with one line on the standard error stream.
     """
     options = build_parser().parse_args(arguments)
     try:

@@ -8,7 +8,7 @@ import numpy as np
 
 from hardbayes.engine.feature_model import FittedFeatures
 from hardbayes.engine.objective import level_rounding
-from hardbayes.engine.status import Status
+from hardbayes.engine.status import Status, counted
 
 if TYPE_CHECKING:
     from hardbayes.engine.allocation import AllocationSolution
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 SENTENCES = {
     Status.CONVERGED: (
         "Converged: no row changes its features and no move of whole features helps, "
-        "after {sweeps} sweeps. Nothing needs doing."
+        "after {sweeps}. Nothing needs doing."
     ),
     Status.CAPPED: (
-        "Converged at the cap of {components} features, where another would still pay its "
+        "Converged at the cap of {components}, where another would still pay its "
         "penalty. Raise max_components or component_penalty if that was not intended."
     ),
     Status.OUT_OF_STEPS: (
-        "Stopped after {sweeps} sweeps with rows still changing their features. "
+        "Stopped after {sweeps} with rows still changing their features. "
         "Raise max_iter, or accept that the objective could still fall a little."
     ),
 }
@@ -38,7 +38,8 @@ def fitted_attributes(
     Features come in the order of their weight: a base that all rows share is the first.
     """
     components, membership = solution.allocation
-    order = np.argsort(-_weight(membership, problem.tiles.weights), kind="stable")
+    weights = np.broadcast_to(problem.tiles.weights, len(membership))
+    order = np.argsort(-(weights @ membership), kind="stable")
     components, membership = components[order], membership[:, order]
     fits, counts = (np.array(column) for column in zip(*solution.trace, strict=True))
     history = fits / problem.unit + penalty * counts
@@ -58,10 +59,6 @@ def fitted_attributes(
         "n_iter_": len(history),
         "converged_": solution.status is not Status.OUT_OF_STEPS,
         "status_": SENTENCES[solution.status].format(
-            sweeps=len(history), components=len(components)
+            sweeps=counted(len(history), "sweep"), components=counted(len(components), "feature")
         ),
     }
-
-
-def _weight(membership: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    return np.broadcast_to(weights, len(membership)) @ membership

@@ -28,6 +28,12 @@ COVARIANCE_ROWS = 2.0
 SHARE_ROWS = 0.5  # of each cluster's share: Jeffreys' prior
 
 
+def clusters_of(data: GaussianRows, labels: Ids) -> Gaussians:
+    """Return the clusters of a partition that have weight."""
+    found = Gaussians(*data.statistics(labels, int(labels.max()) + 1))
+    return found.pick(found.weights > 0)
+
+
 def misfit(clusters: Gaussians, floor: Floats) -> float:
     """Return minus twice the log-likelihood of a partition among those into as many clusters.
 
@@ -70,8 +76,7 @@ def likelier(data: GaussianRows, labels: Ids, floor: Floats) -> Ids:
     """Return labels after steps of choosing the likeliest cluster and refitting."""
     kept, best = labels, np.inf
     for _ in range(MOST_STEPS):
-        clusters = Gaussians(*data.statistics(labels, int(labels.max()) + 1))
-        clusters = clusters.pick(clusters.weights > 0)
+        clusters = clusters_of(data, labels)
         covariances = _covariances(clusters, floor)
         offsets = _offsets(clusters, covariances)
         value = float(clusters.weights @ offsets)

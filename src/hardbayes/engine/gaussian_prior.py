@@ -8,10 +8,10 @@ import numpy as np
 
 from hardbayes.engine.gaussian import MOST_EXCHANGES, GaussianDescent, GaussianSolution, nearest
 from hardbayes.engine.gaussian_frame import whitening
-from hardbayes.engine.gaussian_likelihood import likelier, marginal_misfit, misfit
+from hardbayes.engine.gaussian_likelihood import clusters_of, likelier, marginal_misfit, misfit
 from hardbayes.engine.gaussian_restarts import grown
 from hardbayes.engine.status import say_nothing
-from hardbayes.structure.gaussians import Gaussians, at_points
+from hardbayes.structure.gaussians import at_points
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hardbayes.executors.gaussian_rows import GaussianRows
     from hardbayes.executors.pool import Pool
     from hardbayes.geometry.base import Floats
-    from hardbayes.structure.gaussians import GaussianPartition
+    from hardbayes.structure.gaussians import GaussianPartition, Gaussians
 
     Ids = NDArray[np.int64]
 
@@ -194,11 +194,11 @@ class PriorSearch:
 
     def pooled(self, labels: Ids) -> Floats:
         """Return the pooled scatter of a partition, never singular."""
-        return self.clusters(self.data, labels).scatters.sum(axis=0) + self.floor
+        return clusters_of(self.data, labels).scatters.sum(axis=0) + self.floor
 
     def misfit(self, labels: Ids) -> float:
         """Return how unlikely rows are under this partition."""
-        return misfit(self.clusters(self.data, labels), self.floor)
+        return misfit(clusters_of(self.data, labels), self.floor)
 
     def marginal_misfit(self, labels: Ids) -> float:
         """Return the same in a way that numbers of clusters can be compared by.
@@ -207,7 +207,7 @@ class PriorSearch:
         lie across each other does not decide how many there are.
         """
         ends = [labels, likelier(self.data, labels, self.floor)]
-        return min(marginal_misfit(self.clusters(self.data, each), self.floor) for each in ends)
+        return min(marginal_misfit(clusters_of(self.data, each), self.floor) for each in ends)
 
     def seen_through(self, prior: Floats) -> GaussianRows:
         """Return the rows in coordinates in which a prior (h, d) is the identity."""
@@ -231,11 +231,6 @@ class PriorSearch:
             found.append(descent.run(start, "split-merge", self.max_steps))
         return min(found, key=lambda solution: float(solution.history[-1]))
 
-    def clusters(self, data: GaussianRows, labels: Ids) -> Gaussians:
-        """Return the clusters of a partition that have weight."""
-        found = Gaussians(*data.statistics(labels, int(labels.max()) + 1))
-        return found.pick(found.weights > 0)
-
     def in_units(self, prior: Floats) -> Floats:
         """Return a prior (h, d) as (d, d), or (d,), in the user's units."""
         return self.unit * self.frame.scatters(prior[np.newaxis])[0]
@@ -249,7 +244,7 @@ class PriorSearch:
     ) -> GaussianSolution:
         """Return the best fit under a prior (h, d) from these partitions."""
         data = self.seen_through(prior)
-        starts = [self.clusters(data, each) for each in labels]
+        starts = [clusters_of(data, each) for each in labels]
         return self.solve(data, starts, partition, exchanges)
 
     def _likeliest(self, labels: Ids, k: int, draws: int) -> Ids:

@@ -78,6 +78,7 @@ class FittedPartition:
                 not arrays
                 and centres.ndim == 2
                 and len(centres) > 0
+                and geometry.n_columns in (None, d)
                 and mean.shape == shift.shape == (d,)
                 and all(array.dtype == np.float64 for array in (centres, mean, shift))
                 and all((np.abs(array) < FARTHEST).all() for array in (centres, mean))
@@ -109,7 +110,11 @@ class FittedPartition:
         executor.start(self.centres, self._tables.get(kind))
         executor.assign(np.array([np.inf]), last=True)
         self._tables[kind] = executor.table
-        return Placement(executor, self)
+        return Placement(executor, self, self._weights_of(matrix))
+
+    def _weights_of(self, matrix: Matrix) -> Floats:
+        """Return what new rows weigh (n,), as in a fit without weights; (1,) where all are one."""
+        return self.geometry.row_sizes(matrix) if self.geometry.length_as_weight else np.ones(1)
 
     def _unshifted(self) -> FittedPartition:
         """Return the same model in a frame without a shift, which sparse rows could not take."""
@@ -130,17 +135,18 @@ class Placement:
 
     executor: MemoryExecutor
     model: FittedPartition
+    weights: Floats  # (n,) or (1,): kept from the executor, whose costs are those of weight one
 
     def labels(self) -> NDArray[np.int32]:
         """Return the number of each row's cluster."""
         return self.executor.cluster_numbers()
 
     def costs(self) -> Floats:
-        """Return each row's cost at its own centre."""
-        return self.executor.costs() / self.model.frame.unit
+        """Return each row's cost at its own centre, times what the row weighs."""
+        return self.weights * self.executor.costs() / self.model.frame.unit
 
     def distances(self) -> Floats:
-        """Return each row's distance (n, k) from every centre, or its cost there if none is."""
+        """Return each row's distance (n, k) from every centre, or its divergence if none is."""
         costs = self.executor.all_costs() / self.model.frame.unit
         return np.sqrt(costs) if self.model.geometry.squared_distance else costs
 
@@ -150,7 +156,8 @@ class Placement:
         Rows no farther from their centre than rounding may put equal ones are not among them,
         however small the penalty: the fit has kept such rows.
         """
-        prices = opening_prices(self.executor, self.model.partition)
+        prices = opening_prices(self.executor, self.model.partition, self.weights)
         if self.model.geometry.squared_distance:
-            prices = np.maximum(prices, distance_rounding(self.executor.n_columns))
-        return self.executor.costs() > prices
+            rounding = distance_rounding(self.executor.n_columns)
+            prices = np.maximum(prices, self.weights * rounding)
+        return self.weights * self.executor.costs() > prices

@@ -38,7 +38,7 @@ def fitted_attributes(
             "set prior_weight to a number > 0; otherwise rescale X and cluster_penalty."
         )
     model = FittedPartition(
-        # New rows weigh one each, whatever the unit of weights in the fit.
+        # New rows weigh one each, or what their length says, whatever the unit of weights here.
         replace(
             partition,
             penalty=penalty * problem.frame.unit,

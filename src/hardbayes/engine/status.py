@@ -7,20 +7,27 @@ class Status(Enum):
     """The end of a fit; the value is a template filled with ``steps`` and ``clusters``."""
 
     CONVERGED = (
-        "Converged after {steps} steps: no further step lowers the objective. Nothing needs doing."
+        "Converged after {steps}: no further step lowers the objective. Nothing needs doing."
     )
     CAPPED = (
-        "Converged at the cap of {clusters} clusters with rows still dearer than the penalty. "
+        "Converged at the cap of {clusters} with rows still dearer than the penalty. "
         "Raise max_clusters or cluster_penalty if that was not intended."
     )
     OUT_OF_STEPS = (
-        "Stopped after {steps} steps before it converged. "
+        "Stopped after {steps} before it converged. "
         "Raise max_iter, or accept that the objective could still fall a little."
     )
 
     def sentence(self, steps: int, clusters: int) -> str:
         """Return the sentence for this fit."""
-        return self.value.format(steps=steps, clusters=clusters)
+        return self.value.format(
+            steps=counted(steps, "step"), clusters=counted(clusters, "cluster")
+        )
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number of things in words: "1 step", "2 steps"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def say_nothing(step: int, n_clusters: int, n_changed: int) -> None:

@@ -104,7 +104,8 @@ class Estimator(ABC, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows.
+            Rows. They weigh one each, or their length where the divergence says so
+            (``length_as_weight``).
 
         Returns
         -------
@@ -117,6 +118,10 @@ class Estimator(ABC, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return minus the fit term of X under the fitted model.
+
+        There is no penalty in it. More clusters or features fit better, new rows too, so that a
+        ``GridSearchCV`` over the penalty takes the smallest: compare penalties by `penalty_path`,
+        or leave the choice to "auto".
 
         Parameters
         ----------
@@ -141,7 +146,10 @@ class Estimator(ABC, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return check_matrix(X, self._model.geometry, self, reset=False)
 
     def _stream(self) -> np.random.RandomState:
-        return random_stream(self.random_state)
+        """Return the stream of ``random_state``: for None not NumPy's global one."""
+        if self.random_state is None:
+            return np.random.RandomState()
+        return check_random_state(self.random_state)
 
     def _say(self, sentence: str) -> None:
         if self.verbose:
@@ -183,8 +191,3 @@ def checked_data(
     weights = check_weights(sample_weight, matrix, geometry)
     told = ("feature_names_in_", "n_features_in_")
     return matrix, weights, {name: vars(seen)[name] for name in told if name in vars(seen)}
-
-
-def random_stream(random_state: Any) -> np.random.RandomState:
-    """Return the stream of a ``random_state``: for None not NumPy's global one."""
-    return np.random.RandomState() if random_state is None else check_random_state(random_state)

@@ -28,9 +28,9 @@ class ClusterEstimator(ClusterMixin, Estimator):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Rows.
         novelty : bool, default=False
-            Return -1 for rows dearer than the penalty: those that would have opened a cluster. A
-            row as near to its centre as rounding can tell is none of them, even at a penalty of
-            zero.
+            Return -1 for rows dearer than the penalty: those that would have opened a cluster. Rows
+            weigh one each here, or their length where the divergence says so. A row as near to its
+            centre as rounding can tell is none of them, even at a penalty of zero.
 
         Returns
         -------

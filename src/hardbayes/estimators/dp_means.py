@@ -26,10 +26,11 @@ from hardbayes.validation import check_centres, touches_border
 class DPMeans(ClusterEstimator):
     """Clustering that finds the number of clusters from what a cluster costs.
 
-    Minimises ``sum_i w_i D(x_i, mu_z(i)) + cluster_penalty * K`` over the number K of clusters, the
-    partition z and the centres mu (Kulis & Jordan 2012, eq. 1; with a cap, Broderick, Kulis &
-    Jordan 2013, eq. 12; for other divergences Jiang, Kulis & Jordan 2012). A row opens a cluster of
-    its own where that is cheaper than joining any other.
+    Minimises ``sum_i w_i D(x_i, mu_z(i)) + sum_c [cluster_penalty + prior_weight D(m, mu_c)]`` over
+    the number of clusters, the partition z and the centres mu, m being the overall mean (Kulis &
+    Jordan 2012, eq. 1, which has no prior; with a cap, Broderick, Kulis & Jordan 2013, eq. 12; for
+    other divergences Jiang, Kulis & Jordan 2012). A row opens a cluster of its own where that is
+    cheaper than joining any other.
 
     Parameters
     ----------
@@ -55,9 +56,9 @@ class DPMeans(ClusterEstimator):
         take more than half of ``max_iter``, where moves begin before it has converged.
     method : {"joint", "collapsed"}, default="joint"
         "joint" moves rows while centres stand still, and centres while rows do. "collapsed" is the
-        algorithm of Broderick, Kulis & Jordan 2013, section 4.1, as published: rows move one by
-        one, each judged by the exact change of the objective with the means following at once;
-        `search` does not apply to it.
+        algorithm of Broderick, Kulis & Jordan 2013, section 4.1: rows move one by one, each judged
+        by the exact change of the objective with the means following at once; `search` does not
+        apply to it.
     init : {"mean", "farthest-first", "k-means++"} or array of shape (k, n_features), default="mean"
         Where to start: one cluster at the overall mean; that and the farthest rows until none is
         dearer than the penalty; rows drawn by their cost until none is dearer; or given centres.
@@ -86,7 +87,7 @@ class DPMeans(ClusterEstimator):
     labels_ : ndarray of shape (n_samples,), int32
         Cluster of each row, 0 to K-1, in the order in which clusters were opened.
     n_clusters_ : int
-        K.
+        K, their number.
     cluster_centers_ : ndarray of shape (n_clusters_, n_features)
         Centres, in the dtype of the data.
     cluster_weights_ : ndarray of shape (n_clusters_,)

@@ -13,7 +13,7 @@ from hardbayes.engine.feature_model import FittedFeatures
 from hardbayes.engine.feature_problem import FeatureProblem, pose_features
 from hardbayes.engine.feature_result import fitted_attributes
 from hardbayes.engine.status import Status
-from hardbayes.estimators.base import Estimator, random_stream
+from hardbayes.estimators.base import Estimator
 from hardbayes.estimators.fitted_state import check_features
 from hardbayes.executors.pool import Pool, resolve_threads
 from hardbayes.geometry.base import Floats
@@ -41,7 +41,14 @@ class FeatureEstimator(Estimator):
         return fitted_attributes(solution, problem, penalty, matrix.dtype), solution.status
 
     def _stream(self) -> np.random.RandomState:
-        return feature_stream(self.random_state)
+        """Return the stream of ``random_state``, by a generator that is soon seeded.
+
+        To seed NumPy's Mersenne twister takes longer than a start on a hundred rows.
+        """
+        seed = self.random_state
+        if seed is None or isinstance(seed, Integral):
+            return np.random.RandomState(np.random.PCG64(None if seed is None else int(seed)))
+        return super()._stream()
 
     def transform(self, X: Any) -> NDArray[np.bool_]:
         """Return which features each row has, the components left as they are.
@@ -99,14 +106,3 @@ class FeatureEstimator(Estimator):
         model = FittedFeatures.from_arrays(arrays)
         check_features(fitted, *model.components.shape)
         return model, model.components.shape[1]
-
-
-def feature_stream(random_state: Any) -> np.random.RandomState:
-    """Return the stream of a ``random_state``, by a generator that is soon seeded.
-
-    To seed NumPy's Mersenne twister takes longer than a start on a hundred rows.
-    """
-    if random_state is None or isinstance(random_state, Integral):
-        seed = None if random_state is None else int(random_state)
-        return np.random.RandomState(np.random.PCG64(seed))
-    return random_stream(random_state)

@@ -7,14 +7,18 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from hardbayes.engine.gaussian_model import FittedGaussians
+from hardbayes.engine.gaussian_prior import given_prior
+from hardbayes.engine.gaussian_restarts import Plan
 from hardbayes.engine.gaussian_result import fitted_attributes
+from hardbayes.engine.problem import cluster_bound
 from hardbayes.engine.status import Status
 from hardbayes.estimators.base import AT_LEAST_ONE, SHARED_CONSTRAINTS
 from hardbayes.estimators.cluster_estimator import ClusterEstimator
 from hardbayes.estimators.fitted_state import check_gaussians
-from hardbayes.estimators.gaussian_fitting import fit_rows
 from hardbayes.executors.pool import Pool
 from hardbayes.geometry.base import Floats
+from hardbayes.selection.gaussian_fitting import Asked, fit_rows
+from hardbayes.validation import check_centres
 
 
 class GaussianDPMeans(ClusterEstimator):
@@ -59,7 +63,8 @@ class GaussianDPMeans(ClusterEstimator):
     random_state : int, RandomState instance or None, default=None
         Seed of the visiting order and of the splits that are tried.
     n_jobs : int or None, default=None
-        Threads; None takes all cores. The same seed gives the same labels for any number.
+        Number of threads. None uses every core this process may use, within OMP_NUM_THREADS; -1 all
+        cores. The same seed gives the same bits for any number.
     verbose : int, default=0
         1 reports every step on standard error.
 
@@ -72,8 +77,10 @@ class GaussianDPMeans(ClusterEstimator):
     cluster_centers_ : ndarray of shape (n_clusters_, n_features)
         Means, in the dtype of the data.
     covariances_ : ndarray of shape (n_clusters_, n_features, n_features)
-        ``(S_k + Phi0) / covariance_penalty`` of each cluster; with ``covariance_type="diag"`` their
-        diagonals (n_clusters_, n_features).
+        ``(S_k + Phi0) / covariance_penalty`` of each cluster, the model's Sigma; with
+        ``covariance_type="diag"`` their diagonals (n_clusters_, n_features). It is as large as a
+        scatter, which is a sum over rows: divide by ``cluster_weights_`` for something like a
+        sample covariance, and take ``covariance_prior_`` off before that for the very one.
     cluster_weights_ : ndarray of shape (n_clusters_,)
         Sum of the weights of each cluster's rows.
     covariance_prior_ : ndarray of shape (n_features, n_features) or (n_features,)
@@ -164,11 +171,26 @@ class GaussianDPMeans(ClusterEstimator):
         self, matrix: Any, weights: Floats | None, rng: np.random.RandomState, pool: Pool
     ) -> tuple[dict[str, Any], Status]:
         every = np.array(np.broadcast_to(1.0 if weights is None else weights, len(matrix)))
-        found = fit_rows(matrix, every, self.get_params(deep=False), rng, pool, self._report)
+        found = fit_rows(matrix, every, self._asked(matrix.shape[1]), rng, pool, self._report)
         fitted = fitted_attributes(
             found.solution, found.frame, found.partition, every, matrix.dtype
         )
         return fitted | {"covariance_prior_": found.prior}, found.solution.status
+
+    def _asked(self, d: int) -> Asked:
+        """Return the parameters, checked against the number of columns."""
+        diagonal = self.covariance_type == "diag"
+        most = self.max_clusters or cluster_bound(d)
+        prior, init = self.covariance_prior, self.init
+        return Asked(
+            penalty=None if self.cluster_penalty == "auto" else float(self.cluster_penalty),
+            prior=None if isinstance(prior, str) else given_prior(prior, d, diagonal),
+            centres=None if isinstance(init, str) else check_centres(init, self._geometry, d, most),
+            rate=float(self.covariance_penalty),
+            diagonal=diagonal,
+            max_clusters=most,
+            plan=Plan(self.search, self.order, self.n_init, self.max_iter),
+        )
 
     def _report(self, step: int, n_clusters: int, n_changed: int) -> None:
         self._say(f"step {step}: {n_clusters} clusters, {n_changed} changes")

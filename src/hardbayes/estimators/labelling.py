@@ -47,7 +47,9 @@ def objective(
     divergence : str or Geometry, default="squared_euclidean"
         Cost of a row at a centre.
     prior_weight : float, default=0.0
-        Pseudo-rows at the overall mean that each cluster carries.
+        Pseudo-rows at the overall mean that each cluster carries. To compare with a fitted model,
+        pass its ``prior_weight_``: under `DPMeans`'s "auto" that is 10 for "kl", "poisson" and
+        "logistic" on data with zeros, not 0.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows. A cluster of weight zero is not counted.
 
@@ -55,6 +57,31 @@ def objective(
     -------
     objective : float
         The value that `DPMeans` minimises.
+
+    Examples
+    --------
+    >>> from sklearn.cluster import KMeans
+    >>> from hardbayes import DPMeans, objective
+    >>> from hardbayes.datasets import make_three_gaussians, make_word_histograms
+    >>> X, y = make_three_gaussians(random_state=0)
+    >>> model = DPMeans(300.0, random_state=0).fit(X)
+    >>> labels = KMeans(3, n_init=10, random_state=0).fit_predict(X)
+    >>> print(f"{model.objective_:.1f}, {objective(X, labels, 300.0):.1f}")
+    2404.7, 2404.7
+
+    With a prior, which "kl" has on data with zeros:
+
+    >>> counts, subjects = make_word_histograms(random_state=0)
+    >>> model = DPMeans(divergence="kl", random_state=0).fit(counts)
+    >>> value = objective(
+    ...     counts,
+    ...     model.labels_,
+    ...     model.cluster_penalty_,
+    ...     divergence="kl",
+    ...     prior_weight=model.prior_weight_,
+    ... )
+    >>> print(f"{model.objective_:.2f}, {value:.2f}")
+    240.52, 240.52
     """
     geometry = geometry_for(divergence)
     matrix = check_matrix(X, geometry)

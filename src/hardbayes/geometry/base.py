@@ -31,7 +31,7 @@ class Geometry(ABC):
     #: phi' of each entry, finite for every centre that can occur.
     gradient: Callable[[Floats], Floats]
 
-    #: Costs are squared Euclidean distances: bounds carried between sweeps apply.
+    #: Costs are squared Euclidean distances: bounds between sweeps are on distances, not on costs.
     squared_distance: bool = False
     #: Costs stay the same when rows and centres are shifted alike.
     translation_invariant: bool = False

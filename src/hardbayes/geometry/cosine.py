@@ -29,8 +29,7 @@ class Cosine(KeepsStock, Geometry):
     def divergence(self, x: Floats, c: Floats) -> Floats:
         """Return ``|x| |x / |x| - c / |c||^2 / 2``, which does not cancel where they are near."""
         lengths, others = self.potential(x), self.potential(c)
-        gap = x / np.where(lengths > 0, lengths, 1.0)[..., np.newaxis]
-        gap = gap - c / np.where(others > 0, others, 1.0)[..., np.newaxis]
+        gap = self.directions(x) - self.directions(c)
         apart = lengths * np.einsum("...d,...d->...", gap, gap) / 2.0
         return np.where(others > 0, apart, lengths)
 

@@ -29,10 +29,6 @@ class SquaredEuclidean(Geometry):
         """Return the squared differences."""
         return (x - c) ** 2
 
-    def divergence(self, x: Floats, c: Floats) -> Floats:
-        """Return the squared distances."""
-        return np.sum((x - c) ** 2, axis=-1)
-
     def between(self, centres: Floats, others: Floats) -> Floats:
         """Return the squared distances of all pairs (k, l)."""
         distances: Floats = cdist(centres, others, "sqeuclidean")

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from hardbayes.engine.problem import opening_prices, pose
 from hardbayes.engine.result import fitted_attributes
 from hardbayes.engine.status import Status
-from hardbayes.estimators.base import checked_data, random_stream
+from hardbayes.estimators.base import checked_data
 from hardbayes.estimators.dp_means import prior_weight_for
 from hardbayes.executors.pool import Pool, resolve_threads
 from hardbayes.geometry import geometry_for
@@ -44,7 +44,7 @@ def trace_clusters(
     plain._validate_params()
     geometry = geometry_for(template.divergence)
     matrix, weights, names = checked_data(template, geometry, X, sample_weight)
-    rng = random_stream(template.random_state)
+    rng = template._stream()
     with Pool(resolve_threads(template.n_jobs)) as pool:
         matrix, weights, rows = sample_rows(matrix, weights, rng)
         problem = pose(matrix, geometry, weights, pool)

@@ -16,7 +16,6 @@ from hardbayes.engine.feature_result import fitted_attributes
 from hardbayes.engine.status import Status
 from hardbayes.estimators.base import checked_data
 from hardbayes.estimators.bp_means import BPMeans
-from hardbayes.estimators.feature_estimator import feature_stream
 from hardbayes.executors.pool import Pool, resolve_threads
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.selection.feature_path import feature_path
@@ -37,7 +36,7 @@ def trace_features(
     """
     clone(template).set_params(component_penalty=1.0)._validate_params()
     matrix, weights, names = checked_data(template, SquaredEuclidean(), X, sample_weight)
-    rng = feature_stream(template.random_state)
+    rng = template._stream()
     with Pool(resolve_threads(template.n_jobs)) as pool:
         problem = pose_features(matrix, weights, pool)
         smallest = None if asked is None else float(asked.min()) * problem.unit
@@ -45,9 +44,7 @@ def trace_features(
             problem, template.max_components, template.max_iter, template.n_init, rng, smallest
         )
         structure = path.search.structure
-        found = [
-            p._replace(low=p.low / problem.unit, high=p.high / problem.unit) for p in path.plateaus
-        ]
+        found = [plateau.with_prices(1.0 / problem.unit) for plateau in path.plateaus]
         if asked is None:
             ends = [p.low for p in found if p.low > 0] + [p.high for p in found]
             asked = np.geomspace(2.0 * max(ends), min(ends), n_penalties) if ends else np.ones(1)

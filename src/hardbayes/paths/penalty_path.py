@@ -13,7 +13,7 @@ from hardbayes.estimators.bp_means import BPMeans
 from hardbayes.estimators.dp_means import DPMeans
 from hardbayes.paths.cluster_penalties import trace_clusters
 from hardbayes.paths.feature_penalties import trace_features
-from hardbayes.selection.hull import Plateau
+from hardbayes.selection.hull import Plateau, widest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,6 +46,23 @@ class PenaltyPath:
         cluster must save, which ``prices`` tell: the penalty is only a part of that.
     sample_indices : ndarray or None
         Numbers of the rows that the path was traced on; None for all rows.
+
+    See Also
+    --------
+    penalty_path : Makes one.
+
+    Examples
+    --------
+    >>> from hardbayes import DPMeans, penalty_path
+    >>> from hardbayes.datasets import make_three_gaussians
+    >>> X, y = make_three_gaussians(random_state=0)
+    >>> path = penalty_path(X, estimator=DPMeans(random_state=0))
+    >>> DPMeans(path.suggest(), random_state=0).fit(X).n_clusters_
+    3
+    >>> DPMeans(path.for_n_clusters(4), random_state=0).fit(X).n_clusters_
+    4
+    >>> [plateau.k for plateau in path.plateaus][:3]
+    [2, 3, 4]
     """
 
     penalties: Floats
@@ -71,7 +88,7 @@ class PenaltyPath:
             return self.best_penalty
         if not self.plateaus:
             return float(self.penalties[0])
-        return max(self.plateaus, key=lambda plateau: plateau.width).middle
+        return widest(self.plateaus).middle
 
     def for_n_clusters(self, n_clusters: int) -> float:
         """Return a penalty for this number of clusters, or for the nearest that has one.
@@ -104,8 +121,18 @@ class PenaltyPath:
         -------
         frame : pandas.DataFrame
             One row for each penalty.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed: this method alone needs it.
         """
-        import pandas as pd
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError(
+                "PenaltyPath.to_frame needs pandas. Install it: pip install pandas"
+            ) from error
 
         return pd.DataFrame(
             {
@@ -150,7 +177,11 @@ def penalty_path(
     n_penalties: int = 50,
     sample_weight: Any = None,
 ) -> PenaltyPath:
-    """Solve at many penalties, from one cluster to many, each fit going on from the last.
+    """Solve at many penalties, from one cluster to many.
+
+    One way down and back finds all solutions: by one cluster at a time for squared distances
+    without a prior, else by fits at falling penalties, each going on from the last. A published
+    search has a fit of its own at each penalty.
 
     ``min_z sum_i w_i D(x_i, mu_z(i)) + penalty * K`` for a range of penalties. k clusters are best
     exactly for penalties between ``fit(k) - fit(k + 1)`` and ``fit(k - 1) - fit(k)``, where these
@@ -163,7 +194,9 @@ def penalty_path(
         Rows. More than 16,384 (fewer where there are many columns) are sampled; the sample is given
         the weight of all rows, so that its penalties are those of the whole.
     estimator : DPMeans, BPMeans or None, default=None
-        What to fit: its parameters but for the penalty. None is ``DPMeans()``. With
+        What to fit: its parameters but for the penalty. None is ``DPMeans()``; `GaussianDPMeans`
+        and `KFeatures` are refused, for the one has a prior of its own at every number of clusters
+        and the other no penalty. With
         ``search="paper"`` or ``method="collapsed"`` each penalty has a fit of its own, for these
         end elsewhere from another start. With `BPMeans` the path is one of features, traced by
         K-features on all rows, up to its ``max_components`` or 64, with a warning where that is

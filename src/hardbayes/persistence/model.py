@@ -1,6 +1,5 @@
 """Save an estimator to a file and load it: what a model is, in terms of names and values."""
 
-import importlib
 import inspect
 import os
 import stat
@@ -9,17 +8,21 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from hardbayes._version import __version__
+from hardbayes.estimators import BPMeans, DPMeans, GaussianDPMeans, KFeatures
 from hardbayes.persistence.atomic import atomic_write
 from hardbayes.persistence.container import ContainerReader, ModelFileError, write_container
+from hardbayes.persistence.geometries import check_name, described, geometry_from
 from hardbayes.persistence.values import check, decode, encode
 
-# The only classes a file can name, and where each lives. A name from a file is looked up here and
-# never imported, so a file cannot choose what code runs. Modules are imported on first use.
-REGISTRY: dict[str, str] = dict.fromkeys(
-    ("BPMeans", "DPMeans", "GaussianDPMeans", "KFeatures"), "hardbayes.estimators"
-)
+# The only classes a file can name. A name from a file is looked up here and never imported, so a
+# file cannot choose what code runs.
+REGISTRY: dict[str, type] = {
+    cls.__name__: cls for cls in (BPMeans, DPMeans, GaussianDPMeans, KFeatures)
+}
 
 _HEADER_KEYS = {"library_version", "class", "params", "state"}
+# A divergence that is an object has a section of its own: its class and its arguments.
+_DIVERGENCE = "divergence"
 
 
 def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
@@ -43,7 +46,7 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -
     TypeError
         If `model` is not an estimator of this library.
     ValueError
-        If the model holds something that a file without code cannot, such as a geometry object
+        If the model holds something that a file without code cannot, such as a geometry of your own
         passed as `divergence`.
     FileExistsError
         If the file exists and `overwrite` is False.
@@ -61,6 +64,19 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -
     See Also
     --------
     load : Read the file back.
+
+    Examples
+    --------
+    >>> import os
+    >>> import tempfile
+    >>> from hardbayes import DPMeans, load, save
+    >>> X = [[0.0, 0.0], [0.1, 0.2], [5.0, 5.0]]
+    >>> model = DPMeans(4.0, order="given", random_state=0).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "clusters.hardbayes")
+    ...     save(model, path)
+    ...     load(path).predict(X)
+    array([0, 0, 1], dtype=int32)
     """
     name = _text_path(path)
     cls_name = type(model).__name__
@@ -73,12 +89,15 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -
     _check_params(model)
     arrays: dict[str, np.ndarray] = {}
     try:
+        params, divergence = _storable_params(model)
         header = {
             "library_version": __version__,
             "class": cls_name,
-            "params": encode("params", _storable_params(model), arrays),
+            "params": encode("params", params, arrays),
             "state": encode("state", model._get_state(), arrays),
         }
+        if divergence is not None:
+            header[_DIVERGENCE] = encode(_DIVERGENCE, described(divergence), arrays)
     except ValueError as error:
         raise ValueError(f"Cannot save this {cls_name} to {name!r}: {error}.") from error
     with atomic_write(name, overwrite=overwrite) as file:
@@ -116,6 +135,17 @@ def load(path: str | os.PathLike[str]) -> Any:
     See Also
     --------
     save : Write such a file.
+
+    Examples
+    --------
+    >>> import os
+    >>> import tempfile
+    >>> from hardbayes import DPMeans, load, save
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "clusters.hardbayes")
+    ...     save(DPMeans(4.0), path)
+    ...     load(path)
+    DPMeans(cluster_penalty=4.0)
     """
     name = _text_path(path)
     try:
@@ -150,7 +180,7 @@ def _open_to_read(name: str) -> BinaryIO:
 def _read_model(reader: ContainerReader) -> Any:
     """Check the whole header, then read the arrays and build the estimator."""
     header = reader.header
-    if set(header) != _HEADER_KEYS:
+    if set(header) - {_DIVERGENCE} != _HEADER_KEYS:
         raise ModelFileError("its header has the wrong entries")
     version, cls_name = header["library_version"], header["class"]
     if not isinstance(version, str) or not isinstance(cls_name, str):
@@ -160,12 +190,19 @@ def _read_model(reader: ContainerReader) -> Any:
             f"it holds a {cls_name[:40]!r}, which this hardbayes does not know",
             f"use the version that wrote it, {version[:40]!r}",
         )
-    used = [check(section, header[section], reader.table) for section in ("params", "state")]
+    sections = [name for name in ("params", "state", _DIVERGENCE) if name in header]
+    used = [check(section, header[section], reader.table) for section in sections]
     if set().union(*used) != set(reader.table):
         raise ModelFileError("its array table has an entry that nothing uses")
-    cls = _find_class(cls_name)
+    cls = REGISTRY[cls_name]
+    given = set(header["params"])
+    if _DIVERGENCE in header:
+        check_name(header[_DIVERGENCE], version)
+        if _DIVERGENCE in given:
+            raise ModelFileError("it has two divergences")
+        given.add(_DIVERGENCE)
     # Parameters missing from the file take their defaults, so that older files stay readable.
-    unknown = sorted(set(header["params"]) - set(inspect.signature(cls).parameters))
+    unknown = sorted(given - set(inspect.signature(cls).parameters))
     if unknown:
         raise ModelFileError(
             f"{cls_name} has no parameter {unknown[0]!r} in this version",
@@ -176,7 +213,9 @@ def _read_model(reader: ContainerReader) -> Any:
     params = decode(header["params"], arrays)
     state = decode(header["state"], arrays)
     try:
-        model = cls(**params)
+        if _DIVERGENCE in header:
+            params[_DIVERGENCE] = geometry_from(decode(header[_DIVERGENCE], arrays))
+        model: Any = cls(**params)
         _check_params(model)
         if state:
             model._set_state(state)
@@ -187,18 +226,17 @@ def _read_model(reader: ContainerReader) -> Any:
     return model
 
 
-def _storable_params(model: Any) -> dict[str, Any]:
+def _storable_params(model: Any) -> tuple[dict[str, Any], object]:
+    """Return the parameters as a file holds them, and apart from them a divergence without a name.
+
+    None where the divergence has a name, or there is none.
+    """
     params = dict(model.get_params(deep=False))
     if isinstance(params.get("random_state"), np.random.RandomState | np.random.Generator):
         params["random_state"] = None
-    divergence = params.get("divergence")
-    if divergence is not None and not isinstance(divergence, str):
-        raise ValueError(
-            f"its 'divergence' is an object of class {type(divergence).__name__}, and a model file "
-            "holds no code; use a divergence that has a name, or keep cluster_centers_ with "
-            "numpy.save and construct the estimator with your object again"
-        )
-    return params
+    if isinstance(params.get(_DIVERGENCE), str | None):
+        return params, None
+    return params, params.pop(_DIVERGENCE)
 
 
 def _check_params(model: Any) -> None:
@@ -209,11 +247,4 @@ def _check_params(model: Any) -> None:
 
 def _is_registered(model: object) -> bool:
     # Exactly the class: a subclass would come back as its parent, without its own behaviour.
-    name = type(model).__name__
-    return name in REGISTRY and type(model) is _find_class(name)
-
-
-def _find_class(cls_name: str) -> type:
-    found = getattr(importlib.import_module(REGISTRY[cls_name]), cls_name)
-    assert isinstance(found, type)
-    return found
+    return REGISTRY.get(type(model).__name__) is type(model)

@@ -28,6 +28,16 @@ def fit_figure(estimator: Any, X: Any, *, figsize: tuple[float, float] = (10.0, 
     -------
     figure : matplotlib Figure
         The figure, with two axes.
+
+    Examples
+    --------
+    >>> from hardbayes import DPMeans
+    >>> from hardbayes.datasets import make_three_gaussians
+    >>> from hardbayes.plot import fit_figure
+    >>> X, y = make_three_gaussians(random_state=0)
+    >>> figure = fit_figure(DPMeans(300.0, random_state=0).fit(X), X)
+    >>> len(figure.axes)
+    2
     """
     check_matplotlib("fit_figure")
     from matplotlib.figure import Figure

@@ -93,7 +93,16 @@ def penalty_for(
     Notes
     -----
     The rule belongs to ``search="paper"``. A search that minimises better finds more clusters at
-    the same penalty.
+    the same penalty: for the default search ask ``penalty_path(X).for_n_clusters(k)``.
+
+    Examples
+    --------
+    >>> from hardbayes import DPMeans, penalty_for
+    >>> from hardbayes.datasets import make_three_gaussians
+    >>> X, y = make_three_gaussians(random_state=0)
+    >>> penalty = penalty_for(X, 3)
+    >>> DPMeans(penalty, search="paper", random_state=0).fit(X).n_clusters_
+    3
     """
     geometry = geometry_for(divergence)
     matrix = check_matrix(X, geometry)

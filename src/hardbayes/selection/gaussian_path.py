@@ -8,10 +8,12 @@ which so many clusters are best.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from hardbayes.engine.gaussian_likelihood import clusters_of
 from hardbayes.engine.gaussian_prior import QUICK
 from hardbayes.moves.gaussian_splits import union_costs
 from hardbayes.structure.gaussians import GaussianPartition
@@ -94,21 +96,21 @@ def stable_penalties(search: PriorSearch, prior: Prior, others: list[Ids]) -> tu
     second penalty is infinite where there is one cluster.
     """
     data = search.seen_through(prior.matrix)
-    clusters = search.clusters(data, prior.labels)
+    clusters = clusters_of(data, prior.labels)
     k, free = clusters.k, GaussianPartition(0.0, 1.0, clusters.k)
     points = [(k, free.objective(clusters))]
     for labels in others:
-        each = search.clusters(data, labels)
+        each = clusters_of(data, labels)
         points.append((each.k, free.objective(each)))
-    more = search.solve(data, [clusters], free.capped(k + 1))
+    more = search.solve(data, [clusters], replace(free, max_clusters=k + 1))
     points.append((more.clusters.k, float(more.history[-1])))
     if k > 1:
         lefts, rights, _ = union_costs(clusters, free, data.roots(clusters.scatters)[0])
         names = np.arange(k)
         names[rights[0]] = lefts[0]
         names[names == k - 1] = rights[0]  # nobody's any more
-        fewer = search.clusters(data, names[prior.labels])
-        end = search.solve(data, [fewer], free.capped(k - 1))
+        fewer = clusters_of(data, names[prior.labels])
+        end = search.solve(data, [fewer], replace(free, max_clusters=k - 1))
         points += [(k - 1, free.objective(fewer)), (end.clusters.k, float(end.history[-1]))]
     value = points[0][1]
     low = max([(value - fit) / (j - k) for j, fit in points if j > k], default=0.0)

@@ -61,6 +61,13 @@ def local_global_penalties_for(
     -----
     The paper's own experiment is not reproduced by this rule: its global penalty came out too large
     for the 17 clusters reported, in every reading that was tried. Take it as a first guess.
+
+    Examples
+    --------
+    >>> from hardbayes import local_global_penalties_for
+    >>> X = [[0.0], [6.0], [10.0], [16.0], [28.0]]
+    >>> local_global_penalties_for(X, ["a", "a", "b", "b", "b"], n_local=1, n_global=2)
+    (54.5, 180.0)
     """
     geometry = geometry_for(divergence)
     matrix = check_matrix(X, geometry)

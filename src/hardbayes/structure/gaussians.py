@@ -7,7 +7,7 @@ best, and a row costs it ``rate (x - mu)' (I + S)^-1 (x - mu)`` while the covari
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -42,10 +42,6 @@ class GaussianPartition:
     penalty: float
     rate: float  # the weight of the log-determinant
     max_clusters: int
-
-    def capped(self, max_clusters: int) -> GaussianPartition:
-        """Return the same with at most so many clusters."""
-        return replace(self, max_clusters=max_clusters)
 
     def costs(self, clusters: Gaussians) -> Floats:
         """Return what each cluster (k,) costs, the penalty aside."""
