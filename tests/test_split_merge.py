@@ -276,6 +276,18 @@ def test_a_cap_stops_splits(cap):
     assert_history(model)
 
 
+@pytest.mark.parametrize("penalty", [1000.0, "auto"])
+def test_a_cap_that_keeps_out_splits_alone_is_told(penalty):
+    """No row is dearer than the penalty, but clusters would divide."""
+    centres = np.array([(0, 0), (20, 0), (0, 20), (20, 20)])
+    X = np.repeat(centres, 100, axis=0) + np.random.RandomState(0).randn(400, 2)
+    model = DPMeans(penalty, max_clusters=2, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="at the cap of 2 clusters"):
+        model.fit(X)
+    assert model.converged_
+    assert "cap" not in DPMeans(penalty, max_clusters=4, random_state=0).fit(X).status_
+
+
 # --- symmetries ------------------------------------------------------------------------------
 
 

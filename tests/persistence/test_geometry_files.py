@@ -163,3 +163,14 @@ def test_every_damaged_byte_of_the_divergence_is_noticed(tmp_path):
         (tmp_path / "m").write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
         with pytest.raises(ValueError, match="Cannot load"):
             load(tmp_path / "m")
+
+
+@pytest.mark.parametrize("other", ["kl", Mahalanobis(MATRIX)], ids=["kl", "another matrix"])
+def test_a_divergence_set_after_the_fit_is_refused(other, tmp_path):
+    X = np.random.RandomState(0).uniform(1.0, 9.0, (50, 3))
+    model = DPMeans(20.0, divergence=Mahalanobis(np.eye(3)), random_state=0).fit(X)
+    save(model, tmp_path / "before")
+    model.set_params(divergence=other)
+    with pytest.raises(ValueError, match="not the one it was fitted with"):
+        save(model, tmp_path / "after")
+    assert not (tmp_path / "after").exists()

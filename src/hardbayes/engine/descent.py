@@ -115,7 +115,7 @@ class Descent:
         self.rng = rng
         self.report = report
         self.points: list[Point] = []
-        self.wants_more = False  # rows would open clusters, were it not for the cap
+        self.wants_more = False  # there would be more clusters, were it not for the cap
         self.n_splits = 0
         self.n_merges = 0
         self.effort = effort
@@ -193,6 +193,8 @@ class Descent:
     def split(self) -> bool:
         """Clusters divide in two where that lowers the objective."""
         self.divisions = divide_clusters(self.executor, self.partition, self.rng, self.divisions)
+        if self.executor.n_clusters >= self.partition.max_clusters:
+            self.wants_more |= bool(self.divisions.pay(self.partition.penalty).any())
         n_splits = split_clusters(self.executor, self.partition, self.divisions)
         self.n_splits += n_splits
         return n_splits > 0 and self._after_moves()

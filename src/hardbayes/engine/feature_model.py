@@ -11,6 +11,7 @@ from hardbayes.engine.problem import FARTHEST, check_reach
 from hardbayes.executors.frame import Frame
 from hardbayes.executors.tiles import Tiles
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean
+from hardbayes.late_import import import_whole
 from hardbayes.matrices import is_sparse
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class FittedFeatures:
 
     def allocate(self, matrix: Matrix, pool: Pool) -> tuple[NDArray[np.bool_], Floats]:
         """Return the features (n, k) of each row, and its squared residual (n,) with them."""
+        import_whole("hardbayes.executors.allocator")
         from hardbayes.executors.allocator import Allocator
 
         check_reach(matrix, self.frame, "Squared residuals")

@@ -12,6 +12,7 @@ from hardbayes.engine.problem import check_size, check_squares
 from hardbayes.executors.frame import frame_for, power_of_two_scale
 from hardbayes.executors.tiles import Tiles
 from hardbayes.geometry import geometry_for
+from hardbayes.late_import import import_whole
 
 if TYPE_CHECKING:
     from hardbayes.executors.allocator import Allocator
@@ -55,6 +56,7 @@ class FeatureProblem:
     def allocator(self) -> Allocator:
         """Return what one start passes over the rows with."""
         # Compiled kernels come in with executors: numba is imported at the first fit.
+        import_whole("hardbayes.executors.allocator")
         from hardbayes.executors.allocator import Allocator
 
         return Allocator(self.tiles, self.pool)

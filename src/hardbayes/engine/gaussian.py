@@ -87,6 +87,7 @@ class GaussianDescent:
         self.history: list[float] = []
         self.labels = np.full(data.n, -1)
         self.n_splits = self.n_merges = 0
+        self.splits_pay = False  # but for the cap
         self.wants_more = False
         self.exchanges = MOST_EXCHANGES
         # By the statistics of a cluster: it need not be divided anew while it stays as it is.
@@ -115,7 +116,8 @@ class GaussianDescent:
         price = self.partition.penalty / self.partition.rate
         k = self.clusters.k
         room = max(0, self.partition.max_clusters - k)
-        self.wants_more = self.data.births(self.order, labels, distances, k, price, room)
+        births_pay = self.data.births(self.order, labels, distances, k, price, room)
+        self.wants_more = births_pay or self.splits_pay
         return self._follow(labels)
 
     def settle(self) -> bool:
@@ -145,12 +147,11 @@ class GaussianDescent:
         """Clusters divide in two where that lowers the objective, as all their rows judge it."""
         k = self.clusters.k
         room = self.partition.max_clusters - k
-        if room <= 0:
-            return False
         found = self._divide_all()
         floor = self.partition.penalty * (1 + WORTHWHILE) + WORTHWHILE * self.partition.rate
         worth = [c for c, halves in enumerate(found) if self.partition.rate * halves.saved > floor]
-        worth = sorted(worth, key=lambda c: -found[c].saved)[:room]
+        self.splits_pay = room <= 0 and len(worth) > 0
+        worth = sorted(worth, key=lambda c: -found[c].saved)[: max(room, 0)]
         if not worth:
             return False
         labels = self.labels.copy()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hardbayes.late_import import import_whole
 from hardbayes.matrices import chunks
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class Whitening:
 
         Raises ValueError where their squares do not fit float64.
         """
+        import_whole("hardbayes.executors.gaussian_rows")
         from hardbayes.executors.gaussian_rows import GaussianRows, transformed
 
         n, d = matrix.shape

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hardbayes.executors.frame import Frame, frame_for, power_of_two_scale
+from hardbayes.late_import import import_whole
 from hardbayes.matrices import chunks, is_sparse, total_weight
 from hardbayes.structure.partition import Partition
 
@@ -153,6 +154,7 @@ def executor_for(
     ``largest`` (d,): bounds on the absolute values of each column once shifted.
     """
     # Compiled kernels come in with executors: numba is imported at the first fit, and no earlier.
+    import_whole("hardbayes.executors.memory")
     from hardbayes.executors.memory import MemoryExecutor
     from hardbayes.executors.reading import framed_rows, row_constants
 

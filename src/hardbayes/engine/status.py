@@ -10,7 +10,7 @@ class Status(Enum):
         "Converged after {steps}: no further step lowers the objective. Nothing needs doing."
     )
     CAPPED = (
-        "Converged at the cap of {clusters} with rows still dearer than the penalty. "
+        "Converged at the cap of {clusters}, where more would still lower the objective. "
         "Raise max_clusters or cluster_penalty if that was not intended."
     )
     OUT_OF_STEPS = (

@@ -1,6 +1,7 @@
 """The one switch for how kernels are compiled."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from numba import njit
@@ -32,6 +33,30 @@ def part(function: Callable[..., Any]) -> Callable[..., Any]:
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile ``function`` on first call, without the GIL, cached on disk if possible."""
     try:
-        return njit(cache=True, **OPTIONS)(function)
+        compiled = njit(cache=True, **OPTIONS)(function)
     except RuntimeError:  # no cache folder is writable: compile in every process instead
         return njit(**OPTIONS)(function)
+    _forgive(compiled._cache)
+    return compiled
+
+
+def _forgive(cache: Any) -> None:
+    """Take files that cannot be read or written for none: a cache is no reason for a fit to fail.
+
+    The disk may be full, or was when a file was written.
+    """
+    load, save = cache.load_overload, cache.save_overload
+
+    def load_overload(signature: Any, context: Any) -> Any:
+        try:
+            return load(signature, context)
+        except Exception:
+            with suppress(Exception):
+                cache.flush()  # so that the next process finds what this one will save
+            return None
+
+    def save_overload(signature: Any, result: Any) -> None:
+        with suppress(Exception):
+            save(signature, result)
+
+    cache.load_overload, cache.save_overload = load_overload, save_overload

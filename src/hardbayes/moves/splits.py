@@ -46,11 +46,15 @@ class Divisions(NamedTuple):
     weights: Floats  # (k,)
     centres: Floats  # (k, d)
 
+    def pay(self, penalty: float) -> NDArray[np.bool_]:
+        """Whether each of them saves more than the penalty of one more cluster."""
+        return self.saved > penalty * (1 + WORTHWHILE)
+
 
 def split_clusters(executor: MemoryExecutor, partition: Partition, divisions: Divisions) -> int:
     """Split clusters where that lowers the objective; return how many were."""
     room = partition.max_clusters - executor.n_clusters
-    chosen = np.flatnonzero(divisions.saved > partition.penalty * (1 + WORTHWHILE))
+    chosen = np.flatnonzero(divisions.pay(partition.penalty))
     chosen = chosen[np.argsort(-divisions.saved[chosen], kind="stable")][: max(room, 0)]
     if not len(chosen):
         return 0

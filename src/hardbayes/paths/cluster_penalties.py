@@ -76,7 +76,11 @@ def trace_clusters(
             for penalty in asked:
                 solution = path.best_at(penalty * problem.unit, cap).at_its_end()
                 partition = problem.partition(penalty, prior_weight, cap)
-                solution = replace(solution, status=status_at(solution, problem, partition))
+                best = path.best_at(partition.penalty)
+                status = Status.CAPPED
+                if len(best.centres) <= partition.max_clusters:
+                    status = status_at(solution, problem, partition)
+                solution = replace(solution, status=status)
                 model = copy(plain)
                 model.cluster_penalty = float(penalty)
                 model.__dict__.update(

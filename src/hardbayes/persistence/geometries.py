@@ -53,6 +53,14 @@ def described(geometry: object) -> dict[str, Any]:
     return values
 
 
+def same_geometry(one: object, other: object) -> bool:
+    """Whether two geometries are of one class and were made with the same arguments."""
+    names = ARGUMENTS.get(type(one), {})  # type: ignore[arg-type]
+    return type(one) is type(other) and all(
+        np.array_equal(getattr(one, name), getattr(other, name)) for name in names
+    )
+
+
 def check_name(values: dict[str, Any], version: str) -> None:
     """Raise ModelFileError unless encoded values name a geometry that this library has."""
     name = values.get("class")

@@ -11,7 +11,7 @@ from hardbayes._version import __version__
 from hardbayes.estimators import BPMeans, DPMeans, GaussianDPMeans, KFeatures
 from hardbayes.persistence.atomic import atomic_write
 from hardbayes.persistence.container import ContainerReader, ModelFileError, write_container
-from hardbayes.persistence.geometries import check_name, described, geometry_from
+from hardbayes.persistence.geometries import check_name, described, geometry_from, same_geometry
 from hardbayes.persistence.values import check, decode, encode
 
 # The only classes a file can name. A name from a file is looked up here and never imported, so a
@@ -94,7 +94,7 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -
             "library_version": __version__,
             "class": cls_name,
             "params": encode("params", params, arrays),
-            "state": encode("state", model._get_state(), arrays),
+            "state": encode("state", _state_of(model), arrays),
         }
         if divergence is not None:
             header[_DIVERGENCE] = encode(_DIVERGENCE, described(divergence), arrays)
@@ -237,6 +237,16 @@ def _storable_params(model: Any) -> tuple[dict[str, Any], object]:
     if isinstance(params.get(_DIVERGENCE), str | None):
         return params, None
     return params, params.pop(_DIVERGENCE)
+
+
+def _state_of(model: Any) -> dict[str, Any]:
+    """Return what the fit left; raise ValueError where the divergence no longer goes with it."""
+    state: dict[str, Any] = model._get_state()
+    if hasattr(model, "_model") and not same_geometry(model._geometry, model._model.geometry):
+        raise ValueError(
+            "its 'divergence' is not the one it was fitted with; set that again, or fit again"
+        )
+    return state
 
 
 def _check_params(model: Any) -> None:

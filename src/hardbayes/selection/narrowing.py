@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from hardbayes.executors.blas import one_blas_thread
 from hardbayes.matrices import is_sparse
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class Narrowed(NamedTuple):
     left_out: float
 
 
+@one_blas_thread()
 def narrow(rows: Matrix, weights: Floats | None, rng: np.random.RandomState) -> Narrowed:
     """Return the rows along the directions in which they differ most, where they are wide.
 

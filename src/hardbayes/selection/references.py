@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_array
 
+from hardbayes.executors.blas import one_blas_thread
 from hardbayes.matrices import is_sparse
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class Structureless:
         self.shares = np.broadcast_to(weights, rows.shape[0]) / weights.max()
         self.shares = self.shares / self.shares.sum()
 
+    @one_blas_thread()
     def draw(self, number: int, rng: np.random.RandomState) -> Matrix:
         """Return as many rows as there are; ``number`` counts the draws."""
         rows, geometry = self.rows, self.geometry

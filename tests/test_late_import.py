@@ -1,0 +1,39 @@
+"""numba is imported at the first fit, and whole whatever happens."""
+
+import subprocess
+import sys
+
+import pytest
+
+from hardbayes.late_import import import_whole
+
+INTERRUPTED = """
+import signal, sys
+import numpy as np
+from hardbayes import DPMeans
+X = np.random.RandomState(0).randn(200, 2)
+assert "numba" not in sys.modules
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+signal.setitimer(signal.ITIMER_REAL, 0.15)
+try:
+    DPMeans(3.0).fit(X)
+except KeyboardInterrupt:
+    assert not hasattr(sys.modules["numba"], "njit"), "too late to show anything"
+    print("interrupted")
+print(DPMeans(3.0).fit(X).n_clusters_ > 0)
+"""
+
+
+def test_a_fit_works_after_one_that_was_interrupted_while_numba_was_imported():
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout.split() == ["interrupted", "True"], done.stderr
+
+
+def test_an_import_that_fails_is_told_by_the_next(tmp_path, monkeypatch):
+    (tmp_path / "broken_module_of_a_test.py").write_text("1 / 0")
+    monkeypatch.syspath_prepend(tmp_path)
+    import_whole("broken_module_of_a_test")
+    with pytest.raises(ZeroDivisionError):
+        __import__("broken_module_of_a_test")
