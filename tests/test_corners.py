@@ -177,3 +177,22 @@ def test_an_exchange_that_leaves_only_weightless_rows_in_its_new_cluster(seed):
     model = DPMeans(2.0, random_state=0).fit(X, sample_weight=weights)
     assert (model.cluster_weights_ > 0).all()
     np.testing.assert_array_equal(model.labels_, model.predict(X))
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("search", ["paper", "split-merge"])
+@pytest.mark.parametrize("divergence", ["squared_euclidean", "kl", "poisson", "logistic"])
+def test_equal_rows_stay_together_where_clusters_cost_nothing_but_the_prior(
+    divergence, search, container
+):
+    """What rounding makes of a cost of zero opens nothing."""
+    for seed in range(12):
+        rng = np.random.RandomState(seed)
+        X = np.repeat(rng.uniform(0.05, 0.95, (1 + seed % 2, 1 + seed % 3)), 4, axis=0)
+        weights = None if seed % 2 else rng.uniform(0.5, 2.0, len(X))
+        model = DPMeans(
+            0.0, divergence=divergence, prior_weight=1.0, search=search, random_state=0
+        ).fit(container(X), sample_weight=weights)
+        assert model.converged_
+        np.testing.assert_array_equal(model.labels_, model.predict(container(X)))
+        assert (np.diff(model.objective_history_) <= 0).all()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 from scipy.stats import invgamma, norm
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from hardbayes import DPMeans, GaussianDPMeans
@@ -415,3 +416,16 @@ def test_nothing_is_raised_on_singular_data(kind, penalty):
             assert np.isfinite(model.objective_) and np.isfinite(model.covariances_).all()
             assert (np.diff(model.objective_history_) <= 0).all()
             np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
+def test_a_cap_that_keeps_out_splits_is_told():
+    centres = np.array([(0, 0), (20, 0), (0, 20), (20, 20)])
+    X = np.repeat(centres, 100, axis=0) + np.random.RandomState(0).randn(400, 2)
+    options = dict(covariance_prior=10.0, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="at the cap of 2 clusters"):
+        model = GaussianDPMeans(0.5, max_clusters=2, **options).fit(X)
+    assert model.converged_
+    free = GaussianDPMeans(0.5, **options).fit(X)
+    assert free.n_clusters_ > 2
+    at_most = GaussianDPMeans(0.5, max_clusters=free.n_clusters_, **options).fit(X)
+    assert "cap" not in at_most.status_

@@ -87,7 +87,6 @@ class GaussianDescent:
         self.history: list[float] = []
         self.labels = np.full(data.n, -1)
         self.n_splits = self.n_merges = 0
-        self.splits_pay = False  # but for the cap
         self.wants_more = False
         self.exchanges = MOST_EXCHANGES
         # By the statistics of a cluster: it need not be divided anew while it stays as it is.
@@ -116,8 +115,7 @@ class GaussianDescent:
         price = self.partition.penalty / self.partition.rate
         k = self.clusters.k
         room = max(0, self.partition.max_clusters - k)
-        births_pay = self.data.births(self.order, labels, distances, k, price, room)
-        self.wants_more = births_pay or self.splits_pay
+        self.wants_more = self.data.births(self.order, labels, distances, k, price, room)
         return self._follow(labels)
 
     def settle(self) -> bool:
@@ -147,11 +145,10 @@ class GaussianDescent:
         """Clusters divide in two where that lowers the objective, as all their rows judge it."""
         k = self.clusters.k
         room = self.partition.max_clusters - k
-        found = self._divide_all()
-        floor = self.partition.penalty * (1 + WORTHWHILE) + WORTHWHILE * self.partition.rate
-        worth = [c for c, halves in enumerate(found) if self.partition.rate * halves.saved > floor]
-        self.splits_pay = room <= 0 and len(worth) > 0
-        worth = sorted(worth, key=lambda c: -found[c].saved)[: max(room, 0)]
+        if room <= 0:
+            return False
+        found, worth, floor = self._divide_all(), self._worth_dividing(), self._least_saving
+        worth = sorted(worth, key=lambda c: -found[c].saved)[:room]
         if not worth:
             return False
         labels = self.labels.copy()
@@ -197,6 +194,19 @@ class GaussianDescent:
         return False
 
     # -- between stages ---------------------------------------------------------------------------
+
+    @property
+    def _least_saving(self) -> float:
+        """What a division must save at least."""
+        return self.partition.penalty * (1 + WORTHWHILE) + WORTHWHILE * self.partition.rate
+
+    def _worth_dividing(self) -> list[int]:
+        saved = [self.partition.rate * halves.saved for halves in self._divide_all()]
+        return [c for c, value in enumerate(saved) if value > self._least_saving]
+
+    def is_capped(self) -> bool:
+        """Whether nothing but the cap keeps clusters from being divided."""
+        return self.clusters.k >= self.partition.max_clusters and bool(self._worth_dividing())
 
     def _try_exchange(self, a: int, b: int, c: int, follows: bool) -> bool:
         labels = self.labels.copy()

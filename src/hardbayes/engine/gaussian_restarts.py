@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hardbayes.engine.gaussian import GaussianDescent, GaussianSolution
-from hardbayes.engine.status import say_nothing
+from hardbayes.engine.status import Status, say_nothing
 from hardbayes.matrices import chunks
 from hardbayes.structure.gaussians import Gaussians, at_points
 
@@ -78,6 +78,9 @@ def minimise(
             start = _looked_for(data, partition, start, plan, rng)
         descent = GaussianDescent(data, partition, order, rng, report)
         found = descent.run(start, plan.search, plan.max_steps)
+        tries_splits = plan.search != "paper" and found.status is Status.CONVERGED
+        if tries_splits and descent.is_capped():
+            found = replace(found, status=Status.CAPPED)
         if best is None or found.history[-1] < best.history[-1]:
             best = found
     assert best is not None  # there is at least one start

@@ -119,7 +119,8 @@ def opening_prices(
 ) -> Floats:
     """Return what it costs each row to open a cluster: (n,), or (1,) where all pay the same.
 
-    ``weights`` (n,) or (1,) replace those of the rows.
+    ``weights`` (n,) or (1,) replace those of the rows. With a prior no less than what rounding may
+    make of the cost of rows where they should cost nothing: equal rows stay together.
     """
     if not partition.prior_weight:
         return np.array([partition.penalty])
@@ -133,7 +134,26 @@ def opening_prices(
             )
         else:
             prices[part] = partition.prices(rows, weights[part])
+        rounding = weights[part] * cost_rounding(executor, partition, part, rows)
+        np.maximum(prices[part], rounding, out=prices[part])
     return prices
+
+
+def cost_rounding(
+    executor: MemoryExecutor, partition: Partition, part: slice, rows: Matrix
+) -> float | Floats:
+    """Return what rounding may make of the costs of these rows where they should cost nothing."""
+    geometry, n_columns = partition.geometry, executor.n_columns
+    if not geometry.squared_distance:
+        sizes = np.abs(np.broadcast_to(executor.constants, executor.n_rows)[part])
+    elif is_sparse(rows):
+        sizes = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+    else:
+        return distance_rounding(n_columns)
+    # What is left of larger numbers: phi(x) + offset - <x, theta>.
+    theta, offset = geometry.affine(partition.prior_mean[np.newaxis])
+    sizes = sizes + np.abs(offset) + np.abs(rows @ theta[0])
+    return (n_columns + 8) * float(np.finfo(np.float64).eps) * sizes
 
 
 def cluster_bound(n_columns: int) -> int:
