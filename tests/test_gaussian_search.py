@@ -421,7 +421,7 @@ def test_nothing_is_raised_on_singular_data(kind, penalty):
 def test_a_cap_that_keeps_out_splits_is_told():
     centres = np.array([(0, 0), (20, 0), (0, 20), (20, 20)])
     X = np.repeat(centres, 100, axis=0) + np.random.RandomState(0).randn(400, 2)
-    options = dict(covariance_prior=10.0, random_state=0)
+    options = dict(covariance_prior=1000.0, random_state=0)
     with pytest.warns(ConvergenceWarning, match="at the cap of 2 clusters"):
         model = GaussianDPMeans(0.5, max_clusters=2, **options).fit(X)
     assert model.converged_
