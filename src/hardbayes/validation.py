@@ -33,6 +33,7 @@ def check_matrix(X: Any, geometry: Geometry, estimator: Any = None, reset: bool 
             f"Sparse X was passed, but {type(estimator).__name__} takes dense rows only: "
             "covariances fill what is empty. Pass X.toarray(), or project X to few columns first."
         )
+    refuse_lazy(X)
     names = column_names(X)
     refuse_text(X, names)
     try:
@@ -41,7 +42,7 @@ def check_matrix(X: Any, geometry: Geometry, estimator: Any = None, reset: bool 
             matrix = check_array(X, **checks)
         else:
             matrix = validate_data(estimator, X, reset=reset, **checks)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise one_sentence(X, error) from None
     if sparse.issparse(matrix):
         matrix = canonical(matrix)
@@ -85,29 +86,20 @@ def column_names(X: Any) -> list[str] | None:
     return None if columns is None or sparse.issparse(X) else [str(name) for name in columns]
 
 
-NOT_NUMBERS = ("str", "utf8", "categ", "enum", "date", "time", "period", "dura", "list", "struct")
+def refuse_lazy(X: Any) -> None:
+    """Raise where X is a query that has not run; to look at its columns would run part of it."""
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError("X is a LazyFrame, which holds no rows yet. Call .collect() first.")
 
 
 def refuse_text(X: Any, names: list[str] | None) -> None:
-    """Raise where X holds text or dates, digits written as text included."""
+    """Raise where X holds text, dates or other objects, digits written as text included."""
+    kind = getattr(getattr(X, "dtype", None), "kind", "")
     if names is not None:
-        for column, (name, dtype) in enumerate(zip(names, X.dtypes, strict=False)):
-            kind = str(dtype).lower()
-            if kind.startswith(NOT_NUMBERS):
-                raise ValueError(
-                    f"Column {name!r} of X holds {dtype} values, not numbers. "
-                    "Drop it or encode it first."
-                )
-            if kind == "object" and hasattr(X, "iloc"):
-                cell = first_text(X.iloc[:, column].to_numpy()[:, np.newaxis])
-                if cell is not None:
-                    raise ValueError(
-                        f"Column {name!r} of X holds text, for example at row {cell[0]}. "
-                        "Drop it or encode it first."
-                    )
-    elif isinstance(X, np.ndarray) and X.dtype.kind in "SUmM":
+        refuse_columns(X, names)
+    elif kind in ("S", "U", "m", "M"):
         raise ValueError(f"X holds strings or dates ({X.dtype}), not numbers. Convert them first.")
-    elif isinstance(X, np.ndarray) and X.dtype.kind == "O":
+    elif isinstance(X, (list, tuple)) or (kind == "O" and X.ndim == 2):
         cell = first_text(X)
         if cell is not None:
             raise ValueError(
@@ -116,37 +108,101 @@ def refuse_text(X: Any, names: list[str] | None) -> None:
             )
 
 
-def first_text(cells: Any) -> tuple[int, int] | None:
-    """Return row and column of the first cell that is text."""
-    if cells.ndim != 2:
-        return None
-    return next(
-        (at for at, value in np.ndenumerate(cells) if isinstance(value, (str, bytes))), None
+def refuse_columns(X: Any, names: list[str]) -> None:
+    """Raise at the first column of a data frame that does not hold real numbers."""
+    for column, (name, dtype) in enumerate(zip(names, getattr(X, "dtypes", ()), strict=False)):
+        if str(dtype) == "object" and hasattr(X, "iloc"):
+            refuse_cells(X.iloc[:, column].to_numpy(), column, names)
+        elif not holds_numbers(dtype):
+            raise ValueError(
+                f"Column {name!r} of X holds {dtype} values, not real numbers. "
+                "Drop it or encode it first."
+            )
+
+
+def holds_numbers(dtype: Any) -> bool:
+    """Whether a column of this dtype, of pandas or polars, holds real numbers."""
+    if hasattr(dtype, "is_numeric"):  # polars; a column of nothing but nulls is named as missing
+        return dtype.is_numeric() or str(dtype) in ("Boolean", "Null")
+    # Decimals of Arrow have no kind of their own; a dtype without any is scikit-learn's to judge.
+    return getattr(dtype, "kind", "f") in "biuf" or str(dtype).startswith("decimal")
+
+
+def refuse_cells(cells: Any, column: int, names: list[str]) -> None:
+    """Raise at the first cell of an object column that is not a real number."""
+    strangers = {kind for kind in set(map(type, cells)) if not is_number(kind)}
+    if not strangers:
+        return
+    row, value = next((row, v) for row, v in enumerate(cells) if type(v) in strangers)
+    if type(value).__name__ in ("NAType", "NaTType"):
+        raise ValueError(missing_value(f"a missing value ({value!r})", row, column, names))
+    what = "text" if isinstance(value, (str, bytes)) else f"{type(value).__name__} values"
+    raise ValueError(
+        f"Column {names[column]!r} of X holds {what}, for example at row {row}. "
+        "Drop it or encode it first."
     )
+
+
+def is_number(kind: type) -> bool:
+    """Whether objects of this type stand for real numbers, or for None, which becomes NaN."""
+    # NumPy gives __float__ to all of its scalars, NaT among pandas' own has one that raises.
+    strange = (np.character, np.complexfloating, np.datetime64, np.timedelta64, np.ndarray)
+    if issubclass(kind, strange) or kind.__name__ == "NaTType":
+        return False
+    return kind is type(None) or hasattr(kind, "__float__") or hasattr(kind, "__index__")
+
+
+def first_text(rows: Any) -> tuple[int, int] | None:
+    """Return row and column of the first cell that is text, in an array or a list of rows."""
+    for number, row in enumerate(rows):
+        if isinstance(row, (list, tuple, np.ndarray)):
+            kinds = set(map(type, row))  # at C's speed, where most rows hold no text
+            if any(issubclass(kind, (str, bytes)) for kind in kinds):
+                found = (column for column, v in enumerate(row) if isinstance(v, (str, bytes)))
+                return number, next(found)
+    return None
 
 
 def one_sentence(X: Any, error: Exception) -> Exception:
     """Return scikit-learn's error without the data it quotes, with the place of a stray cell."""
+    kind = TypeError if isinstance(error, TypeError) else ValueError
     quoted = ("array", "[", " [")
     lines = [line for line in str(error).split("\n") if not line.startswith(quoted)]
     sentence = " ".join(lines)
-    try:
-        cells = np.array(X, dtype=object) if isinstance(X, (list, tuple, np.ndarray)) else None
-    except ValueError:  # rows of unequal length: the sentence says so
-        cells = None
-    if cells is not None and cells.dtype == object and cells.ndim == 2:
+    cells = object_cells(X)
+    if cells is not None and cells.ndim == 2:
         for (row, column), value in np.ndenumerate(cells):
             try:
                 float(value)
-            except (TypeError, ValueError):
-                return type(error)(f"{sentence}, at {place(row, column, None)} of X.")
-    return type(error)(sentence)
+            except (TypeError, ValueError, OverflowError):
+                return kind(f"{sentence}, at {place(row, column, column_names(X))} of X.")
+    return kind(sentence)
+
+
+def object_cells(X: Any) -> Any:
+    """Return the cells of X as they are, or None where all are numbers or rows differ in length."""
+    if isinstance(X, np.ndarray):
+        return X if X.dtype == object else None
+    if hasattr(X, "iloc") and column_names(X) is not None:
+        return X.to_numpy(dtype=object) if "object" in map(str, X.dtypes) else None
+    try:
+        return np.array(X, dtype=object) if isinstance(X, (list, tuple)) else None
+    except ValueError:
+        return None
 
 
 def place(row: int, column: int, names: list[str] | None) -> str:
     """Return a sentence part that names a cell."""
     name = f" ({names[column]!r})" if names is not None else ""
     return f"row {row}, column {column}{name}"
+
+
+def missing_value(kind: str, row: int, column: int, names: list[str] | None) -> str:
+    """Return the sentences for a cell without a finite number."""
+    return (
+        f"Input X contains {kind} at {place(row, column, names)}. "
+        "Remove that row or fill in the value, for example with sklearn.impute."
+    )
 
 
 def first_cell(matrix: Matrix, found: Any) -> tuple[int, int] | None:
@@ -176,10 +232,7 @@ def check_finite(matrix: Matrix, names: list[str] | None) -> None:
     if cell is not None:
         value = matrix[cell]
         kind = "NaN" if np.isnan(value) else "infinity"
-        raise ValueError(
-            f"Input X contains {kind} at {place(*cell, names)}. "
-            "Remove that row or fill in the value, for example with sklearn.impute."
-        )
+        raise ValueError(missing_value(kind, *cell, names))
 
 
 def check_domain(matrix: Matrix, geometry: Geometry, names: list[str] | None) -> None:
@@ -333,7 +386,7 @@ def check_membership(membership: Any, n_components: int) -> NDArray[np.bool_]:
     """Return memberships (n, n_components) of zeros and ones as booleans."""
     try:
         numbers = check_array(membership, dtype=np.float64, ensure_min_features=0)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise one_sentence(membership, error) from None
     if numbers.shape[1] != n_components:
         raise ValueError(
