@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from hardbayes import DPMeans
+from hardbayes import DPMeans, validation
 from hardbayes.geometry import SquaredEuclidean
 from hardbayes.validation import check_matrix
 
@@ -188,3 +188,99 @@ def test_every_sparse_format_and_an_empty_one():
     for kind in ("csr", "csc", "coo", "bsr", "lil", "dok", "dia"):
         np.testing.assert_array_equal(checked(sparse.csr_array(X).asformat(kind)).toarray(), X)
         assert checked(sparse.csr_array((6, 6)).asformat(kind)).nnz == 0
+
+
+# --- large arrays, copied in parts so that Ctrl-C need not wait -------------------------------
+
+
+def large_arrays():
+    X = np.random.default_rng(0).normal(0, 50, (700, 6))
+    unaligned = np.frombuffer(b"x" + X.tobytes(), np.uint8)[1:].view(np.float64).reshape(X.shape)
+    return {
+        "Fortran": np.asfortranarray(X),
+        "float32": np.asfortranarray(X, dtype=np.float32),
+        "float16": X.astype(np.float16),
+        "long": X.astype(np.longdouble),
+        "foreign": X.astype(">f8"),
+        "foreign32": X.astype(">f4"),
+        "integers": X.astype(np.int64) * (2**55 + 1),
+        "bools": X > 0,
+        "reversed": X[::-1, ::-1],
+        "strided": np.repeat(X, 2, axis=1)[:, ::2],
+        "unaligned": unaligned,
+    }
+
+
+def assert_copied_once_and_alike(X, monkeypatch):
+    expected = checked(X)
+    seen = []
+    real = validation.check_array
+
+    def watched(array, **options):
+        seen.append(array)
+        return real(array, **options)
+
+    monkeypatch.setattr(validation, "check_array", watched)
+    monkeypatch.setattr(validation, "PART_BYTES", 4096)
+    assert len(validation.parts(*X.shape)) > 5
+    matrix = checked(X)
+    assert seen[0].flags.c_contiguous and seen[0].flags.aligned
+    assert seen[0].dtype == matrix.dtype == expected.dtype
+    assert np.shares_memory(seen[0], matrix)
+    assert not np.shares_memory(matrix, X)
+    assert matrix.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("kind", large_arrays())
+def test_large_arrays_are_copied_in_parts(kind, monkeypatch):
+    assert_copied_once_and_alike(large_arrays()[kind], monkeypatch)
+
+
+def test_a_large_memmap_is_copied_in_parts(tmp_path, monkeypatch):
+    X = np.memmap(tmp_path / "X", np.int32, "w+", shape=(700, 6))
+    X[:] = np.arange(4200).reshape(700, 6)
+    assert_copied_once_and_alike(X, monkeypatch)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("types", [["f8", "f8"], ["f4", "f4"], ["f4", "i2"], ["i8", "f8", "u1"]])
+def test_large_frames_are_copied_in_parts(library, types, monkeypatch):
+    frames = pytest.importorskip(library)
+    numbers = np.random.default_rng(0).integers(0, 99, (3000, len(types)))
+    columns = {f"c{i}": numbers[:, i].astype(kind) for i, kind in enumerate(types)}
+    frame = frames.DataFrame(columns)
+    model = DPMeans(1e9)
+    assert_copied_once_and_alike(frame, monkeypatch)
+    model.fit(frame)
+    assert list(model.feature_names_in_) == list(columns) and model.n_features_in_ == len(types)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame.rename(columns={"c0": "x"}) if library == "pandas" else frame[:, ::-1])
+
+
+def test_what_needs_no_copy_is_not_copied(monkeypatch):
+    pd = pytest.importorskip("pandas")
+    monkeypatch.setattr(validation, "PART_BYTES", 4096)
+    for dtype in (np.float32, np.float64):
+        X = np.random.default_rng(0).random((3000, 3)).astype(dtype)
+        assert np.shares_memory(checked(X), X)
+        frame = pd.DataFrame(X, copy=False)
+        assert np.shares_memory(checked(frame), X)
+
+
+def test_a_bad_number_is_found_in_every_part(monkeypatch):
+    monkeypatch.setattr(validation, "PART_BYTES", 4096)
+    for row in (0, 511, 512, 2999):
+        X = np.ones((3000, 2))
+        X[row, 1] = np.inf
+        for container in (np.asarray, np.asfortranarray, sparse.csr_array):
+            with pytest.raises(ValueError, match=f"infinity at row {row}, column 1"):
+                checked(container(X))
+    largest = np.full((3000, 2), 1e308)  # sums overflow, and nothing is infinite
+    np.testing.assert_array_equal(checked(largest), largest)
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+def test_a_large_object_of_numpys_matrix_class_is_still_refused(monkeypatch):
+    monkeypatch.setattr(validation, "PART_BYTES", 4096)
+    with pytest.raises(TypeError, match="matrix"):
+        checked(np.asmatrix(np.ones((3000, 2), int)))

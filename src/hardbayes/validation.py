@@ -1,6 +1,7 @@
 """What is accepted as data, and the sentences for what is not."""
 
 import numbers
+from collections.abc import Callable
 from typing import Any, SupportsFloat, cast
 
 import numpy as np
@@ -16,6 +17,8 @@ from hardbayes.matrices import Matrix, is_sparse
 # Rows lighter than n times this share would be blurred in the sums of weights.
 LIGHTEST_SHARE = 2.0**-72
 SMALLEST_WEIGHT = 1e-250
+# Larger arrays are gone through in parts: Python sees Ctrl-C only between two calls of NumPy.
+PART_BYTES = 1 << 25
 CHECKS = {
     "accept_sparse": "csr",
     "order": "C",
@@ -39,11 +42,7 @@ def check_matrix(X: Any, geometry: Geometry, estimator: Any = None, reset: bool 
     names = column_names(X)
     refuse_text(X, names)
     try:
-        checks = {**CHECKS, "dtype": accepted_dtypes(X)}
-        if estimator is None:
-            matrix = check_array(X, **checks)
-        else:
-            matrix = validate_data(estimator, X, reset=reset, **checks)
+        matrix = checked_array(X, estimator, reset)
     except (TypeError, ValueError, OverflowError) as error:
         raise one_sentence(X, error) from None
     if sparse.issparse(matrix):
@@ -56,6 +55,76 @@ def check_matrix(X: Any, geometry: Geometry, estimator: Any = None, reset: bool 
     if is_sparse(matrix) and not geometry.takes_zeros:
         return matrix.toarray()  # it has no zeros: full rows take less room so
     return matrix
+
+
+def checked_array(X: Any, estimator: Any, reset: bool) -> Any:
+    """Return X as scikit-learn checks and converts it, in parts where it is large."""
+    dtypes = accepted_dtypes(X)
+    checks = {**CHECKS, "dtype": dtypes}
+    reader = reader_of(X, dtypes)
+    if reader is not None and estimator is not None:
+        # Names and numbers of columns, which the copy no longer tells.
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+    if reader is not None:
+        return check_array(copied_in_parts(X.shape, *reader), **checks)
+    if estimator is None:
+        return check_array(X, **checks)
+    return validate_data(estimator, X, reset=reset, **checks)
+
+
+def reader_of(X: Any, dtypes: list[Any]) -> tuple[Any, Callable[[slice], Any]] | None:
+    """Return the dtype that X becomes and what reads some of its rows, or None.
+
+    None stands for what is small, needs no copy, or is not plain numbers: scikit-learn copies that
+    in one call, which Ctrl-C cannot stop.
+    """
+    shape = getattr(X, "shape", ())
+    if len(shape) != 2 or sparse.issparse(X) or len(parts(*shape)) < 2:
+        return None
+    columns = list(getattr(X, "dtypes", ())) if column_names(X) else []
+    if columns and hasattr(X, "iloc") and all(is_plain(dtype) for dtype in columns):
+        X = as_view(X)
+        if not isinstance(X, np.ndarray):
+            dtype = kept(np.result_type(*columns), dtypes)
+            return dtype, lambda rows: X.iloc[rows].to_numpy(dtype=dtype)
+    if len(columns) > 1 and hasattr(columns[0], "is_float"):  # polars gives one column as it lies
+        plain = all(dtype.is_float() or dtype.is_integer() for dtype in columns)
+        return (np.dtype(dtypes[0]), lambda rows: X[rows].to_numpy()) if plain else None
+    if type(X) not in (np.ndarray, np.memmap) or not is_plain(X.dtype):
+        return None
+    dtype = kept(X.dtype, dtypes)
+    ready = X.dtype == dtype and X.flags.c_contiguous and X.flags.aligned
+    return None if ready else (dtype, lambda rows: X[rows])
+
+
+def is_plain(dtype: Any) -> bool:
+    """Whether a dtype is one of NumPy's real numbers."""
+    return isinstance(dtype, np.dtype) and dtype.kind in "biuf"
+
+
+def kept(dtype: Any, dtypes: list[Any]) -> Any:
+    """Return what scikit-learn makes of a dtype where these are accepted."""
+    return dtype if dtype in dtypes else np.dtype(dtypes[0])
+
+
+def as_view(X: Any) -> Any:
+    """Return the array that a pandas frame is a view of, or the frame if it is none."""
+    first = X.iloc[:2]
+    return X.to_numpy() if np.shares_memory(first.to_numpy(), first.to_numpy()) else X
+
+
+def parts(n: int, d: int) -> list[slice]:
+    """Return slices of n rows, large enough to be worth a call and small enough to wait for."""
+    size = max(1, PART_BYTES // (8 * max(d, 1)))
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def copied_in_parts(shape: tuple[int, int], dtype: Any, read: Callable[[slice], Any]) -> Any:
+    """Return the rows that ``read`` gives as one C-contiguous array."""
+    copy = np.empty(shape, dtype)
+    for rows in parts(*shape):
+        copy[rows] = read(rows)
+    return copy
 
 
 def accepted_dtypes(X: Any) -> list[type[np.floating]]:
@@ -277,9 +346,10 @@ def first_cell(matrix: Matrix, found: Any) -> tuple[int, int] | None:
 
 def check_finite(matrix: Matrix, names: list[str] | None) -> None:
     """Raise at the first NaN or infinite entry."""
+    values = matrix.data[:, np.newaxis] if is_sparse(matrix) else matrix
     with np.errstate(over="ignore", invalid="ignore"):
-        total = np.sum(matrix.data if is_sparse(matrix) else matrix)
-    if np.isfinite(total):  # one pass, where a sum that overflows does not ask for a closer look
+        totals = [np.sum(values[rows]) for rows in parts(*values.shape)]
+    if np.isfinite(totals).all():  # one pass, unless a sum overflows and asks for a closer look
         return
     cell = first_cell(matrix, lambda values: ~np.isfinite(values))
     if cell is not None:
