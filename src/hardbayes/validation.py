@@ -383,9 +383,10 @@ def check_domain(matrix: Matrix, geometry: Geometry, names: list[str] | None) ->
                 f"Got 0 at {place(*cell, names)}."
             )
     if geometry.row_unit is not None:
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", divide="ignore"):
             sizes = geometry.row_sizes(matrix)
-        bad = np.flatnonzero(~((sizes > 0) & np.isfinite(sizes)))
+            # Rows are multiplied by one over their size, which overflows where that is subnormal.
+            bad = np.flatnonzero(~(np.isfinite(1.0 / sizes) & np.isfinite(sizes)))
         if len(bad):
             row = int(bad[0])
             what = (
