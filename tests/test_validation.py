@@ -99,6 +99,12 @@ def test_digits_written_as_text_in_lists_are_refused(X):
         checked(X)
 
 
+def test_a_list_of_scalars_is_told_to_be_a_table():
+    for X in ([np.array(1.0), np.array(2.0)], [1.0, 2.0], ["1", "2"]):
+        with pytest.raises(ValueError, match="Expected 2D array"):
+            checked(X)
+
+
 def test_integers_beyond_float64_are_named():
     pd = pytest.importorskip("pandas")
     for X in ([[0], [10**400]], np.array([[0], [10**400]], dtype=object)):

@@ -2,6 +2,7 @@
 
 import numbers
 from collections.abc import Callable
+from itertools import chain
 from typing import Any, SupportsFloat, cast
 
 import numpy as np
@@ -276,13 +277,24 @@ def is_number(kind: type) -> bool:
 
 def first_text(rows: Any) -> tuple[int, int] | None:
     """Return row and column of the first cell that is text, in an array or a list of rows."""
-    for number, row in enumerate(rows):
-        if isinstance(row, (list, tuple, np.ndarray)):
-            kinds = set(map(type, row))  # at C's speed, where most rows hold no text
-            if any(issubclass(kind, (str, bytes)) for kind in kinds):
-                found = (column for column, v in enumerate(row) if isinstance(v, (str, bytes)))
-                return number, next(found)
-    return None
+    mixed = [(number, row) for number, row in enumerate(rows) if may_hold_text(row)]
+    # First the types alone, at C's speed: most tables hold no text.
+    kinds = set(map(type, chain.from_iterable(row for _, row in mixed)))
+    if not any(issubclass(kind, (str, bytes)) for kind in kinds):
+        return None
+    return next(
+        (number, column)
+        for number, row in mixed
+        for column, value in enumerate(row)
+        if isinstance(value, (str, bytes))
+    )
+
+
+def may_hold_text(row: Any) -> bool:
+    """Whether a row is a list or an array that has cells of any type."""
+    if isinstance(row, np.ndarray):
+        return row.ndim == 1 and row.dtype.kind in "OSU"
+    return isinstance(row, (list, tuple))
 
 
 def one_sentence(X: Any, error: Exception) -> Exception:
