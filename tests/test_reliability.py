@@ -692,6 +692,24 @@ def test_importing_is_light(run_python):
     assert out.strip() == "[]"
 
 
+def test_subpackages_come_at_the_first_look(run_python):
+    out = run_python(
+        """
+        import sys
+        import hardbayes
+        assert {"datasets", "plot", "DPMeans"} <= set(dir(hardbayes))
+        assert not {"hardbayes.datasets", "hardbayes.plot"} & set(sys.modules)
+        hardbayes.datasets.make_three_gaussians, hardbayes.plot.ClustersDisplay
+        print(sorted({"numba", "matplotlib"} & set(sys.modules)))
+        try:
+            hardbayes.nonsense
+        except AttributeError as error:
+            print(error)
+        """
+    )
+    assert out.splitlines() == ["[]", "module 'hardbayes' has no attribute 'nonsense'"]
+
+
 # --- threads and processes -------------------------------------------------------------------
 
 

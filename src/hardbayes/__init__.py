@@ -3,6 +3,9 @@
 Small-variance Bayesian nonparametrics.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from hardbayes._version import __version__
 from hardbayes.estimators import BPMeans, DPMeans, GaussianDPMeans, KFeatures, objective
 from hardbayes.paths import PenaltyPath, penalty_path
@@ -23,3 +26,20 @@ __all__ = [
     "penalty_path",
     "save",
 ]
+
+# Subpackages that few programs need: imported at the first look at them.
+_LAZY = ("datasets", "plot")
+
+if TYPE_CHECKING:
+    from hardbayes import datasets as datasets
+    from hardbayes import plot as plot
+else:  # a type checker would take a module that has it to have every name
+
+    def __getattr__(name: str) -> Any:
+        if name in _LAZY:
+            return import_module(f"{__name__}.{name}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})

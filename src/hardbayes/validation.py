@@ -1,6 +1,8 @@
 """What is accepted as data, and the sentences for what is not."""
 
 import numbers
+from collections.abc import Callable
+from itertools import chain
 from typing import Any, SupportsFloat, cast
 
 import numpy as np
@@ -16,6 +18,8 @@ from hardbayes.matrices import Matrix, is_sparse
 # Rows lighter than n times this share would be blurred in the sums of weights.
 LIGHTEST_SHARE = 2.0**-72
 SMALLEST_WEIGHT = 1e-250
+# Larger arrays are gone through in parts: Python sees Ctrl-C only between two calls of NumPy.
+PART_BYTES = 1 << 25
 CHECKS = {
     "accept_sparse": "csr",
     "order": "C",
@@ -33,15 +37,14 @@ def check_matrix(X: Any, geometry: Geometry, estimator: Any = None, reset: bool 
             f"Sparse X was passed, but {type(estimator).__name__} takes dense rows only: "
             "covariances fill what is empty. Pass X.toarray(), or project X to few columns first."
         )
+    if sparse.issparse(X):
+        check_structure(X)
+    refuse_lazy(X)
     names = column_names(X)
     refuse_text(X, names)
     try:
-        checks = {**CHECKS, "dtype": accepted_dtypes(X)}
-        if estimator is None:
-            matrix = check_array(X, **checks)
-        else:
-            matrix = validate_data(estimator, X, reset=reset, **checks)
-    except (TypeError, ValueError) as error:
+        matrix = checked_array(X, estimator, reset)
+    except (TypeError, ValueError, OverflowError) as error:
         raise one_sentence(X, error) from None
     if sparse.issparse(matrix):
         matrix = canonical(matrix)
@@ -55,6 +58,76 @@ def check_matrix(X: Any, geometry: Geometry, estimator: Any = None, reset: bool 
     return matrix
 
 
+def checked_array(X: Any, estimator: Any, reset: bool) -> Any:
+    """Return X as scikit-learn checks and converts it, in parts where it is large."""
+    dtypes = accepted_dtypes(X)
+    checks = {**CHECKS, "dtype": dtypes}
+    reader = reader_of(X, dtypes)
+    if reader is not None and estimator is not None:
+        # Names and numbers of columns, which the copy no longer tells.
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+    if reader is not None:
+        return check_array(copied_in_parts(X.shape, *reader), **checks)
+    if estimator is None:
+        return check_array(X, **checks)
+    return validate_data(estimator, X, reset=reset, **checks)
+
+
+def reader_of(X: Any, dtypes: list[Any]) -> tuple[Any, Callable[[slice], Any]] | None:
+    """Return the dtype that X becomes and what reads some of its rows, or None.
+
+    None stands for what is small, needs no copy, or is not plain numbers: scikit-learn copies that
+    in one call, which Ctrl-C cannot stop.
+    """
+    shape = getattr(X, "shape", ())
+    if len(shape) != 2 or sparse.issparse(X) or len(parts(*shape)) < 2:
+        return None
+    columns = list(getattr(X, "dtypes", ())) if column_names(X) else []
+    if columns and hasattr(X, "iloc") and all(is_plain(dtype) for dtype in columns):
+        X = as_view(X)
+        if not isinstance(X, np.ndarray):
+            dtype = kept(np.result_type(*columns), dtypes)
+            return dtype, lambda rows: X.iloc[rows].to_numpy(dtype=dtype)
+    if len(columns) > 1 and hasattr(columns[0], "is_float"):  # polars gives one column as it lies
+        plain = all(dtype.is_float() or dtype.is_integer() for dtype in columns)
+        return (np.dtype(dtypes[0]), lambda rows: X[rows].to_numpy()) if plain else None
+    if type(X) not in (np.ndarray, np.memmap) or not is_plain(X.dtype):
+        return None
+    dtype = kept(X.dtype, dtypes)
+    ready = X.dtype == dtype and X.flags.c_contiguous and X.flags.aligned
+    return None if ready else (dtype, lambda rows: X[rows])
+
+
+def is_plain(dtype: Any) -> bool:
+    """Whether a dtype is one of NumPy's real numbers."""
+    return isinstance(dtype, np.dtype) and dtype.kind in "biuf"
+
+
+def kept(dtype: Any, dtypes: list[Any]) -> Any:
+    """Return what scikit-learn makes of a dtype where these are accepted."""
+    return dtype if dtype in dtypes else np.dtype(dtypes[0])
+
+
+def as_view(X: Any) -> Any:
+    """Return the array that a pandas frame is a view of, or the frame if it is none."""
+    first = X.iloc[:2]
+    return X.to_numpy() if np.shares_memory(first.to_numpy(), first.to_numpy()) else X
+
+
+def parts(n: int, d: int) -> list[slice]:
+    """Return slices of n rows, large enough to be worth a call and small enough to wait for."""
+    size = max(1, PART_BYTES // (8 * max(d, 1)))
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def copied_in_parts(shape: tuple[int, int], dtype: Any, read: Callable[[slice], Any]) -> Any:
+    """Return the rows that ``read`` gives as one C-contiguous array."""
+    copy = np.empty(shape, dtype)
+    for rows in parts(*shape):
+        copy[rows] = read(rows)
+    return copy
+
+
 def accepted_dtypes(X: Any) -> list[type[np.floating]]:
     """Return the dtypes X may keep; the first is what anything else becomes."""
     # scikit-learn looks at the dtypes of neither polars frames nor nullable or foreign-endian ones.
@@ -63,6 +136,57 @@ def accepted_dtypes(X: Any) -> list[type[np.floating]]:
     if foreign or (kinds and kinds <= {"Float32", "float32"}):
         return [np.float32]
     return [np.float64, np.float32]
+
+
+def check_structure(X: Any) -> None:
+    """Raise where a sparse matrix points outside itself: compiled code would follow."""
+    if X.ndim != 2:
+        return  # scikit-learn's to refuse
+    if X.format == "coo":
+        for numbers, end, what in zip(X.coords, X.shape, ("row", "column"), strict=True):
+            check_indices(numbers, end, what)
+    if X.format not in ("csr", "csc", "bsr"):
+        return  # kept as lists, mappings or diagonals: built anew, with checks
+    blocks = X.blocksize if X.format == "bsr" else (1, 1)
+    n_major, n_minor = (size // block for size, block in zip(X.shape, blocks, strict=True))
+    if X.format == "csc":
+        n_major, n_minor = n_minor, n_major
+    check_starts(X, n_major)
+    check_indices(X.indices[: X.indptr[-1]], n_minor, "row" if X.format == "csc" else "column")
+
+
+def check_starts(X: Any, n_major: int) -> None:
+    """Raise where ``indptr`` does not divide the stored entries among rows (or columns)."""
+    starts, stored = X.indptr, min(len(X.indices), len(X.data))
+    if starts.dtype.kind != "i" or starts.shape != (n_major + 1,):
+        trouble = f"must be {n_major + 1} integers. Got {starts.dtype} of shape {starts.shape}"
+    elif starts[0] != 0:
+        trouble = f"must begin with 0. Got {starts[0]}"
+    elif (starts[1:] < starts[:-1]).any():
+        at = int(np.argmax(starts[1:] < starts[:-1]))
+        trouble = f"must not decrease. Got {starts[at + 1]} after {starts[at]} at {at + 1}"
+    elif starts[-1] > stored:
+        trouble = f"must end within the {stored} stored entries. Got {starts[-1]}"
+    else:
+        return
+    raise ValueError(f"X is a malformed sparse matrix: its indptr {trouble}. Build it anew.")
+
+
+def check_indices(indices: Any, end: int, what: str) -> None:
+    """Raise where a row or column number is negative or not below ``end``."""
+    if indices.dtype.kind != "i":
+        raise ValueError(
+            f"X is a malformed sparse matrix: {what} numbers must be integers. "
+            f"Got {indices.dtype}. Build it anew."
+        )
+    # Read as unsigned, what is negative is large: one reduction finds both.
+    if not len(indices) or indices.view(f"u{indices.itemsize}").max() < end:
+        return
+    at = int(np.argmax((indices < 0) | (indices >= end)))
+    raise ValueError(
+        f"X is a malformed sparse matrix: {what} numbers must be from 0 to {end - 1}. "
+        f"Got {indices[at]} in stored entry {at}. Build it anew."
+    )
 
 
 def canonical(matrix: Any) -> sparse.csr_array:
@@ -85,29 +209,20 @@ def column_names(X: Any) -> list[str] | None:
     return None if columns is None or sparse.issparse(X) else [str(name) for name in columns]
 
 
-NOT_NUMBERS = ("str", "utf8", "categ", "enum", "date", "time", "period", "dura", "list", "struct")
+def refuse_lazy(X: Any) -> None:
+    """Raise where X is a query that has not run; to look at its columns would run part of it."""
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError("X is a LazyFrame, which holds no rows yet. Call .collect() first.")
 
 
 def refuse_text(X: Any, names: list[str] | None) -> None:
-    """Raise where X holds text or dates, digits written as text included."""
+    """Raise where X holds text, dates or other objects, digits written as text included."""
+    kind = getattr(getattr(X, "dtype", None), "kind", "")
     if names is not None:
-        for column, (name, dtype) in enumerate(zip(names, X.dtypes, strict=False)):
-            kind = str(dtype).lower()
-            if kind.startswith(NOT_NUMBERS):
-                raise ValueError(
-                    f"Column {name!r} of X holds {dtype} values, not numbers. "
-                    "Drop it or encode it first."
-                )
-            if kind == "object" and hasattr(X, "iloc"):
-                cell = first_text(X.iloc[:, column].to_numpy()[:, np.newaxis])
-                if cell is not None:
-                    raise ValueError(
-                        f"Column {name!r} of X holds text, for example at row {cell[0]}. "
-                        "Drop it or encode it first."
-                    )
-    elif isinstance(X, np.ndarray) and X.dtype.kind in "SUmM":
+        refuse_columns(X, names)
+    elif kind in ("S", "U", "m", "M"):
         raise ValueError(f"X holds strings or dates ({X.dtype}), not numbers. Convert them first.")
-    elif isinstance(X, np.ndarray) and X.dtype.kind == "O":
+    elif isinstance(X, (list, tuple)) or (kind == "O" and X.ndim == 2):
         cell = first_text(X)
         if cell is not None:
             raise ValueError(
@@ -116,37 +231,112 @@ def refuse_text(X: Any, names: list[str] | None) -> None:
             )
 
 
-def first_text(cells: Any) -> tuple[int, int] | None:
-    """Return row and column of the first cell that is text."""
-    if cells.ndim != 2:
+def refuse_columns(X: Any, names: list[str]) -> None:
+    """Raise at the first column of a data frame that does not hold real numbers."""
+    for column, (name, dtype) in enumerate(zip(names, getattr(X, "dtypes", ()), strict=False)):
+        if str(dtype) == "object" and hasattr(X, "iloc"):
+            refuse_cells(X.iloc[:, column].to_numpy(), column, names)
+        elif not holds_numbers(dtype):
+            raise ValueError(
+                f"Column {name!r} of X holds {dtype} values, not real numbers. "
+                "Drop it or encode it first."
+            )
+
+
+def holds_numbers(dtype: Any) -> bool:
+    """Whether a column of this dtype, of pandas or polars, holds real numbers."""
+    if hasattr(dtype, "is_numeric"):  # polars; a column of nothing but nulls is named as missing
+        return dtype.is_numeric() or str(dtype) in ("Boolean", "Null")
+    # Decimals of Arrow have no kind of their own; a dtype without any is scikit-learn's to judge.
+    return getattr(dtype, "kind", "f") in "biuf" or str(dtype).startswith("decimal")
+
+
+def refuse_cells(cells: Any, column: int, names: list[str]) -> None:
+    """Raise at the first cell of an object column that is not a real number."""
+    strangers = {kind for kind in set(map(type, cells)) if not is_number(kind)}
+    if not strangers:
+        return
+    row, value = next((row, v) for row, v in enumerate(cells) if type(v) in strangers)
+    if type(value).__name__ in ("NAType", "NaTType"):
+        raise ValueError(missing_value(f"a missing value ({value!r})", row, column, names))
+    what = "text" if isinstance(value, (str, bytes)) else f"{type(value).__name__} values"
+    raise ValueError(
+        f"Column {names[column]!r} of X holds {what}, for example at row {row}. "
+        "Drop it or encode it first."
+    )
+
+
+def is_number(kind: type) -> bool:
+    """Whether objects of this type stand for real numbers, or for None, which becomes NaN."""
+    # NumPy gives __float__ to all of its scalars, NaT among pandas' own has one that raises.
+    strange = (np.character, np.complexfloating, np.datetime64, np.timedelta64, np.ndarray)
+    if issubclass(kind, strange) or kind.__name__ == "NaTType":
+        return False
+    return kind is type(None) or hasattr(kind, "__float__") or hasattr(kind, "__index__")
+
+
+def first_text(rows: Any) -> tuple[int, int] | None:
+    """Return row and column of the first cell that is text, in an array or a list of rows."""
+    mixed = [(number, row) for number, row in enumerate(rows) if may_hold_text(row)]
+    # First the types alone, at C's speed: most tables hold no text.
+    kinds = set(map(type, chain.from_iterable(row for _, row in mixed)))
+    if not any(issubclass(kind, (str, bytes)) for kind in kinds):
         return None
     return next(
-        (at for at, value in np.ndenumerate(cells) if isinstance(value, (str, bytes))), None
+        (number, column)
+        for number, row in mixed
+        for column, value in enumerate(row)
+        if isinstance(value, (str, bytes))
     )
+
+
+def may_hold_text(row: Any) -> bool:
+    """Whether a row is a list or an array that has cells of any type."""
+    if isinstance(row, np.ndarray):
+        return row.ndim == 1 and row.dtype.kind in "OSU"
+    return isinstance(row, (list, tuple))
 
 
 def one_sentence(X: Any, error: Exception) -> Exception:
     """Return scikit-learn's error without the data it quotes, with the place of a stray cell."""
+    kind = TypeError if isinstance(error, TypeError) else ValueError
     quoted = ("array", "[", " [")
     lines = [line for line in str(error).split("\n") if not line.startswith(quoted)]
     sentence = " ".join(lines)
-    try:
-        cells = np.array(X, dtype=object) if isinstance(X, (list, tuple, np.ndarray)) else None
-    except ValueError:  # rows of unequal length: the sentence says so
-        cells = None
-    if cells is not None and cells.dtype == object and cells.ndim == 2:
+    cells = object_cells(X)
+    if cells is not None and cells.ndim == 2:
         for (row, column), value in np.ndenumerate(cells):
             try:
                 float(value)
-            except (TypeError, ValueError):
-                return type(error)(f"{sentence}, at {place(row, column, None)} of X.")
-    return type(error)(sentence)
+            except (TypeError, ValueError, OverflowError):
+                return kind(f"{sentence}, at {place(row, column, column_names(X))} of X.")
+    return kind(sentence)
+
+
+def object_cells(X: Any) -> Any:
+    """Return the cells of X as they are, or None where all are numbers or rows differ in length."""
+    if isinstance(X, np.ndarray):
+        return X if X.dtype == object else None
+    if hasattr(X, "iloc") and column_names(X) is not None:
+        return X.to_numpy(dtype=object) if "object" in map(str, X.dtypes) else None
+    try:
+        return np.array(X, dtype=object) if isinstance(X, (list, tuple)) else None
+    except ValueError:
+        return None
 
 
 def place(row: int, column: int, names: list[str] | None) -> str:
     """Return a sentence part that names a cell."""
     name = f" ({names[column]!r})" if names is not None else ""
     return f"row {row}, column {column}{name}"
+
+
+def missing_value(kind: str, row: int, column: int, names: list[str] | None) -> str:
+    """Return the sentences for a cell without a finite number."""
+    return (
+        f"Input X contains {kind} at {place(row, column, names)}. "
+        "Remove that row or fill in the value, for example with sklearn.impute."
+    )
 
 
 def first_cell(matrix: Matrix, found: Any) -> tuple[int, int] | None:
@@ -168,18 +358,16 @@ def first_cell(matrix: Matrix, found: Any) -> tuple[int, int] | None:
 
 def check_finite(matrix: Matrix, names: list[str] | None) -> None:
     """Raise at the first NaN or infinite entry."""
+    values = matrix.data[:, np.newaxis] if is_sparse(matrix) else matrix
     with np.errstate(over="ignore", invalid="ignore"):
-        total = np.sum(matrix.data if is_sparse(matrix) else matrix)
-    if np.isfinite(total):  # one pass, where a sum that overflows does not ask for a closer look
+        totals = [np.sum(values[rows]) for rows in parts(*values.shape)]
+    if np.isfinite(totals).all():  # one pass, unless a sum overflows and asks for a closer look
         return
     cell = first_cell(matrix, lambda values: ~np.isfinite(values))
     if cell is not None:
         value = matrix[cell]
         kind = "NaN" if np.isnan(value) else "infinity"
-        raise ValueError(
-            f"Input X contains {kind} at {place(*cell, names)}. "
-            "Remove that row or fill in the value, for example with sklearn.impute."
-        )
+        raise ValueError(missing_value(kind, *cell, names))
 
 
 def check_domain(matrix: Matrix, geometry: Geometry, names: list[str] | None) -> None:
@@ -207,9 +395,10 @@ def check_domain(matrix: Matrix, geometry: Geometry, names: list[str] | None) ->
                 f"Got 0 at {place(*cell, names)}."
             )
     if geometry.row_unit is not None:
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", divide="ignore"):
             sizes = geometry.row_sizes(matrix)
-        bad = np.flatnonzero(~((sizes > 0) & np.isfinite(sizes)))
+            # Rows are multiplied by one over their size, which overflows where that is subnormal.
+            bad = np.flatnonzero(~(np.isfinite(1.0 / sizes) & np.isfinite(sizes)))
         if len(bad):
             row = int(bad[0])
             what = (
@@ -333,7 +522,7 @@ def check_membership(membership: Any, n_components: int) -> NDArray[np.bool_]:
     """Return memberships (n, n_components) of zeros and ones as booleans."""
     try:
         numbers = check_array(membership, dtype=np.float64, ensure_min_features=0)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise one_sentence(membership, error) from None
     if numbers.shape[1] != n_components:
         raise ValueError(

@@ -1,5 +1,7 @@
 """The command as a whole: version, help, mistakes, pipes."""
 
+import os
+import shlex
 import subprocess
 import sys
 
@@ -8,6 +10,7 @@ import pytest
 import hardbayes
 from hardbayes.cli import demo, main
 from hardbayes.cli.errors import CommandError
+from tests.conftest import LIBRARY
 
 
 def one_line(text):
@@ -97,3 +100,49 @@ def test_a_full_disk_behind_stdout_is_one_line(tmp_path):
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
     assert "no space left" in one_line(done.stderr)
+
+
+def in_shell(arguments, redirection, folder, **environment):
+    command = shlex.join([sys.executable, "-m", "hardbayes.cli", *arguments]) + " " + redirection
+    return subprocess.run(
+        command,
+        shell=True,
+        capture_output=True,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(LIBRARY), **environment},
+        check=False,
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
+@pytest.mark.parametrize("arguments", [["demo"], ["--version"]])
+def test_a_closed_stdout_is_one_line(arguments, tmp_path):
+    done = in_shell(arguments, ">&-", tmp_path)
+    assert done.returncode == 2
+    assert "standard output is closed" in one_line(done.stderr.decode())
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
+def test_a_closed_stderr_leaves_errors_unsaid(tmp_path):
+    done = in_shell(["demo", "-o", "p.xyz"], "2>&-", tmp_path)
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="names of files are bytes there")
+@pytest.mark.parametrize(
+    ("name", "encoding", "shown"),
+    [
+        ("\u00fc.png".encode(), "ascii", rb"\xfc.png"),
+        ("\u4e2d.png".encode(), "latin-1", rb"\u4e2d.png"),
+        (b"\xff.png", "utf-8", rb"\udcff.png"),
+        ("\u00fc.png".encode(), "utf-8", "\u00fc.png".encode()),
+    ],
+)
+def test_a_path_that_cannot_be_shown_is_escaped(name, encoding, shown, tmp_path):
+    arguments = ["demo", "-o", os.fsdecode(name)]
+    # UTF-8 mode: what the file is called does not depend on where the tests run.
+    done = in_shell(arguments, "", tmp_path, PYTHONIOENCODING=encoding, PYTHONUTF8="1")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.endswith(b"/" + shown + b"\n")
+    assert os.listdir(os.fsencode(tmp_path)) == [name]

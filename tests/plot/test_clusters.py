@@ -111,6 +111,21 @@ def test_named_columns_name_the_axes(three_gaussians):
     assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("length", "width")
 
 
+@pytest.mark.parametrize("usetex", [False, True])
+def test_names_of_columns_are_no_formulas(three_gaussians, usetex):
+    names = ["$x_{$", r"\$a_b$ \frac"]
+    frame = pd.DataFrame(three_gaussians, columns=names)
+    model = DPMeans(66.0, random_state=0).fit(frame)
+    _, ax = plt.subplots()
+    with plt.rc_context({"text.usetex": usetex}):
+        display = ClustersDisplay.from_estimator(model, frame, ax=ax)
+    labels = [display.ax_.xaxis.label, display.ax_.yaxis.label]
+    assert [label.get_text() for label in labels] == names
+    assert not any(label.get_parse_math() or label.get_usetex() for label in labels)
+    if not usetex:  # a LaTeX that would draw the rest need not be installed
+        display.figure_.canvas.draw()
+
+
 def test_large_data_is_thinned_but_counted_whole(model, three_gaussians):
     display = ClustersDisplay.from_estimator(model, three_gaussians, max_points=50)
     assert drawn_points(display).shape == (50, 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import io
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -91,4 +92,10 @@ def draw(model: Any, X: Any, output: Path) -> str:
     picture = io.BytesIO()
     figure.savefig(picture, format=output.suffix[1:].lower(), dpi=150)
     write_atomically(output, picture.getvalue())
-    return f"Picture: {output.resolve()}"
+    return f"Picture: {printable(str(output.resolve()))}"
+
+
+def printable(text: str) -> str:
+    """Return text as the standard output can show it, with backslash escapes where it cannot."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)

@@ -48,24 +48,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code: 0 when done; 2 for input that the user can put right, and 130 after Ctrl-C,
         both with one line on the standard error stream.
     """
+    if sys.stdout is None:  # started with it closed (`>&-`): no work whose result nobody sees
+        _complain("cannot print: the standard output is closed; open it or send it to a file")
+        return BAD_INPUT
     options = build_parser().parse_args(arguments)
     try:
         options.run(options)
         sys.stdout.flush()
     except CommandError as error:
-        print(f"hardbayes: {error}", file=sys.stderr)
+        _complain(str(error))
         return BAD_INPUT
     except BrokenPipeError:
         _abandon_output()  # the reader (`| head`) has seen enough
         return DONE
     except OSError as error:
         _abandon_output()
-        print(f"hardbayes: cannot print: {(error.strerror or str(error)).lower()}", file=sys.stderr)
+        _complain(f"cannot print: {(error.strerror or str(error)).lower()}")
         return BAD_INPUT
     except KeyboardInterrupt:
-        print("hardbayes: interrupted", file=sys.stderr)
+        _complain("interrupted")
         return INTERRUPTED
     return DONE
+
+
+def _complain(line: str) -> None:
+    """Print a line on the standard error stream, if there is one: print() would take another."""
+    if sys.stderr is not None:
+        print(f"hardbayes: {line}", file=sys.stderr)
 
 
 def _abandon_output() -> None:

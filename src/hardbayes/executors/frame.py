@@ -91,9 +91,19 @@ def frame_for(matrix: Matrix, geometry: Geometry) -> tuple[Frame, Floats]:
     largest = np.maximum(np.abs(low - shift), np.abs(high - shift))
     if geometry.degree is None:
         return Frame(shift, 1.0, 0), largest
-    return Frame(shift, power_of_two_scale(float(largest.max())), geometry.degree), largest
+    scale = power_of_two_scale(float(largest.max()))
+    if not np.isfinite(scale):
+        raise ValueError(
+            f"X holds values near {largest.max():g}, too small to compute with in float64. "
+            "Multiply X by a suitable power of ten."
+        )
+    return Frame(shift, scale, geometry.degree), largest
 
 
 def power_of_two_scale(largest: float) -> float:
-    """Return the power of two that brings ``largest`` below one and above a half."""
-    return float(np.ldexp(1.0, -np.frexp(largest)[1])) if largest > 0 else 1.0
+    """Return the power of two that brings ``largest`` below one and above a half.
+
+    It is infinite where ``largest`` is subnormal: no float64 does that.
+    """
+    with np.errstate(over="ignore"):
+        return float(np.ldexp(1.0, -np.frexp(largest)[1])) if largest > 0 else 1.0

@@ -25,6 +25,10 @@ def axes_or_new(ax: Any, caller: str) -> Any:
     return ax
 
 
+# How text of the user's, such as a column's name, is shown: as it is. Dollars and backslashes would
+# make it a formula, or an error where it is no valid one.
+LITERAL = {"parse_math": False, "usetex": False}
+
 # Okabe and Ito's colours, which people with any of the common colour blindnesses can tell apart,
 # without their black (used for centres) and yellow (too pale on white).
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from hardbayes.plot._matplotlib import COLORS, MARKERS, axes_or_new, check_matplotlib
+from hardbayes.plot._matplotlib import COLORS, LITERAL, MARKERS, axes_or_new, check_matplotlib
 from hardbayes.plot._projection import comparable_rows, project
 
 _MOST_IN_LEGEND = 12
@@ -30,7 +30,7 @@ class ClustersDisplay:
     cluster_penalty : float or None, default=None
         The penalty, for the title.
     axis_names : tuple of (str, str), default=("column 0", "column 1")
-        What the two axes show.
+        What the two axes show, shown as it is: a dollar sign begins no formula.
     sizes : array-like of shape (n_clusters,) or None, default=None
         Number of rows in each cluster, for the legend. If None, counted from `labels`.
 
@@ -187,7 +187,9 @@ class ClustersDisplay:
             zorder=4,
             label="centres" if with_legend else None,
         )
-        ax.set(xlabel=self.axis_names[0], ylabel=self.axis_names[1], title=self._title())
+        ax.set_xlabel(self.axis_names[0], **LITERAL)
+        ax.set_ylabel(self.axis_names[1], **LITERAL)
+        ax.set_title(self._title())
         if with_legend:
             # Looking for the emptiest corner takes long among many points.
             corner = "best" if self.points.shape[0] <= 2_000 else "upper right"
