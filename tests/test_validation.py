@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from hardbayes import DPMeans, validation
+from hardbayes import DPMeans
 from hardbayes.geometry import SquaredEuclidean
-from hardbayes.validation import check_matrix
+from hardbayes.validation import check_matrix, copying
+from hardbayes.validation import matrix as of_matrices
 
 
 def checked(X):
@@ -220,15 +221,15 @@ def large_arrays():
 def assert_copied_once_and_alike(X, monkeypatch):
     expected = checked(X)
     seen = []
-    real = validation.check_array
+    real = of_matrices.check_array
 
     def watched(array, **options):
         seen.append(array)
         return real(array, **options)
 
-    monkeypatch.setattr(validation, "check_array", watched)
-    monkeypatch.setattr(validation, "PART_BYTES", 4096)
-    assert len(validation.parts(*X.shape)) > 5
+    monkeypatch.setattr(of_matrices, "check_array", watched)
+    monkeypatch.setattr(copying, "PART_BYTES", 4096)
+    assert len(copying.parts(*X.shape)) > 5
     matrix = checked(X)
     assert seen[0].flags.c_contiguous and seen[0].flags.aligned
     assert seen[0].dtype == matrix.dtype == expected.dtype
@@ -265,7 +266,7 @@ def test_large_frames_are_copied_in_parts(library, types, monkeypatch):
 
 def test_what_needs_no_copy_is_not_copied(monkeypatch):
     pd = pytest.importorskip("pandas")
-    monkeypatch.setattr(validation, "PART_BYTES", 4096)
+    monkeypatch.setattr(copying, "PART_BYTES", 4096)
     for dtype in (np.float32, np.float64):
         X = np.random.default_rng(0).random((3000, 3)).astype(dtype)
         assert np.shares_memory(checked(X), X)
@@ -274,7 +275,7 @@ def test_what_needs_no_copy_is_not_copied(monkeypatch):
 
 
 def test_a_bad_number_is_found_in_every_part(monkeypatch):
-    monkeypatch.setattr(validation, "PART_BYTES", 4096)
+    monkeypatch.setattr(copying, "PART_BYTES", 4096)
     for row in (0, 511, 512, 2999):
         X = np.ones((3000, 2))
         X[row, 1] = np.inf
@@ -287,6 +288,6 @@ def test_a_bad_number_is_found_in_every_part(monkeypatch):
 
 @pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
 def test_a_large_object_of_numpys_matrix_class_is_still_refused(monkeypatch):
-    monkeypatch.setattr(validation, "PART_BYTES", 4096)
+    monkeypatch.setattr(copying, "PART_BYTES", 4096)
     with pytest.raises(TypeError, match="matrix"):
         checked(np.asmatrix(np.ones((3000, 2), int)))

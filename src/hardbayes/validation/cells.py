@@ -1,0 +1,143 @@
+"""Tables of anything: columns by name, and the cells that are no numbers by their place."""
+
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+
+def column_names(X: Any) -> list[str] | None:
+    """Return the column names of a data frame."""
+    columns = getattr(X, "columns", None)
+    return None if columns is None or sparse.issparse(X) else [str(name) for name in columns]
+
+
+def refuse_lazy(X: Any) -> None:
+    """Raise where X is a query that has not run; to look at its columns would run part of it."""
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError("X is a LazyFrame, which holds no rows yet. Call .collect() first.")
+
+
+def refuse_text(X: Any, names: list[str] | None) -> None:
+    """Raise where X holds text, dates or other objects, digits written as text included."""
+    kind = getattr(getattr(X, "dtype", None), "kind", "")
+    if names is not None:
+        refuse_columns(X, names)
+    elif kind in ("S", "U", "m", "M"):
+        raise ValueError(f"X holds strings or dates ({X.dtype}), not numbers. Convert them first.")
+    elif isinstance(X, (list, tuple)) or (kind == "O" and X.ndim == 2):
+        cell = first_text(X)
+        if cell is not None:
+            raise ValueError(
+                f"could not convert string to float: X holds text at {place(*cell, None)}. "
+                "Drop or encode it first."
+            )
+
+
+def refuse_columns(X: Any, names: list[str]) -> None:
+    """Raise at the first column of a data frame that does not hold real numbers."""
+    for column, (name, dtype) in enumerate(zip(names, getattr(X, "dtypes", ()), strict=False)):
+        if str(dtype) == "object" and hasattr(X, "iloc"):
+            refuse_cells(X.iloc[:, column].to_numpy(), column, names)
+        elif not holds_numbers(dtype):
+            raise ValueError(
+                f"Column {name!r} of X holds {dtype} values, not real numbers. "
+                "Drop it or encode it first."
+            )
+
+
+def holds_numbers(dtype: Any) -> bool:
+    """Whether a column of this dtype, of pandas or polars, holds real numbers."""
+    if hasattr(dtype, "is_numeric"):  # polars; a column of nothing but nulls is named as missing
+        return dtype.is_numeric() or str(dtype) in ("Boolean", "Null")
+    # Decimals of Arrow have no kind of their own; a dtype without any is scikit-learn's to judge.
+    return getattr(dtype, "kind", "f") in "biuf" or str(dtype).startswith("decimal")
+
+
+def refuse_cells(cells: Any, column: int, names: list[str]) -> None:
+    """Raise at the first cell of an object column that is not a real number."""
+    strangers = {kind for kind in set(map(type, cells)) if not is_number(kind)}
+    if not strangers:
+        return
+    row, value = next((row, v) for row, v in enumerate(cells) if type(v) in strangers)
+    if type(value).__name__ in ("NAType", "NaTType"):
+        raise ValueError(missing_value(f"a missing value ({value!r})", row, column, names))
+    what = "text" if isinstance(value, (str, bytes)) else f"{type(value).__name__} values"
+    raise ValueError(
+        f"Column {names[column]!r} of X holds {what}, for example at row {row}. "
+        "Drop it or encode it first."
+    )
+
+
+def is_number(kind: type) -> bool:
+    """Whether objects of this type stand for real numbers, or for None, which becomes NaN."""
+    # NumPy gives __float__ to all of its scalars, NaT among pandas' own has one that raises.
+    strange = (np.character, np.complexfloating, np.datetime64, np.timedelta64, np.ndarray)
+    if issubclass(kind, strange) or kind.__name__ == "NaTType":
+        return False
+    return kind is type(None) or hasattr(kind, "__float__") or hasattr(kind, "__index__")
+
+
+def first_text(rows: Any) -> tuple[int, int] | None:
+    """Return row and column of the first cell that is text, in an array or a list of rows."""
+    mixed = [(number, row) for number, row in enumerate(rows) if may_hold_text(row)]
+    # First the types alone, at C's speed: most tables hold no text.
+    kinds = set(map(type, chain.from_iterable(row for _, row in mixed)))
+    if not any(issubclass(kind, (str, bytes)) for kind in kinds):
+        return None
+    return next(
+        (number, column)
+        for number, row in mixed
+        for column, value in enumerate(row)
+        if isinstance(value, (str, bytes))
+    )
+
+
+def may_hold_text(row: Any) -> bool:
+    """Whether a row is a list or an array that has cells of any type."""
+    if isinstance(row, np.ndarray):
+        return row.ndim == 1 and row.dtype.kind in "OSU"
+    return isinstance(row, (list, tuple))
+
+
+def one_sentence(X: Any, error: Exception) -> Exception:
+    """Return scikit-learn's error without the data it quotes, with the place of a stray cell."""
+    kind = TypeError if isinstance(error, TypeError) else ValueError
+    quoted = ("array", "[", " [")
+    lines = [line for line in str(error).split("\n") if not line.startswith(quoted)]
+    sentence = " ".join(lines)
+    cells = object_cells(X)
+    if cells is not None and cells.ndim == 2:
+        for (row, column), value in np.ndenumerate(cells):
+            try:
+                float(value)
+            except (TypeError, ValueError, OverflowError):
+                return kind(f"{sentence}, at {place(row, column, column_names(X))} of X.")
+    return kind(sentence)
+
+
+def object_cells(X: Any) -> Any:
+    """Return the cells of X as they are, or None where all are numbers or rows differ in length."""
+    if isinstance(X, np.ndarray):
+        return X if X.dtype == object else None
+    if hasattr(X, "iloc") and column_names(X) is not None:
+        return X.to_numpy(dtype=object) if "object" in map(str, X.dtypes) else None
+    try:
+        return np.array(X, dtype=object) if isinstance(X, (list, tuple)) else None
+    except ValueError:
+        return None
+
+
+def place(row: int, column: int, names: list[str] | None) -> str:
+    """Return a sentence part that names a cell."""
+    name = f" ({names[column]!r})" if names is not None else ""
+    return f"row {row}, column {column}{name}"
+
+
+def missing_value(kind: str, row: int, column: int, names: list[str] | None) -> str:
+    """Return the sentences for a cell without a finite number."""
+    return (
+        f"Input X contains {kind} at {place(row, column, names)}. "
+        "Remove that row or fill in the value, for example with sklearn.impute."
+    )
