@@ -800,6 +800,7 @@ INTERRUPTED = """
     from scipy import sparse
     from hardbayes import DPMeans
     warnings.simplefilter("ignore")
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # who began this may ignore it
     kind = {kind!r}
     rng = np.random.default_rng(0)
     options = dict(search="paper")
