@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from hardbayes.kernels.nearest import NARROW, TINY, Bounds
+from hardbayes.kernels.bounds import NARROW, TINY, Bounds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from hardbayes.executors.centre_table import Drift
     from hardbayes.executors.few_rows import Sweeps
     from hardbayes.geometry.base import Floats
-    from hardbayes.kernels.nearest import Bounds
+    from hardbayes.kernels.bounds import Bounds
     from hardbayes.structure.partition import Partition
 
 

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from hardbayes.kernels.bounds import carries, cost_slack, from_above
 from hardbayes.kernels.compiling import kernel, part
-from hardbayes.kernels.nearest import DEAR, PLACED, beats, carries, cost_slack, from_above
+from hardbayes.kernels.nearest import DEAR, PLACED, beats
 from hardbayes.kernels.rows import pick, read_row, row_cost, score_blocks, score_error
 
 
