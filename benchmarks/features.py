@@ -15,10 +15,10 @@ from benchmarks.report import TARGET_COLUMNS, Section, Target
 from benchmarks.timing import Timed, interleave, paired_ratio, progress, seconds
 from hardbayes import BPMeans, KFeatures
 from hardbayes.datasets import make_tabletop
-from hardbayes.executors.allocator import Allocator
-from hardbayes.executors.frame import Frame
-from hardbayes.executors.pool import Pool
-from hardbayes.executors.tiles import Tiles
+from hardbayes.executors.features.memory import Allocator
+from hardbayes.executors.features.tiles import Tiles
+from hardbayes.pool import Pool
+from hardbayes.problems.frame import Frame
 
 NOTES = """\
 **Fits**: generated tabletop pictures, 100 x 100 after PCA as in Broderick, Kulis & Jordan 2013,

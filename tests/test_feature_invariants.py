@@ -6,7 +6,7 @@ from scipy import sparse
 
 from hardbayes import BPMeans, KFeatures
 from hardbayes.datasets import make_dice, make_tabletop
-from hardbayes.executors import tiles
+from hardbayes.executors.features import tiles
 from tests.conftest import assert_same_numbers, quiet_fit
 from tests.reference.features import (
     assert_feature_certificate,

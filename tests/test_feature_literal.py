@@ -5,10 +5,10 @@ import pytest
 
 from hardbayes import BPMeans, KFeatures
 from hardbayes.datasets import make_dice, make_tabletop
-from hardbayes.engine.allocation import Allocation
-from hardbayes.engine.feature_problem import pose_features
-from hardbayes.engine.feature_search import FeatureSearch
-from hardbayes.executors.pool import Pool
+from hardbayes.engine.features.descent import Allocation
+from hardbayes.engine.features.search import FeatureSearch
+from hardbayes.pool import Pool
+from hardbayes.problems.features import pose_features
 from hardbayes.structure.feature_allocation import FeatureAllocation
 from tests.conftest import quiet_fit
 from tests.reference.features import (

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hardbayes import BPMeans, KFeatures, load, save
 from hardbayes.datasets import make_dice, make_tabletop
-from hardbayes.engine import feature_restarts
+from hardbayes.engine.features import restarts as feature_restarts
 from tests.conftest import quiet_fit
 
 # Starts draw rows by number, so copies of a row draw otherwise than one heavy row: the objective is

@@ -8,13 +8,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from hardbayes import DPMeans, GaussianDPMeans
-from hardbayes.engine import gaussian_restarts
-from hardbayes.engine.gaussian import GaussianDescent
-from hardbayes.engine.gaussian_likelihood import likelier, marginal_misfit, misfit
-from hardbayes.engine.gaussian_restarts import one_cluster, say_nothing
-from hardbayes.executors import gaussian_rows
-from hardbayes.executors.gaussian_rows import GaussianRows
-from hardbayes.executors.pool import Pool
+from hardbayes.engine.gaussian import restarts as gaussian_restarts
+from hardbayes.engine.gaussian.descent import GaussianDescent
+from hardbayes.engine.gaussian.likelihood import likelier, marginal_misfit, misfit
+from hardbayes.engine.gaussian.restarts import one_cluster, say_nothing
+from hardbayes.executors.gaussian import rows as gaussian_rows
+from hardbayes.executors.gaussian.rows import GaussianRows
+from hardbayes.pool import Pool
 from hardbayes.structure.gaussians import GaussianPartition, Gaussians, united
 from tests.conftest import quiet_fit
 from tests.test_gaussian import KINDS, elongated, literal_objective

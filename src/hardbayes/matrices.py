@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-Matrix: TypeAlias = NDArray[np.floating] | sparse.csr_array
+Floats: TypeAlias = NDArray[np.floating]
+Matrix: TypeAlias = Floats | sparse.csr_array
 
 CHUNK_BYTES = 1 << 21
 SAFE = (1e-250, 1e250)  # squares that neither overflow nor lose their small terms

@@ -1,6 +1,6 @@
 import pytest
 
-from hardbayes.executors.pool import Pool
+from hardbayes.pool import Pool
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ import pytest
 from scipy import sparse
 
 from hardbayes import DPMeans, objective
-from hardbayes.engine.falling_path import FallingPath
-from hardbayes.engine.problem import pose
+from hardbayes.engine.partition.falling_path import FallingPath
 from hardbayes.geometry import geometry_for
+from hardbayes.problems.partition import pose
 from hardbayes.selection.tracing import most_clusters, path_plateaus, trace_on
 from tests.local_optima import after_merges
 from tests.reference.dp_means import same_partition

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hardbayes.engine.stepped_path import SteppedPath
+from hardbayes.engine.partition.stepped_path import SteppedPath
 from tests.engine import test_falling_path, test_stepped_path
 
 

@@ -5,11 +5,11 @@ import pytest
 from scipy import sparse
 
 from hardbayes import DPMeans, objective
-from hardbayes.engine import stepped_path
-from hardbayes.engine.falling_path import FallingPath
-from hardbayes.engine.problem import pose
-from hardbayes.engine.stepped_path import SteppedPath
+from hardbayes.engine.partition import stepped_path
+from hardbayes.engine.partition.falling_path import FallingPath
+from hardbayes.engine.partition.stepped_path import SteppedPath
 from hardbayes.geometry import geometry_for
+from hardbayes.problems.partition import pose
 from hardbayes.selection.tracing import begin_path, path_plateaus, trace_on
 from tests.local_optima import after_single_moves
 from tests.reference.brute_force import set_partitions

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from hardbayes.executors import tiles as tiling
-from hardbayes.executors.allocator import Allocator
-from hardbayes.executors.frame import Frame
-from hardbayes.executors.pool import Pool
-from hardbayes.executors.tiles import Tiles
+from hardbayes.executors.features import tiles as tiling
+from hardbayes.executors.features.memory import Allocator
+from hardbayes.executors.features.tiles import Tiles
+from hardbayes.pool import Pool
+from hardbayes.problems.frame import Frame
 
 SCALE = 0.5
 # Rows in tiles or not, with a table of all subsets or without, components alike or not.

@@ -6,7 +6,7 @@ import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from hardbayes import DPMeans
-from hardbayes.executors.blas import one_blas_thread
+from hardbayes.blas import one_blas_thread
 
 
 def blas_threads():

@@ -5,11 +5,11 @@ import pytest
 from scipy import sparse
 
 from hardbayes import DPMeans, penalty_for
-from hardbayes.engine.problem import pose
 from hardbayes.executors import carried_bounds
 from hardbayes.executors.memory import MemoryExecutor
-from hardbayes.executors.pool import Pool
 from hardbayes.geometry import GEOMETRIES, Mahalanobis, geometry_for
+from hardbayes.pool import Pool
+from hardbayes.problems.partition import pose
 from tests.conftest import quiet_fit
 from tests.test_divergences import rows_for
 

@@ -6,9 +6,9 @@ import pytest
 from scipy.sparse import csr_array
 
 from hardbayes.executors.exact_totals import ExactTotals, Quanta, snap_constants
-from hardbayes.executors.pool import Pool
 from hardbayes.executors.reading import read_only
-from hardbayes.kernels.rows import DenseRows, SparseRows
+from hardbayes.kernels.partition.rows import DenseRows, SparseRows
+from hardbayes.pool import Pool
 
 
 def rows_of(X, sparse=False):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hardbayes import BPMeans, DPMeans, penalty_for
-from hardbayes.executors.frame import power_of_two_scale
+from hardbayes.problems.frame import power_of_two_scale
 
 TINY = 5e-324
 

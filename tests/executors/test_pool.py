@@ -4,7 +4,7 @@ from collections import Counter, deque
 
 import pytest
 
-from hardbayes.executors.pool import Pool, _Job, resolve_threads
+from hardbayes.pool import Pool, _Job, resolve_threads
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])

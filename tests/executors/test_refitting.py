@@ -7,11 +7,11 @@ import pytest
 from scipy import sparse
 
 from hardbayes import DPMeans
-from hardbayes.engine.problem import pose
 from hardbayes.executors import carried_bounds, data_rows, exact_totals, few_rows, memory
 from hardbayes.executors.memory import MemoryExecutor
-from hardbayes.executors.pool import Pool
 from hardbayes.geometry import SquaredEuclidean
+from hardbayes.pool import Pool
+from hardbayes.problems.partition import pose
 from tests.conftest import quiet_fit
 
 

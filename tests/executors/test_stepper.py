@@ -5,10 +5,10 @@ import pytest
 from scipy import sparse
 
 from hardbayes import objective
-from hardbayes.engine.problem import pose
 from hardbayes.executors import stepper as stepper_file
-from hardbayes.executors.pool import Pool
 from hardbayes.geometry import geometry_for
+from hardbayes.pool import Pool
+from hardbayes.problems.partition import pose
 from tests.local_optima import after_merges, after_single_moves
 from tests.selection.mixtures import gaussians_apart
 

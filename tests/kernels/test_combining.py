@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from hardbayes.kernels.combining import COMBINATIONS, best_combination
-from hardbayes.kernels.pairing import pair_totals
-from hardbayes.moves.columns import ColumnMove, best_drop, drop_costs
+from hardbayes.kernels.features.combining import COMBINATIONS, best_combination
+from hardbayes.kernels.features.pairing import pair_totals
+from hardbayes.moves.features.columns import ColumnMove, best_drop, drop_costs
 from tests.reference.features import feature_objective, least_squares
 
 

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from hardbayes.engine.problem import pose
-from hardbayes.executors.pool import Pool
 from hardbayes.geometry import SquaredEuclidean
+from hardbayes.pool import Pool
+from hardbayes.problems.partition import pose
 from hardbayes.validation import check_matrix
 
 

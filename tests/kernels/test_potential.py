@@ -3,8 +3,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hardbayes.kernels.potential import squared_potential
-from hardbayes.kernels.totals import Totals
+from hardbayes.kernels.partition.potential import squared_potential
+from hardbayes.kernels.partition.totals import Totals
 
 
 @pytest.mark.parametrize("d", [1, 7, 8, 9, 40])

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from hardbayes.engine.problem import pose
-from hardbayes.executors.pool import Pool
 from hardbayes.geometry import GEOMETRIES, geometry_for
-from hardbayes.moves import priced_rows
-from hardbayes.moves.single_rows import relocate_rows
+from hardbayes.moves.partition import priced_rows
+from hardbayes.moves.partition.single_rows import relocate_rows
+from hardbayes.pool import Pool
+from hardbayes.problems.partition import pose
 from tests.reference.dp_means import labelling_objective, same_partition
 from tests.test_divergences import rows_for
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from hardbayes import objective
-from hardbayes.engine.problem import pose
-from hardbayes.executors.pool import Pool
 from hardbayes.geometry import geometry_for
-from hardbayes.moves.exchanges import exchange_clusters
-from hardbayes.moves.merges import least_few, merge_clusters, nearest_partners
-from hardbayes.moves.splits import divide_clusters, split_clusters
+from hardbayes.moves.partition.exchanges import exchange_clusters
+from hardbayes.moves.partition.merges import least_few, merge_clusters, nearest_partners
+from hardbayes.moves.partition.splits import divide_clusters, split_clusters
+from hardbayes.pool import Pool
+from hardbayes.problems.partition import pose
 
 DIVERGENCES = ["squared_euclidean", "poisson"]
 MOVES = [
@@ -110,7 +110,7 @@ def test_moves_lower_the_objective_and_keep_the_cap(divergence, cap, penalty):
 def test_exchanges_are_the_same_for_any_number_of_threads_and_any_batch(divergence, monkeypatch):
     found = []
     for n_threads, together in [(1, 1 << 16), (3, 1 << 16), (2, 1)]:
-        monkeypatch.setattr("hardbayes.moves.exchanges.ROWS_TOGETHER", together)
+        monkeypatch.setattr("hardbayes.moves.partition.exchanges.ROWS_TOGETHER", together)
         X, weights, labels = random_case(0)
         labels[labels == 5] = 0  # one change at a time, so that batches cannot differ
         case = labelled(X, weights, labels, divergence, 30.0, None, n_threads)

@@ -6,8 +6,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from hardbayes import BPMeans, penalty_path
 from hardbayes.datasets import make_dice
-from hardbayes.engine import stepwise
-from hardbayes.engine.feature_restarts import minimise_features
+from hardbayes.engine.features import stepwise
+from hardbayes.engine.features.restarts import minimise_features
 from hardbayes.selection.feature_path import LOOK_AHEAD
 
 

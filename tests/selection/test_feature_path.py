@@ -5,8 +5,8 @@ import pytest
 
 from hardbayes import BPMeans
 from hardbayes.datasets import make_dice, make_tabletop
-from hardbayes.engine.feature_problem import pose_features
-from hardbayes.executors.pool import Pool
+from hardbayes.pool import Pool
+from hardbayes.problems.features import pose_features
 from hardbayes.selection.feature_path import LOOK_AHEAD, feature_path
 from tests.conftest import quiet_fit
 

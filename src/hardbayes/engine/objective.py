@@ -8,7 +8,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from hardbayes.executors.memory import MemoryExecutor
-    from hardbayes.geometry.base import Floats
+    from hardbayes.matrices import Floats
     from hardbayes.structure.partition import Partition
 
 

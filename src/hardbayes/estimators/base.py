@@ -20,10 +20,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from hardbayes.engine.status import Status
-from hardbayes.executors.pool import Pool, resolve_threads
-from hardbayes.geometry.base import Floats, Geometry
+from hardbayes.geometry.base import Geometry
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean
-from hardbayes.matrices import Matrix
+from hardbayes.matrices import Floats, Matrix
+from hardbayes.pool import Pool, resolve_threads
 from hardbayes.validation import check_matrix, check_weights
 
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")

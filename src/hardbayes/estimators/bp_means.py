@@ -6,13 +6,13 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from hardbayes.engine.allocation import AllocationSolution
-from hardbayes.engine.feature_problem import FeatureProblem
-from hardbayes.engine.feature_restarts import marked_if_capped, minimise_features
-from hardbayes.engine.feature_search import FeatureSearch
-from hardbayes.engine.stepwise import k_features_path, stepwise
+from hardbayes.engine.features.descent import AllocationSolution
+from hardbayes.engine.features.restarts import marked_if_capped, minimise_features
+from hardbayes.engine.features.search import FeatureSearch
+from hardbayes.engine.features.stepwise import k_features_path, stepwise
 from hardbayes.estimators.base import AT_LEAST_ONE, SHARED_CONSTRAINTS
 from hardbayes.estimators.feature_estimator import FeatureEstimator
+from hardbayes.problems.features import FeatureProblem
 from hardbayes.selection.feature_path import feature_path
 from hardbayes.structure.feature_allocation import FeatureAllocation
 

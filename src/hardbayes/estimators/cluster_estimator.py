@@ -7,9 +7,8 @@ from numpy.typing import NDArray
 from sklearn.base import ClusterMixin
 
 from hardbayes.estimators.base import Estimator
-from hardbayes.executors.pool import Pool, resolve_threads
-from hardbayes.geometry.base import Floats
-from hardbayes.matrices import Matrix
+from hardbayes.matrices import Floats, Matrix
+from hardbayes.pool import Pool, resolve_threads
 
 
 class ClusterEstimator(ClusterMixin, Estimator):

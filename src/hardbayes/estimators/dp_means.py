@@ -6,18 +6,16 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from hardbayes.engine.model import FittedPartition
-from hardbayes.engine.problem import Problem, pose
-from hardbayes.engine.restarts import Starts, minimise
-from hardbayes.engine.result import fitted_attributes
+from hardbayes.engine.partition.restarts import Starts, minimise
 from hardbayes.engine.status import Status
 from hardbayes.estimators.base import AT_LEAST_ONE, SHARED_CONSTRAINTS
 from hardbayes.estimators.cluster_estimator import ClusterEstimator
 from hardbayes.estimators.fitted_state import check_clusters
-from hardbayes.executors.pool import Pool
 from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
-from hardbayes.geometry.base import Floats
-from hardbayes.matrices import Matrix
+from hardbayes.matrices import Floats, Matrix
+from hardbayes.models.partition import FittedPartition, fitted_attributes
+from hardbayes.pool import Pool
+from hardbayes.problems.partition import Problem, pose
 from hardbayes.selection.automatic import Choice, choose_penalty
 from hardbayes.selection.farthest_first import farthest_first_penalty
 from hardbayes.validation import check_centres, touches_border

@@ -8,16 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from hardbayes.engine.allocation import AllocationSolution
-from hardbayes.engine.feature_model import FittedFeatures
-from hardbayes.engine.feature_problem import FeatureProblem, pose_features
-from hardbayes.engine.feature_result import fitted_attributes
+from hardbayes.engine.features.descent import AllocationSolution
 from hardbayes.engine.status import Status
 from hardbayes.estimators.base import Estimator
 from hardbayes.estimators.fitted_state import check_features
-from hardbayes.executors.pool import Pool, resolve_threads
-from hardbayes.geometry.base import Floats
-from hardbayes.matrices import Matrix
+from hardbayes.matrices import Floats, Matrix
+from hardbayes.models.features import FittedFeatures, fitted_attributes
+from hardbayes.pool import Pool, resolve_threads
+from hardbayes.problems.features import FeatureProblem, pose_features
 from hardbayes.validation import check_membership
 
 

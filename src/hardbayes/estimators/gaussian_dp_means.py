@@ -6,18 +6,17 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from hardbayes.engine.gaussian_model import FittedGaussians
-from hardbayes.engine.gaussian_prior import given_prior
-from hardbayes.engine.gaussian_restarts import Plan
-from hardbayes.engine.gaussian_result import fitted_attributes
-from hardbayes.engine.problem import cluster_bound
+from hardbayes.engine.gaussian.restarts import Plan
 from hardbayes.engine.status import Status
 from hardbayes.estimators.base import AT_LEAST_ONE, SHARED_CONSTRAINTS
 from hardbayes.estimators.cluster_estimator import ClusterEstimator
 from hardbayes.estimators.fitted_state import check_gaussians
-from hardbayes.executors.pool import Pool
-from hardbayes.geometry.base import Floats
+from hardbayes.matrices import Floats
+from hardbayes.models.gaussian import FittedGaussians, fitted_attributes
+from hardbayes.pool import Pool
+from hardbayes.problems.partition import cluster_bound
 from hardbayes.selection.gaussian_fitting import Asked, fit_rows
+from hardbayes.selection.gaussian_prior import given_prior
 from hardbayes.validation import check_centres
 
 

@@ -4,12 +4,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hardbayes.engine.allocation import AllocationSolution
-from hardbayes.engine.feature_problem import FeatureProblem
-from hardbayes.engine.feature_restarts import minimise_features
-from hardbayes.engine.feature_search import FeatureSearch
+from hardbayes.engine.features.descent import AllocationSolution
+from hardbayes.engine.features.restarts import minimise_features
+from hardbayes.engine.features.search import FeatureSearch
 from hardbayes.estimators.base import AT_LEAST_ONE, SHARED_CONSTRAINTS
 from hardbayes.estimators.feature_estimator import FeatureEstimator
+from hardbayes.problems.features import FeatureProblem
 from hardbayes.structure.feature_allocation import FeatureAllocation
 
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from hardbayes.kernels.bounds import NARROW, TINY, Bounds
+from hardbayes.kernels.partition.bounds import NARROW, TINY, Bounds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hardbayes.executors.centre_table import CentreTable, Drift
-    from hardbayes.geometry.base import Floats
+    from hardbayes.matrices import Floats
 
 # What bounds, labels and the rest of a row's state may take in all; beyond it rows have one lower
 # bound.

@@ -13,19 +13,20 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hardbayes.executors.exact_totals import prior_alone, with_remainder
-from hardbayes.executors.pool import Pool
-from hardbayes.kernels.lanes import LANE_BYTES, lanes_of
-from hardbayes.kernels.placing import gaps, place, place_means
-from hardbayes.kernels.rows import Centres
+from hardbayes.kernels.partition.placing import gaps, place, place_means
+from hardbayes.kernels.partition.rows import Centres
+from hardbayes.kernels.simd.vectors import LANE_BYTES, lanes_of
 from hardbayes.matrices import CHUNK_BYTES
+from hardbayes.pool import Pool
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from hardbayes.geometry.base import Floats, Geometry
-    from hardbayes.kernels.totals import Totals
+    from hardbayes.geometry.base import Geometry
+    from hardbayes.kernels.partition.totals import Totals
+    from hardbayes.matrices import Floats
 
 # Minus the logarithm of the smallest normal number: what an entry costs in a column that the fit
 # never saw.

@@ -13,8 +13,8 @@ import numpy as np
 from hardbayes.executors.centre_table import bare_centres, bare_point
 from hardbayes.executors.exact_totals import ExactTotals, Quanta
 from hardbayes.executors.reading import entries_per_row, working_rows
-from hardbayes.kernels.costs import all_costs
-from hardbayes.kernels.rows import Batch, Centres, SparseRows, new_batch
+from hardbayes.kernels.partition.costs import all_costs
+from hardbayes.kernels.partition.rows import Batch, Centres, SparseRows, new_batch
 from hardbayes.matrices import is_sparse
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hardbayes.executors.pool import Pool
-    from hardbayes.geometry.base import Floats, Geometry
-    from hardbayes.kernels.rows import DenseRows
-    from hardbayes.matrices import Matrix
+    from hardbayes.geometry.base import Geometry
+    from hardbayes.kernels.partition.rows import DenseRows
+    from hardbayes.matrices import Floats, Matrix
+    from hardbayes.pool import Pool
 
 # A tile is at most this many multiply-adds when nothing is skipped: some milliseconds, so that
 # Ctrl-C is prompt. Much less than that would be lost beside the call of a kernel.

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hardbayes.executors.reading import entries_per_row
-from hardbayes.kernels.potential import squared_potential
-from hardbayes.kernels.totals import Totals, add_share, move, no_totals
+from hardbayes.kernels.partition.potential import squared_potential
+from hardbayes.kernels.partition.totals import Totals, add_share, move, no_totals
 from hardbayes.matrices import total_weight
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hardbayes.executors.pool import Pool
-    from hardbayes.geometry.base import Floats
-    from hardbayes.kernels.rows import DenseRows, SparseRows
+    from hardbayes.kernels.partition.rows import DenseRows, SparseRows
+    from hardbayes.matrices import Floats
+    from hardbayes.pool import Pool
 
 # Fewer rows and entries than this are moved faster by one thread than shared among several.
 WORTH_SHARING = 1 << 16

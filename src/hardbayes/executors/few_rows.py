@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hardbayes.executors.centre_table import Known, squared_centres
-from hardbayes.kernels.sweeping import Trace, sweep
+from hardbayes.kernels.partition.sweeping import Trace, sweep
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hardbayes.executors.data_rows import DataRows
     from hardbayes.executors.exact_totals import ExactTotals
-    from hardbayes.kernels.rows import Centres
+    from hardbayes.kernels.partition.rows import Centres
 
 # What a sweep may take in one call, in entries of rows compared with centres: as long as the passes
 # for many rows need to be set up.

@@ -9,13 +9,13 @@ import numpy as np
 from hardbayes.executors.centre_table import CentreTable, Known
 from hardbayes.executors.data_rows import DataRows
 from hardbayes.executors.few_rows import is_few
-from hardbayes.kernels.costs import costs
+from hardbayes.kernels.partition.costs import costs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hardbayes.executors.carried_bounds import CarriedBounds
-    from hardbayes.geometry.base import Floats
+    from hardbayes.matrices import Floats
 
 EVERYONE = slice(None)
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.kernels.local import add_up, choose, project, relocate, spread
-from hardbayes.kernels.totals import no_totals
+from hardbayes.kernels.partition.local import add_up, choose, project, relocate, spread
+from hardbayes.kernels.partition.totals import no_totals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hardbayes.executors.rearranging import Rearranging
-    from hardbayes.geometry.base import Floats
-    from hardbayes.kernels.rows import Centres
+    from hardbayes.kernels.partition.rows import Centres
+    from hardbayes.matrices import Floats
 
 # Entries of rows compared with centres in one call: enough to be worth it, and at most so many
 # between two looks at whether somebody pressed Ctrl-C.

@@ -20,7 +20,7 @@ from hardbayes.executors.centre_table import CentreTable, Known
 from hardbayes.executors.exact_totals import NO_SNAPS, NO_TOTALS
 from hardbayes.executors.few_rows import Plan, sweep_few
 from hardbayes.executors.opening import Opening
-from hardbayes.kernels.nearest import assign
+from hardbayes.kernels.partition.nearest import assign
 from hardbayes.matrices import inverse_permutation
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from hardbayes.executors.centre_table import Drift
     from hardbayes.executors.few_rows import Sweeps
-    from hardbayes.geometry.base import Floats
-    from hardbayes.kernels.bounds import Bounds
+    from hardbayes.kernels.partition.bounds import Bounds
+    from hardbayes.matrices import Floats
     from hardbayes.structure.partition import Partition
 
 

@@ -11,15 +11,15 @@ import numpy as np
 
 from hardbayes.executors.carried_bounds import no_bounds
 from hardbayes.executors.rearranging import Rearranging
-from hardbayes.kernels.nearest import DEAR, PLACED
-from hardbayes.kernels.newcomers import consider, find_openings
+from hardbayes.kernels.partition.births import consider, find_openings
+from hardbayes.kernels.partition.nearest import DEAR, PLACED
 from hardbayes.matrices import inverse_permutation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hardbayes.executors.centre_table import CentreTable
-    from hardbayes.geometry.base import Floats
+    from hardbayes.matrices import Floats
 
 
 class Opening(Rearranging):

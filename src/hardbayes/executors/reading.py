@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_array
 
-from hardbayes.kernels.rows import DenseRows, SparseRows
+from hardbayes.kernels.partition.rows import DenseRows, SparseRows
 from hardbayes.matrices import chunks, is_sparse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hardbayes.executors.frame import Frame
-    from hardbayes.geometry.base import Floats, Geometry
-    from hardbayes.matrices import Matrix
+    from hardbayes.geometry.base import Geometry
+    from hardbayes.matrices import Floats, Matrix
+    from hardbayes.problems.frame import Frame
 
 
 def read_only(array: NDArray) -> NDArray:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hardbayes.geometry.base import Floats
+    from hardbayes.matrices import Floats
 
 SLACK = 0.8
 

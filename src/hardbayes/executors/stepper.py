@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.kernels.dividing import Divisions, Room, divide, split
-from hardbayes.kernels.stepping import (
+from hardbayes.kernels.partition.dividing import Divisions, Room, divide, split
+from hardbayes.kernels.partition.incremental import (
     SteppingClusters,
     price_unions,
     settle,
     total_cost,
     unite,
 )
-from hardbayes.kernels.totals import no_totals
+from hardbayes.kernels.partition.totals import no_totals
 
 if TYPE_CHECKING:
     from typing import Any
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hardbayes.executors.rearranging import Rearranging
-    from hardbayes.geometry.base import Floats
-    from hardbayes.kernels.rows import Centres
+    from hardbayes.kernels.partition.rows import Centres
+    from hardbayes.matrices import Floats
 
 # Entries of rows compared with centres between two looks at whether somebody pressed Ctrl-C.
 ENTRIES_A_CALL = 1 << 24

@@ -8,9 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from hardbayes.matrices import Matrix, chunks, row_lengths, row_sums
-
-Floats = NDArray[np.floating]
+from hardbayes.matrices import Floats, Matrix, chunks, row_lengths, row_sums
 
 
 class Geometry(ABC):

@@ -4,8 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from hardbayes.geometry.base import Floats, Geometry
+from hardbayes.geometry.base import Geometry
 from hardbayes.geometry.stock import KeepsStock
+from hardbayes.matrices import Floats
 
 
 class Cosine(KeepsStock, Geometry):

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.geometry.base import Floats, Geometry
-from hardbayes.matrices import Matrix
+from hardbayes.geometry.base import Geometry
+from hardbayes.matrices import Floats, Matrix
 
 # Stands for an infinite natural parameter, such as the logarithm of zero: "never", in nats.
 CERTAIN = 690.0

@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.geometry.base import Floats, Geometry
+from hardbayes.geometry.base import Geometry
+from hardbayes.matrices import Floats
 
 
 class ItakuraSaito(Geometry):

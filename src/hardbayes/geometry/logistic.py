@@ -4,7 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import rel_entr
 
-from hardbayes.geometry.base import Floats, Geometry, t_log_t
+from hardbayes.geometry.base import Geometry, t_log_t
+from hardbayes.matrices import Floats
 
 # A centre at 0 or 1 counts as so close to it: what contradicts it costs 690 nats for each column,
 # dearer than any sensible penalty, and yet not so dear that the other columns are lost beside it.

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from hardbayes.geometry.base import Floats, Geometry
-from hardbayes.matrices import chunks
+from hardbayes.geometry.base import Geometry
+from hardbayes.matrices import Floats, chunks
 
 
 class Mahalanobis(Geometry):

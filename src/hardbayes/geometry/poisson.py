@@ -4,8 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import kl_div
 
-from hardbayes.geometry.base import Floats, Geometry, t_log_t
+from hardbayes.geometry.base import Geometry, t_log_t
 from hardbayes.geometry.stock import KeepsStock
+from hardbayes.matrices import Floats
 
 # Stands for minus the logarithm of zero: dearer than any penalty, yet finite in float32 arithmetic.
 NEVER = 1e30

@@ -3,7 +3,8 @@
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from hardbayes.geometry.base import Floats, Geometry
+from hardbayes.geometry.base import Geometry
+from hardbayes.matrices import Floats
 
 
 class SquaredEuclidean(Geometry):

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 
-from hardbayes.geometry.base import Floats
+from hardbayes.matrices import Floats
 
 
 class KeepsStock(ABC):

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from hardbayes.engine.problem import opening_prices, pose
-from hardbayes.engine.result import fitted_attributes
 from hardbayes.engine.status import Status
 from hardbayes.estimators.base import checked_data
 from hardbayes.estimators.dp_means import prior_weight_for
-from hardbayes.executors.pool import Pool, resolve_threads
 from hardbayes.geometry import geometry_for
+from hardbayes.models.partition import fitted_attributes
 from hardbayes.paths.published import fits_at, published_penalties, runs
+from hardbayes.pool import Pool, resolve_threads
+from hardbayes.problems.partition import opening_prices, pose
 from hardbayes.selection.tracing import (
     begin_path,
     most_clusters,
@@ -28,10 +28,10 @@ from hardbayes.selection.tracing import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hardbayes.engine.descent import Solution
-    from hardbayes.engine.problem import Problem
+    from hardbayes.engine.partition.descent import Solution
     from hardbayes.estimators.dp_means import DPMeans
-    from hardbayes.geometry.base import Floats
+    from hardbayes.matrices import Floats
+    from hardbayes.problems.partition import Problem
     from hardbayes.selection.hull import Plateau
     from hardbayes.structure.partition import Partition
 

@@ -10,18 +10,18 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from hardbayes.engine.feature_problem import pose_features
-from hardbayes.engine.feature_restarts import marked_if_capped
-from hardbayes.engine.feature_result import fitted_attributes
+from hardbayes.engine.features.restarts import marked_if_capped
 from hardbayes.engine.status import Status
 from hardbayes.estimators.base import checked_data
 from hardbayes.estimators.bp_means import BPMeans
-from hardbayes.executors.pool import Pool, resolve_threads
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean
+from hardbayes.models.features import fitted_attributes
+from hardbayes.pool import Pool, resolve_threads
+from hardbayes.problems.features import pose_features
 from hardbayes.selection.feature_path import feature_path
 
 if TYPE_CHECKING:
-    from hardbayes.geometry.base import Floats
+    from hardbayes.matrices import Floats
     from hardbayes.selection.hull import Plateau
 
 

@@ -18,7 +18,7 @@ from hardbayes.selection.hull import Plateau, widest
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hardbayes.geometry.base import Floats
+    from hardbayes.matrices import Floats
 
 
 @dataclass(frozen=True)

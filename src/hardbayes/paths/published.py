@@ -19,10 +19,9 @@ from hardbayes.selection.hull import Plateau
 from hardbayes.selection.tracing import most_clusters
 
 if TYPE_CHECKING:
-    from hardbayes.engine.problem import Problem
     from hardbayes.estimators.dp_means import DPMeans
-    from hardbayes.geometry.base import Floats
-    from hardbayes.matrices import Matrix
+    from hardbayes.matrices import Floats, Matrix
+    from hardbayes.problems.partition import Problem
 
 
 def published_penalties(problem: Problem, prior_weight: float, n_penalties: int) -> Floats:

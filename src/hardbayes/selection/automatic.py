@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from hardbayes.engine.problem import pose
-from hardbayes.executors.frame import frame_for
 from hardbayes.matrices import is_sparse
+from hardbayes.problems.frame import frame_for
+from hardbayes.problems.partition import pose
 from hardbayes.selection.hull import Plateau
 from hardbayes.selection.narrowing import Narrowed, narrow
 from hardbayes.selection.references import Structureless
@@ -23,12 +23,12 @@ from hardbayes.selection.tracing import (
 )
 
 if TYPE_CHECKING:
-    from hardbayes.engine.descent import Solution
-    from hardbayes.engine.path import Path
-    from hardbayes.executors.frame import Frame
-    from hardbayes.executors.pool import Pool
-    from hardbayes.geometry.base import Floats, Geometry
-    from hardbayes.matrices import Matrix
+    from hardbayes.engine.partition.descent import Solution
+    from hardbayes.engine.partition.path import Path
+    from hardbayes.geometry.base import Geometry
+    from hardbayes.matrices import Floats, Matrix
+    from hardbayes.pool import Pool
+    from hardbayes.problems.frame import Frame
 
 N_REFERENCES = 6
 # Plateaus of structureless data are narrow beyond so many clusters: their path need not go farther.

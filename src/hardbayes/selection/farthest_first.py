@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
-from hardbayes.engine.problem import opening_prices, pose
-from hardbayes.executors.pool import Pool, resolve_threads
 from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
+from hardbayes.pool import Pool, resolve_threads
+from hardbayes.problems.partition import opening_prices, pose
 from hardbayes.validation import check_matrix, check_weights
 
 if TYPE_CHECKING:
-    from hardbayes.engine.problem import Problem
+    from hardbayes.problems.partition import Problem
 
 
 def farthest_first_penalty(problem: Problem, n_clusters: int, prior_weight: float = 0.0) -> float:

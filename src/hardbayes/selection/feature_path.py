@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.engine.feature_search import FeatureSearch
-from hardbayes.engine.stepwise import no_features, with_one_more
+from hardbayes.engine.features.search import FeatureSearch
+from hardbayes.engine.features.stepwise import no_features, with_one_more
 from hardbayes.selection.hull import Plateau, plateaus, widest
 from hardbayes.structure.feature_allocation import FeatureAllocation
 
 if TYPE_CHECKING:
-    from hardbayes.engine.allocation import AllocationSolution
-    from hardbayes.engine.feature_problem import FeatureProblem
+    from hardbayes.engine.features.descent import AllocationSolution
+    from hardbayes.problems.features import FeatureProblem
 
 # How far the path goes on after the widest plateau so far: a wider one may follow.
 LOOK_AHEAD = 6

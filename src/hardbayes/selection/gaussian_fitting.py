@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.engine.gaussian_frame import Whitening, whitening
-from hardbayes.engine.gaussian_likelihood import clusters_of
-from hardbayes.engine.gaussian_prior import NOT_DEFINITE, PriorSearch
-from hardbayes.engine.gaussian_restarts import (
+from hardbayes.engine.gaussian.likelihood import clusters_of
+from hardbayes.engine.gaussian.restarts import (
     minimise,
     one_cluster,
     sample_rows,
     sampled,
     weighted_mean,
 )
+from hardbayes.problems.gaussian import Whitening, whitening
 from hardbayes.selection.gaussian_path import Choice, choose
+from hardbayes.selection.gaussian_prior import NOT_DEFINITE, PriorSearch
 from hardbayes.structure.gaussians import GaussianPartition, at_points
 
 if TYPE_CHECKING:
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hardbayes.engine.gaussian import GaussianSolution
-    from hardbayes.engine.gaussian_prior import Ids
-    from hardbayes.engine.gaussian_restarts import Plan
-    from hardbayes.executors.gaussian_rows import GaussianRows
-    from hardbayes.executors.pool import Pool
-    from hardbayes.geometry.base import Floats
+    from hardbayes.engine.gaussian.descent import GaussianSolution
+    from hardbayes.engine.gaussian.restarts import Plan
+    from hardbayes.executors.gaussian.rows import GaussianRows
+    from hardbayes.matrices import Floats
+    from hardbayes.pool import Pool
+    from hardbayes.selection.gaussian_prior import Ids
     from hardbayes.structure.gaussians import Gaussians
 
 

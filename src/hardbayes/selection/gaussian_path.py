@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.engine.gaussian_likelihood import clusters_of
-from hardbayes.engine.gaussian_prior import QUICK
-from hardbayes.moves.gaussian_splits import union_costs
+from hardbayes.engine.gaussian.likelihood import clusters_of
+from hardbayes.moves.gaussian.splits import union_costs
+from hardbayes.selection.gaussian_prior import QUICK
 from hardbayes.structure.gaussians import GaussianPartition
 
 if TYPE_CHECKING:
-    from hardbayes.engine.gaussian_prior import Ids, Prior, PriorSearch
+    from hardbayes.selection.gaussian_prior import Ids, Prior, PriorSearch
 
 LOOK_AHEAD = 3  # numbers of clusters that must be less likely before the walk ends
 MOST_CLUSTERS = 64

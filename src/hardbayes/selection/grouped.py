@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
-from hardbayes.engine.problem import pose
-from hardbayes.executors.pool import Pool, resolve_threads
 from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
+from hardbayes.pool import Pool, resolve_threads
+from hardbayes.problems.partition import pose
 from hardbayes.selection.farthest_first import farthest_first_penalty
 from hardbayes.validation import check_labels, check_matrix
 

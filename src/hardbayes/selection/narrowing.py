@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.executors.blas import one_blas_thread
+from hardbayes.blas import one_blas_thread
 from hardbayes.matrices import is_sparse
 
 if TYPE_CHECKING:
-    from hardbayes.geometry.base import Floats
-    from hardbayes.matrices import Matrix
+    from hardbayes.matrices import Floats, Matrix
 
 # More columns than this are narrowed to so many directions.
 WIDE = 256

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_array
 
-from hardbayes.executors.blas import one_blas_thread
+from hardbayes.blas import one_blas_thread
 from hardbayes.matrices import is_sparse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hardbayes.geometry.base import Floats, Geometry
-    from hardbayes.matrices import Matrix
+    from hardbayes.geometry.base import Geometry
+    from hardbayes.matrices import Floats, Matrix
 
 
 class Structureless:

@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.engine.falling_path import FallingPath
-from hardbayes.engine.stepped_path import SteppedPath
+from hardbayes.engine.partition.falling_path import FallingPath
+from hardbayes.engine.partition.stepped_path import SteppedPath
 from hardbayes.selection.hull import plateaus
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hardbayes.engine.path import Path
-    from hardbayes.engine.problem import Problem
-    from hardbayes.geometry.base import Floats
-    from hardbayes.matrices import Matrix
+    from hardbayes.engine.partition.path import Path
+    from hardbayes.matrices import Floats, Matrix
+    from hardbayes.problems.partition import Problem
     from hardbayes.selection.hull import Plateau
 
 MOST_CLUSTERS = 160

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hardbayes.geometry.base import Floats
+    from hardbayes.matrices import Floats
 
 # A column is dependent where the others leave less than this share of it.
 DEPENDENT = 1e-10

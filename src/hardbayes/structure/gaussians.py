@@ -15,7 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hardbayes.geometry.base import Floats
+    from hardbayes.matrices import Floats
 
 
 class Gaussians(NamedTuple):

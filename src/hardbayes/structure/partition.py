@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from hardbayes.geometry.base import Floats, Geometry
+    from hardbayes.geometry.base import Geometry
+    from hardbayes.matrices import Floats
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
 from hardbayes.geometry import Geometry
-from hardbayes.geometry.base import Floats
-from hardbayes.matrices import Matrix, is_sparse
+from hardbayes.matrices import Floats, Matrix, is_sparse
 from hardbayes.validation.cells import one_sentence, place
 from hardbayes.validation.matrix import check_matrix, first_cell
 

@@ -1,0 +1,1 @@
+"""Fits of overlapping features: stages, starts, one feature more at a time."""

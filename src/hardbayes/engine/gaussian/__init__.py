@@ -1,0 +1,1 @@
+"""Fits of clusters with covariances."""

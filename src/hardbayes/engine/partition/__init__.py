@@ -1,0 +1,1 @@
+"""Fits of partitions with centres: stages, starts, paths."""

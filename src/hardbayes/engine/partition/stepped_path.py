@@ -1,0 +1,198 @@
+"""A path by steps of one cluster, from one to many and back. For squared distances, no prior.
+
+No penalty takes part: for each number of clusters the best solution found is kept. On the way down
+the cluster divides whose division saves most; on the way back those two unite that cost least, and
+exchanges may be tried: a union, then a division. After each, rows settle, which is so local that
+all the steps together cost about as much as a few fits at the end of the path.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from hardbayes.engine.objective import measure
+from hardbayes.engine.partition.descent import Solution
+from hardbayes.engine.partition.path import RANGE, Path
+from hardbayes.engine.status import Status
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# The way back begins beyond the end, for what came last has had no chance to be put right: with
+# this part of the clusters more, or so many, the more the fewer rows there are.
+BEYOND = 0.1
+BEYOND_AT_LEAST = 4
+BEYOND_AT_MOST = 16
+BEYOND_TIMES_ROWS = 9600
+# Exchanges tried with each number of clusters: at most so many, the more the fewer clusters or the
+# fewer rows there are. Up to some number of clusters a trial of as many rows counts less.
+TRIALS = 4
+TRIALS_TIMES_CLUSTERS = 24
+TRIALS_TIMES_ROWS = 800
+FEW_CLUSTERS = 36
+TRIALS_OF_FEW_TIMES_ROWS = 2400
+# So many rows settle to the end before each step; of more, one in so many may be left unsettled
+# until the solution is asked for.
+ALWAYS_SETTLED = 1 << 13
+UNSETTLED = 200
+# An exchange must gain more than this part of the fit term: rounding alone is no gain.
+WORTHWHILE = 1e-9
+# Below this part of the first a fit term is measured by exact means: it may be zero.
+TINY = 1e-12
+
+
+class Step(NamedTuple):
+    """The best solution found with some number of clusters."""
+
+    fit: float
+    labels: NDArray[np.int32]  # (n,): any numbers
+    n_splits: int
+    n_merges: int
+
+
+class SteppedPath(Path):
+    """A walk through solutions that have one cluster more or fewer each time."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        n_rows = self.problem.executor.n_rows
+        self._patience = 0 if n_rows <= ALWAYS_SETTLED else n_rows // UNSETTLED
+        self._steps: dict[int, Step] = {}
+        self._beyond: list[tuple[int, float]] = []
+        self._found: dict[int, Solution] = {}
+        self._begin(1)
+
+    def _begin(self, n_slots: int) -> None:
+        executor = self.problem.executor
+        one = np.zeros(executor.n_rows, np.int32)
+        self._stepper = executor.stepper(one, n_slots, self.rng)
+        self._fit = 0.0
+        self._n_splits = self._n_merges = 0
+        self._note()
+        self._stepper.divide()
+        self._first_saving = float(self._stepper.savings.max())
+        self._end = RANGE * self._first_saving  # savings so small are none
+
+    @property
+    def n_clusters(self) -> int:
+        """The largest number of clusters."""
+        return max(self._steps)
+
+    @property
+    def next_change(self) -> float:
+        """Below this penalty one cluster is known not to be best."""
+        return self._first_saving
+
+    @property
+    def points(self) -> list[tuple[int, float]]:
+        """As of any path."""
+        steps = [(k, step.fit) for k, step in sorted(self._steps.items())]
+        return steps + self._beyond + super().points
+
+    def trace(self, n_clusters: int, cap: int | None = None, thorough: bool = False) -> None:
+        """Go to so many clusters, or as long as something is gained, and back to one.
+
+        All numbers come up, also ``cap``. ``thorough``: exchanges are tried on the way back.
+        """
+        self.most = n_clusters = max(n_clusters, 1)
+        n_rows = int(np.count_nonzero(self.problem.executor.weights_of(slice(None))))
+        more = min(max(BEYOND_TIMES_ROWS // n_rows, BEYOND_AT_LEAST), BEYOND_AT_MOST)
+        most = min(n_clusters + max(more, int(BEYOND * n_clusters)), n_rows)
+        self._found.clear()
+        self._begin(most)
+        while self._stepper.n_clusters < most and self._one_more():
+            pass
+        if self._stepper.n_clusters < n_clusters:
+            self.floor = self._end
+        while self._stepper.n_clusters > 1:
+            self._one_fewer(*self._stepper.cheapest_unions(1)[0])
+            if thorough:
+                self._exchange()
+        # Beyond the end only the fit terms count: they tell what the last numbers are worth.
+        beyond = [k for k in self._steps if k > n_clusters]
+        self._beyond = [(k, self._steps.pop(k).fit) for k in beyond]
+        most, fit = max((k, step.fit) for k, step in self._steps.items())
+        slopes = [(step.fit - fit) / (most - k) for k, step in self._steps.items() if k < most]
+        self.lowest = min(slopes, default=np.inf) if self.floor is None else self.floor
+
+    def best_at(self, penalty: float, max_clusters: int | None = None) -> Solution:
+        """As of any path; a solution is worked out when it is first asked for."""
+        most = max_clusters or np.inf
+        totals = {k: step.fit + penalty * k for k, step in self._steps.items() if k <= most}
+        best = min(totals, key=lambda k: (totals[k], k))
+        if best not in self._found:
+            self._found[best] = self._solution(self._steps[best])
+        others = [s for s in self.solutions if s.terms.n_clusters <= most]
+        return min([self._found[best], *others], key=lambda s: (s.total(penalty), len(s.centres)))
+
+    # -- steps ------------------------------------------------------------------------------------
+
+    def _one_more(self) -> bool:
+        """Divide the cluster whose division saves most; return whether one saves anything."""
+        stepper = self._stepper
+        stepper.divide()
+        if stepper.savings.max() <= self._end:  # look once more at what has hardly changed
+            stepper.divide(hardly=0.0)
+        while stepper.savings.max() > self._end:
+            if stepper.split(int(stepper.savings.argmax())):
+                self._n_splits += 1
+                self._settle()
+                return True
+        return False
+
+    def _one_fewer(self, a: int, b: int) -> None:
+        self._stepper.unite(a, b)
+        self._n_merges += 1
+        self._settle()
+
+    def _exchange(self) -> None:
+        """Unite two clusters and divide one, if that is better: the first that is, of a few."""
+        stepper = self._stepper
+        k, n_rows = stepper.n_clusters, self.problem.executor.n_rows
+        of_rows = (TRIALS_OF_FEW_TIMES_ROWS if k <= FEW_CLUSTERS else TRIALS_TIMES_ROWS) // n_rows
+        trials = min(TRIALS, max(TRIALS_TIMES_CLUSTERS // k, of_rows))
+        if not trials or k == 1:
+            return
+        stepper.divide()
+        saved = stepper.save()
+        before = self._fit, self._n_splits, self._n_merges
+        for a, b in stepper.cheapest_unions(trials):
+            self._one_fewer(a, b)
+            if self._one_more() and self._fit < before[0] * (1 - WORTHWHILE):
+                return
+            stepper.restore(saved)
+            self._fit, self._n_splits, self._n_merges = before
+
+    def _settle(self) -> None:
+        self._stepper.settle(self._patience)
+        self._note()
+
+    def _note(self) -> None:
+        """Keep what there is now, if it is the best with as many clusters."""
+        stepper = self._stepper
+        self._fit = stepper.fit()
+        step = Step(self._fit, stepper.labels.copy(), self._n_splits, self._n_merges)
+        if 1 in self._steps and self._fit < TINY * self._steps[1].fit:
+            step = step._replace(fit=self._solution(step).terms.fit)
+        known = self._steps.get(stepper.n_clusters)
+        if known is None or step.fit < known.fit:
+            self._steps[stepper.n_clusters] = step
+
+    def _solution(self, step: Step) -> Solution:
+        executor = self.problem.executor
+        number = (np.cumsum(np.bincount(step.labels) > 0) - 1).astype(np.int32)
+        labels, k = number[step.labels], int(number[-1]) + 1
+        if self._patience:
+            stepper = executor.stepper(labels, k, self.rng)
+            stepper.settle(0)
+            labels = stepper.labels
+        centres = self.partition.centres(*executor.totals_of(labels, k))
+        executor.start(centres)
+        executor.take_labels(labels.astype(np.intp))
+        terms = measure(executor, self.partition, centres)
+        return Solution(
+            labels, centres, terms, np.array([terms.fit]), np.array([len(centres)]),
+            Status.CONVERGED, step.n_splits, step.n_merges,
+        )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Rows whose features are searched."""

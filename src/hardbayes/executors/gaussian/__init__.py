@@ -1,0 +1,1 @@
+"""Rows of clusters with covariances."""

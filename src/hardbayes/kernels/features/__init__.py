@@ -1,0 +1,1 @@
+"""Kernels of feature allocations: which features a row has, and least squares."""

@@ -1,0 +1,52 @@
+"""Candidates for a new feature: mean residuals of the rows that would have them, until they repeat.
+
+K-features with K = 1, on what the present features leave of the rows.
+"""
+
+from hardbayes.kernels.compiling import kernel
+from hardbayes.kernels.features.layout import inner_product, list_members
+from hardbayes.kernels.partition.rows import pick
+from hardbayes.kernels.simd.features import subtract_members
+
+MOST_ROUNDS = 10
+
+
+@kernel
+def grow(
+    rows, weights, components, origin, membership, seeds, candidates, gains, residuals, joined,
+    total, members,
+):  # fmt: skip
+    """Grow a candidate from the residual of each of the rows ``seeds`` (m,).
+
+    IN rows (n, d), components (k, d), origin (1, d), membership (n, k); OUT candidates (m, d) and
+    gains (m,): how much cheaper the rows become that would have each, summed by weight. residuals
+    (n, d), joined (n,) uint8, total (1, d) and members (k + 1,) int64 are scratch.
+    """
+    n, d = rows.shape
+    for i in range(n):
+        count = list_members(i, membership, components.shape[0], members)
+        subtract_members(rows, i, members, count, components, origin, residuals, i)
+    for m in range(seeds.shape[0]):
+        for j in range(d):
+            candidates[m, j] = residuals[seeds[m], j]
+        joined[:] = 2  # neither in nor out
+        for _ in range(MOST_ROUNDS):
+            size = inner_product(candidates, m, candidates, m, d)
+            total[:] = 0.0
+            weight = 0.0
+            gains[m] = 0.0
+            changed = False
+            for i in range(n):
+                gain = 2.0 * inner_product(residuals, i, candidates, m, d) - size
+                changed |= joined[i] != (gain > 0)
+                joined[i] = gain > 0
+                if gain > 0:
+                    own = pick(weights, i)
+                    weight += own
+                    gains[m] += own * gain
+                    for j in range(d):
+                        total[0, j] += own * residuals[i, j]
+            if not changed or weight == 0:
+                break
+            for j in range(d):
+                candidates[m, j] = total[0, j] / weight

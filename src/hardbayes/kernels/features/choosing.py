@@ -1,0 +1,157 @@
+"""The choice of features for eight rows at a time, from what their present features leave of them.
+
+Single flips first, for all eight side by side. A margin of the Gram matrix then vouches for most
+rows that no other subset is cheaper; where it cannot, all subsets of the row are compared, or with
+many features flips of two at once are tried.
+"""
+
+import numpy as np
+
+from hardbayes.kernels.compiling import inlined
+from hardbayes.kernels.features.layout import LOW, MOST_EXACT, project
+from hardbayes.kernels.simd.flips import ROUNDING, flip_eight, project_eight, rows_in_doubt
+from hardbayes.kernels.simd.subsets import best_lane, most_gained
+
+KEEP, FLIP, FLIP_PAIRS, EXACT = 0, 1, 2, 3
+MOST_PASSES = 4  # of single flips, before other ways are looked at
+MOST_ROUNDS = 100  # of pair flips in one row; each lowers its cost, so a handful is enough
+
+
+@inlined
+def choose(rows, first, count, rule, margin, features, membership, room):
+    """Decide for ``count`` rows from ``first`` on, by their residuals; returns which moved."""
+    moved, doubt = 0, (1 << count) - 1
+    if rule != EXACT or margin > 0:
+        moved, doubt = flip_rows(first, count, rule, margin, features, membership, room)
+    for r in range(count):
+        if rule == EXACT and (doubt >> r) & 1:
+            project(rows, first + r, features, room.products)
+            moved |= take_best_subset(first + r, r, features, membership, room) << r
+    return moved
+
+
+@inlined
+def flip_rows(first, count, rule, margin, features, membership, room):
+    """Flip what makes rows cheaper; returns which moved, and which might do still better."""
+    k = features.components.shape[0]
+    products, signs, gram = room.pulls, room.signs, features.gram
+    everyone = (1 << count) - 1
+    for block in range(features.across.shape[0]):
+        project_eight(room.residuals, features.across, block, products)
+    for r in range(count):
+        for a in range(k):
+            signs[a, r] = 1.0 - 2.0 * membership[first + r, a]
+    moved = 0
+    doubt = rows_in_doubt(products, signs, gram, margin) & everyone
+    for _ in range(1 if rule == FLIP else MOST_PASSES):
+        if doubt == 0:
+            break
+        again = flip_eight(products, signs, gram) & everyone
+        if again == 0:
+            break
+        moved |= again
+        doubt = rows_in_doubt(products, signs, gram, margin) & everyone
+    for r in range(count):
+        if rule == FLIP_PAIRS and (doubt >> r) & 1 and flip_pairs(r, features, products, signs):
+            moved |= 1 << r
+        if (moved >> r) & 1:
+            take(first + r, r, signs, membership, room)
+    return moved, doubt
+
+
+@inlined
+def take(i, r, signs, membership, room):
+    """Give row i the features that its signs tell."""
+    subset = 0
+    for a in range(signs.shape[0]):
+        has = signs[a, r] < 0
+        membership[i, a] = has
+        if a < MOST_EXACT:
+            subset |= np.int64(has) << a
+    room.chosen[r] = subset
+
+
+@inlined
+def take_best_subset(i, r, features, membership, room):
+    """Give row i its cheapest subset, from ``|zA|^2 - 2 z (products)``; returns 1 if it changed."""
+    k = features.components.shape[0]
+    noise = 0.0
+    for a in range(k):
+        room.products[a] *= 2.0
+        noise += abs(room.products[a])
+    room.high[0] = 0.0
+    for a in range(4, k):
+        for subset in range(1 << (a - 4)):
+            room.high[(1 << (a - 4)) + subset] = room.high[subset] + room.products[a]
+    gain = gain_of(room.chosen[r], features, room)
+    size = abs(features.subsets[room.chosen[r] // LOW, room.chosen[r] % LOW])
+    most = most_gained(features.subsets, room.products, room.high)
+    if not most > gain + ROUNDING * (noise + size):
+        return 0
+    lane = best_lane(features.subsets, room.products, room.high)
+    chosen = lane
+    most = -np.inf
+    for row in range(features.subsets.shape[0]):
+        gain = room.high[row] - features.subsets[row, lane]
+        if gain > most:
+            most = gain
+            chosen = row * LOW + lane
+    for a in range(k):
+        membership[i, a] = (chosen >> a) & 1
+    room.chosen[r] = chosen
+    return 1
+
+
+@inlined
+def gain_of(subset, features, room):
+    """Return what a subset is cheaper than none, but for what is the same for all."""
+    gain = room.high[subset // LOW] - features.subsets[subset // LOW, subset % LOW]
+    for a in range(4):  # without a branch, which chance would often mispredict
+        gain += ((subset >> a) & 1) * room.products[a]
+    return gain
+
+
+@inlined
+def turn(r, a, features, products, signs):
+    """Flip feature a of row r; INOUT products of its residual with each component, signs."""
+    for b in range(features.components.shape[0]):
+        products[b, r] -= signs[a, r] * features.gram[a, b]
+    signs[a, r] = -signs[a, r]
+
+
+@inlined
+def flip_pairs(r, features, products, signs):
+    """Flip one feature or two of row r until neither makes it cheaper; returns whether any did."""
+    changed = False
+    for _ in range(MOST_ROUNDS):
+        again = False
+        for a in range(features.components.shape[0]):
+            square = features.gram[a, a]
+            if 2.0 * signs[a, r] * products[a, r] - square > ROUNDING * square:
+                turn(r, a, features, products, signs)
+                again = True
+        if not again:
+            first, second = best_pair(r, features, products, signs)
+            if first < 0:
+                break
+            turn(r, first, features, products, signs)
+            turn(r, second, features, products, signs)
+        changed = True
+    return changed
+
+
+@inlined
+def best_pair(r, features, products, signs):
+    """Return the two features whose joint flip gains most, or -1, -1."""
+    most = 0.0
+    first = second = -1
+    for a in range(features.components.shape[0]):
+        alone = 2.0 * signs[a, r] * products[a, r] - features.gram[a, a]
+        for b in range(a):
+            size = features.gram[a, a] + features.gram[b, b]
+            gain = alone + 2.0 * signs[b, r] * products[b, r] - features.gram[b, b]
+            gain -= 2.0 * signs[a, r] * signs[b, r] * features.gram[a, b]
+            if gain > most and gain > ROUNDING * size:
+                most = gain
+                first, second = a, b
+    return first, second

@@ -1,0 +1,195 @@
+"""What features are to a kernel: components, their products, and the sums of all subsets.
+
+A row of working coordinates ``y = x - origin`` is explained by a set z of features as ``zA -
+origin``. The origin is zero unless the data lies far from it: then it is what keeps squares of the
+offset from swallowing the rest.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hardbayes.kernels.compiling import inlined, kernel
+from hardbayes.kernels.features.least_squares import factorise
+from hardbayes.kernels.simd.features import project_block
+from hardbayes.kernels.simd.flips import EIGHT
+from hardbayes.kernels.simd.vectors import sum_of_squares
+
+LANES = 8  # components side by side in a block of products
+LOW = 16  # subsets side by side in the table: those of the first four features
+MOST_EXACT = 12  # features up to which all subsets are looked at: 4096 of them
+FEWEST_ROWS = 8  # for each of the subsets, where they are tabled
+MOST_TABLED = 1 << 16  # numbers in a table of all sums of components: it must stay in cache
+STEPS = 12  # down from one, in which a margin is sought
+READ_AT_ONCE = 1 << 13  # numbers: 64 kilobytes
+
+
+class Features(NamedTuple):
+    """Components as the kernels read them."""
+
+    components: np.ndarray  # (k, d)
+    across: np.ndarray  # (blocks, d, LANES): the components side by side, zero where there is none
+    gram: np.ndarray  # (k, k): components @ components.T
+    origin: np.ndarray  # (1, d)
+    subsets: np.ndarray  # (high, LOW): |zA - origin|^2 of each subset, inf where there is none
+    sums: np.ndarray  # (2^k, d): zA of each subset; (0, d) where the table would not pay
+    margin: np.ndarray  # (1,): gram is at least this share of its diagonal; 0 where none is known
+
+
+class Room(NamedTuple):
+    """Scratch memory of one thread."""
+
+    products: np.ndarray  # (blocks * LANES,): of one vector with each component
+    high: np.ndarray  # (high,): sums of products over subsets of all but the first four
+    members: np.ndarray  # (k + 1,) int64: features of one row
+    chosen: np.ndarray  # (EIGHT,) int64: subsets of rows
+    residuals: np.ndarray  # (EIGHT, d)
+    pulls: np.ndarray  # (blocks * LANES, EIGHT): products of residuals with each component
+    signs: np.ndarray  # (k, EIGHT): 1 where a row lacks a feature, -1 where it has it
+    totals: np.ndarray  # (2^k, d): weighted residuals of the rows with each subset; or (0, d)
+    weights: np.ndarray  # (2^k,): and their weight
+    factor: np.ndarray  # (k, k)
+    rows: np.ndarray  # (some, d): those just read
+
+
+def new_features(components: np.ndarray, origin: np.ndarray, n_rows: int) -> Features:
+    """Make room for components (k, d), which are not copied; ``origin`` (d,).
+
+    ``n_rows`` will be looked at in one call: for few, a table of all subsets would not pay.
+    """
+    k, d = components.shape
+    blocks = max(1, -(-k // LANES))
+    high = 1 << max(0, k - 4) if k <= MOST_EXACT else 0
+    tabled = k <= MOST_EXACT and (FEWEST_ROWS << k) <= n_rows and d << k <= MOST_TABLED
+    return Features(
+        components,
+        np.zeros((blocks, d, LANES)),
+        np.empty((k, k)),
+        origin[np.newaxis],
+        np.full((high, LOW), np.inf),
+        np.empty((1 << k if tabled else 0, d)),
+        np.empty(1),
+    )
+
+
+def new_room(features: Features) -> Room:
+    """Allocate what one thread needs for these features."""
+    blocks, d, lanes = features.across.shape
+    k = len(features.components)
+    return Room(
+        np.empty(blocks * lanes),
+        np.empty(len(features.subsets)),
+        np.empty(k + 1, np.int64),
+        np.empty(EIGHT, np.int64),
+        np.zeros((EIGHT, d)),
+        np.empty((blocks * lanes, EIGHT)),
+        np.ones((k, EIGHT)),
+        np.empty(features.sums.shape),
+        np.empty(len(features.sums)),
+        np.empty((k, k)),
+        np.empty((max(1, READ_AT_ONCE // d), d)),
+    )
+
+
+@kernel
+def lay_out(features, room):
+    """OUT features.across, .gram, .subsets, .sums, .margin, all from its components and origin."""
+    components = features.components
+    k, d = components.shape
+    for a in range(k):
+        block, lane = a // LANES, a % LANES
+        for j in range(d):
+            features.across[block, j, lane] = components[a, j]
+    for a in range(k):
+        for b in range(a + 1):
+            features.gram[a, b] = inner_product(components, a, components, b, d)
+            features.gram[b, a] = features.gram[a, b]
+    features.margin[0] = margin_of(features.gram, room.factor)
+    if features.sums.shape[0] > 0:
+        lay_out_sums(features, room.residuals)
+    elif features.subsets.shape[0] > 0:
+        lay_out_subsets(features, room.residuals)
+
+
+@inlined
+def lay_out_sums(features, total):
+    """OUT features.sums, each from the one without its last feature, and features.subsets."""
+    components, sums = features.components, features.sums
+    k, d = components.shape
+    sums[0] = 0.0
+    for a in range(k):
+        for subset in range(1 << a):
+            for j in range(d):
+                sums[(1 << a) + subset, j] = sums[subset, j] + components[a, j]
+    for subset in range(1 << k):
+        for j in range(d):
+            total[0, j] = sums[subset, j] - features.origin[0, j]
+        features.subsets[subset // LOW, subset % LOW] = sum_of_squares(total, 0, d)
+
+
+@inlined
+def lay_out_subsets(features, total):
+    """OUT features.subsets, in Gray's order: each differs from the one before by one feature."""
+    components = features.components
+    k, d = components.shape
+    for j in range(d):
+        total[0, j] = -features.origin[0, j]
+    subset = 0
+    features.subsets[subset // LOW, subset % LOW] = sum_of_squares(total, 0, d)
+    for step in range(1, 1 << k):
+        a = 0
+        while (step >> a) & 1 == 0:
+            a += 1
+        subset ^= 1 << a
+        sign = 1.0 if (subset >> a) & 1 else -1.0
+        for j in range(d):
+            total[0, j] += sign * components[a, j]
+        features.subsets[subset // LOW, subset % LOW] = sum_of_squares(total, 0, d)
+
+
+@inlined
+def margin_of(gram, factor):
+    """Return a number m, as large as is easily found, such that ``gram - m diag(gram) >= 0``.
+
+    So that ``|sum_a e_a A_a|^2 >= m sum_a |A_a|^2`` over the features where e is -1 or 1, zero
+    elsewhere. It is sought downwards from one, by trial factorisations.
+    """
+    margin = 1.0
+    for _ in range(STEPS):
+        margin *= 0.75
+        if factorise(gram, margin, factor):
+            return margin
+    return 0.0
+
+
+@inlined
+def project(rows, i, features, products):
+    """OUT products: of row i with each component."""
+    for block in range(features.across.shape[0]):
+        project_block(rows, i, features.across, block, products)
+
+
+@inlined
+def inner_product(x, row, y, other, d):
+    """``sum_j x[row, j] y[other, j]`` in four sums side by side."""
+    s0 = s1 = s2 = s3 = 0.0
+    whole = d - d % 4
+    for j in range(0, whole, 4):
+        s0 += x[row, j] * y[other, j]
+        s1 += x[row, j + 1] * y[other, j + 1]
+        s2 += x[row, j + 2] * y[other, j + 2]
+        s3 += x[row, j + 3] * y[other, j + 3]
+    total = (s0 + s2) + (s1 + s3)
+    for j in range(whole, d):
+        total += x[row, j] * y[other, j]
+    return total
+
+
+@inlined
+def list_members(i, membership, k, members):
+    """OUT members: the features of row i, first to last; returns how many."""
+    count = 0
+    for a in range(k):  # without a branch, which chance would often mispredict
+        members[count] = a
+        count += membership[i, a]
+    return count

@@ -1,0 +1,1 @@
+"""Kernels of clusters with covariances of their own."""

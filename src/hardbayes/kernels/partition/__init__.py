@@ -1,0 +1,1 @@
+"""Kernels of partitions with centres: one decision rule per file."""

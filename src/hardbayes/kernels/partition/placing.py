@@ -1,0 +1,112 @@
+"""Centres into their slots: what the other kernels read follows from here."""
+
+import numpy as np
+
+from hardbayes.kernels.compiling import inlined, kernel
+from hardbayes.kernels.partition.potential import add_term, square_over
+from hardbayes.kernels.simd.vectors import squared_distance, sum_of_squares
+
+TOGETHER = 64
+
+
+@kernel
+def place(slots, exact, theta, offset, table, norms, drift, nothing):
+    """Write centres and their affine form into slots.
+
+    IN slots (k,), exact, theta (k, d), offset (k,) float64: where costs are squared distances,
+    theta is half of what it should be, and the offset is found here; nothing (d,): zeros; OUT
+    table: Centres; norms (slots,): |theta|; drift (k,): how far each of ``exact`` has moved.
+    """
+    d = exact.shape[1]
+    factor = 2.0 if table.squared else 1.0
+    for k in range(slots.shape[0]):
+        drift[k] = put(slots[k], exact, theta, k, table, norms, nothing)
+        if not table.squared:
+            table.offset[slots[k]] = offset[k]
+            table.exact_offset[slots[k]] = offset[k]
+    # A few columns of all centres at a time: side by side, they share cache lines.
+    for first in range(0, d, TOGETHER):
+        for k in range(slots.shape[0]):
+            block, lane = seat(slots[k], table)
+            for j in range(first, min(first + TOGETHER, d)):
+                table.theta[block, j, lane] = factor * theta[k, j]
+
+
+@kernel
+def put(slot, exact, theta, k, table, norms, nothing):
+    """Write row k of ``exact`` into a slot, as for squared distances; return how far it has moved.
+
+    A function of its own, for it takes longer to compile than to run.
+    """
+    d = exact.shape[1]
+    square = sum_of_squares(theta, k * d, (k + 1) * d)
+    table.offset[slot] = square
+    table.exact_offset[slot] = square
+    norms[slot] = (2.0 if table.squared else 1.0) * np.sqrt(square)
+    drift = np.sqrt(squared_distance(exact, k, nothing, 1.0, table.exact, slot))
+    for j in range(d):
+        table.exact[slot, j] = exact[k, j]
+    return drift
+
+
+@inlined
+def seat(slot, table):
+    """Where theta of a slot is: its block, and its lane there."""
+    if table.theta.shape[0] == 1:  # side by side, as sparse rows want them
+        return 0, slot
+    return slot // table.lanes, slot % table.lanes
+
+
+@kernel
+def place_means(slots, totals, prior_weight, prior, nothing, table, norms, drift, explained, mean):
+    """Move centres to the means of their members, where costs are squared distances.
+
+    Slots that nobody has joined or left stay as they are. IN slots (k,), prior (d,): the prior's
+    own total; nothing (d,): zeros; IN/OUT totals: untouched afterwards; table: Centres; norms
+    (slots,): |theta|; explained (slots, 2): what `squared_potential` is of each; OUT drift (k,):
+    how far each has moved. SCRATCH mean (1, d).
+
+    Returns the sum of the explained, what float64 drops of it, and the largest offset.
+    """
+    d = mean.shape[1]
+    for k in range(slots.shape[0]):
+        slot = slots[k]
+        drift[k] = 0.0
+        if not totals.touched[slot]:
+            continue
+        weight = totals.weight_coarse[slot] + totals.weight_fine[slot] + prior_weight
+        for j in range(d):
+            mean[0, j] = (totals.coarse[slot, j] + totals.fine[slot, j] + prior[j]) / weight
+        drift[k] = put(slot, mean, mean, 0, table, norms, nothing)
+        explained[slot, 0], explained[slot, 1] = square_over(
+            totals.coarse, totals.fine, prior, slot, weight
+        )
+    for first in range(0, d, TOGETHER):
+        for k in range(slots.shape[0]):
+            if totals.touched[slots[k]]:
+                block, lane = seat(slots[k], table)
+                for j in range(first, min(first + TOGETHER, d)):
+                    table.theta[block, j, lane] = 2.0 * table.exact[slots[k], j]
+    value = 0.0
+    remainder = 0.0
+    most = 0.0
+    for k in range(slots.shape[0]):
+        slot = slots[k]
+        totals.touched[slot] = False
+        most = max(most, table.exact_offset[slot])
+        value, remainder = add_term(value, remainder, explained[slot, 0], explained[slot, 1])
+    return value, remainder, most
+
+
+@kernel
+def gaps(slots, table, nothing, nearest):
+    """Find the squared distance from each centre to the next.
+
+    IN slots (k,), table: Centres; nothing (d,): zeros; OUT nearest (k,).
+    """
+    for k in range(slots.shape[0]):
+        nearest[k] = np.inf
+        for other in range(k):
+            gap = squared_distance(table.exact, slots[k], nothing, 1.0, table.exact, slots[other])
+            nearest[k] = min(nearest[k], gap)
+            nearest[other] = min(nearest[other], gap)

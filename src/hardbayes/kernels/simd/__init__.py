@@ -1,0 +1,1 @@
+"""Vector code written by hand, for sums that a compiler may not reorder."""

@@ -1,0 +1,148 @@
+"""Vector code written by hand for dense rows: their scores against blocks of centres.
+
+It reaches the speed of a tuned matrix product without its threads, its copies or its output matrix:
+of the scores of a few blocks only the smallest, the second smallest and the place of the smallest
+are kept.
+
+A block is L lanes of centres. ``theta`` is (blocks, d, L), one block after another, so that a block
+stays in cache while many rows meet it.
+"""
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from hardbayes.kernels.simd.vectors import _I32, QUAD, _array, _at, _int, _Lanes, _working
+
+
+class _Running:
+    """Of scores that come block by block, the two least of each lane and the least one's block."""
+
+    def __init__(self, builder, lanes):
+        self.builder = builder
+        self.lanes = lanes
+        self.blocks = ir.VectorType(_I32, lanes.count)
+        infinite = ir.Constant(lanes.vector, [float("inf")] * lanes.count)
+        self.least = cgutils.alloca_once_value(builder, infinite)
+        self.second = cgutils.alloca_once_value(builder, infinite)
+        self.block = cgutils.alloca_once_value(builder, ir.Constant(self.blocks, [0] * lanes.count))
+
+    def take(self, scores, block):
+        """Go on with the scores of the next block."""
+        builder = self.builder
+        least, second = builder.load(self.least), builder.load(self.second)
+        below = builder.fcmp_ordered("<", scores, least)
+        loser = builder.select(below, least, scores)
+        smaller = builder.fcmp_ordered("<", second, loser)
+        first = builder.insert_element(
+            ir.Constant(self.blocks, ir.Undefined), block, ir.Constant(_I32, 0)
+        )
+        here = builder.shuffle_vector(
+            first, first, ir.Constant(self.blocks, [0] * self.lanes.count)
+        )
+        builder.store(builder.select(below, scores, least), self.least)
+        builder.store(builder.select(smaller, second, loser), self.second)
+        builder.store(builder.select(below, here, builder.load(self.block)), self.block)
+
+    def result(self):
+        """Return the least score, the next, and the place of the first, over all blocks."""
+        builder = self.builder
+        least, second, lane = self.lanes.two_smallest(builder.load(self.least))
+        other = builder.extract_element(builder.load(self.second), lane)
+        second = builder.select(builder.fcmp_ordered("<", second, other), second, other)
+        block = builder.extract_element(builder.load(self.block), lane)
+        place = builder.add(builder.mul(block, ir.Constant(_I32, self.lanes.count)), lane)
+        return least, second, place
+
+
+@intrinsic
+def score_quad(
+    typing, x, members, first, theta, block, n_blocks, offset, smallest, second, place, cell
+):
+    """Score the dense rows ``members[first], ..., members[first + 3]`` of x against some blocks.
+
+    IN x (batch, d), members int64, theta, offset (slots,); OUT smallest, second (batch, cells),
+    place (batch, cells) int32, counted from the first of the blocks.
+    """
+    signature = types.void(
+        x, members, types.int64, theta, types.int64, types.int64, offset, smallest, second, place,
+        types.int64,
+    )  # fmt: skip
+
+    def generate(context, builder, signature, args):
+        x, members, theta, offset, *outputs = (
+            _array(context, builder, signature.args[at], args[at]) for at in (0, 1, 3, 6, 7, 8, 9)
+        )
+        first, block, n_blocks, cell = (args[at] for at in (2, 4, 5, 10))
+        lanes = _Lanes(context, builder, signature.args[0].dtype)
+        d = cgutils.unpack_tuple(builder, x.shape)[1]
+        rows = [
+            builder.load(builder.gep(members.data, [builder.add(first, _int(u))]))
+            for u in range(QUAD)
+        ]
+        items = [_at(builder, x, row, _int(0)) for row in rows]
+        running = [_Running(builder, lanes) for _ in range(QUAD)]
+        with cgutils.for_range_slice(builder, _int(0), n_blocks, _int(1)) as (b, _):
+            slot = builder.mul(builder.add(block, b), _int(lanes.count))
+            centres = builder.gep(theta.data, [builder.mul(slot, d)])
+            sums = [lanes.accumulator() for _ in range(QUAD)]
+            with cgutils.for_range_slice(builder, _int(0), d, _int(1)) as (j, _):
+                lane = lanes.load(builder.gep(centres, [builder.mul(j, _int(lanes.count))]))
+                for u in range(QUAD):
+                    item = lanes.splat(builder.load(builder.gep(items[u], [j])))
+                    lanes.add_product(item, lane, sums[u])
+            offsets = lanes.load(builder.gep(offset.data, [slot]))
+            for u in range(QUAD):
+                scores = builder.fsub(offsets, builder.load(sums[u]))
+                running[u].take(scores, builder.trunc(b, _I32))
+        for u in range(QUAD):
+            for output, value in zip(outputs, running[u].result(), strict=True):
+                builder.store(value, _at(builder, output, rows[u], cell))
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+@intrinsic
+def read_lanes(typing, values, row, shift, scale, x, place):
+    """Write ``(values[row] - shift) scale`` to ``x[place]``; return its ``sum_j x_j^2``."""
+    signature = x.dtype(values, types.int64, shift, types.float64, x, types.int64)
+
+    def generate(context, builder, signature, args):
+        values, shift, x = (
+            _array(context, builder, signature.args[at], args[at]) for at in (0, 2, 4)
+        )
+        row, scale, place = args[1], args[3], args[5]
+        raw_type, type_ = signature.args[0].dtype, signature.args[4].dtype
+        lanes = _Lanes(context, builder, type_)
+        raw = _Lanes(context, builder, raw_type, lanes.count)
+        double = _Lanes(context, builder, types.float64, lanes.count)
+        d = cgutils.unpack_tuple(builder, values.shape)[1]
+        source = _at(builder, values, row, _int(0))
+        target = _at(builder, x, place, _int(0))
+
+        def transform(item, offset, factor, narrow):
+            item = _working(builder, item, offset, factor)
+            return item if item.type == narrow else builder.fptrunc(item, narrow)
+
+        squares = lanes.accumulator()
+        whole = builder.sub(d, builder.srem(d, _int(lanes.count)))
+        factor = double.splat(scale)
+        with cgutils.for_range_slice(builder, _int(0), whole, _int(lanes.count)) as (j, _):
+            item = raw.load(builder.gep(source, [j]))
+            offset = double.load(builder.gep(shift.data, [j]))
+            item = transform(item, offset, factor, lanes.vector)
+            pointer = builder.bitcast(builder.gep(target, [j]), lanes.vector.as_pointer())
+            builder.store(item, pointer, align=lanes.itemsize)
+            lanes.add_product(item, item, squares)
+        tail = cgutils.alloca_once_value(builder, lanes.fold(builder.load(squares), builder.fadd))
+        with cgutils.for_range_slice(builder, whole, d, _int(1)) as (j, _):
+            item = builder.load(builder.gep(source, [j]))
+            offset = builder.load(builder.gep(shift.data, [j]))
+            item = transform(item, offset, scale, lanes.vector.element)
+            builder.store(item, builder.gep(target, [j]))
+            builder.store(builder.fadd(builder.load(tail), builder.fmul(item, item)), tail)
+        return builder.load(tail)
+
+    return signature, generate

@@ -1,0 +1,1 @@
+"""Fitted models: placing new rows, fitted attributes, to and from arrays."""

@@ -1,0 +1,162 @@
+"""Fitted clusters with covariances: placing new rows; to and from arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from hardbayes.engine.gaussian.descent import nearest
+from hardbayes.engine.objective import level_rounding
+from hardbayes.engine.status import Status
+from hardbayes.geometry.squared_euclidean import SquaredEuclidean
+from hardbayes.matrices import chunks
+from hardbayes.problems.gaussian import Whitening
+from hardbayes.problems.partition import distance_rounding
+from hardbayes.structure.gaussians import Gaussians
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from hardbayes.engine.gaussian.descent import GaussianSolution
+    from hardbayes.executors.gaussian.rows import GaussianRows
+    from hardbayes.geometry.base import Geometry
+    from hardbayes.matrices import Floats
+    from hardbayes.pool import Pool
+    from hardbayes.structure.gaussians import GaussianPartition
+
+NAMES = ("middle", "forward", "backward", "weights", "means", "scatters")
+
+
+@dataclass(frozen=True)
+class FittedGaussians:
+    """Clusters in the coordinates of a whitening."""
+
+    geometry: ClassVar[Geometry] = SquaredEuclidean()
+    whitening: Whitening
+    clusters: Gaussians
+    rate: float  # the weight of the log-determinant
+    penalty: float
+
+    def place(self, matrix: NDArray[np.floating], pool: Pool) -> GaussianPlacement:
+        """Return the rows of a checked matrix, each to be given to its cheapest cluster."""
+        return GaussianPlacement(self, matrix, pool)
+
+    def to_arrays(self) -> dict[str, Any]:
+        """Return everything as arrays and numbers."""
+        seen = self.whitening
+        arrays = (seen.middle, seen.forward, seen.backward, *self.clusters)
+        return {"working_rate": self.rate} | {
+            f"working_{name}": array for name, array in zip(NAMES, arrays, strict=True)
+        }
+
+    @classmethod
+    def from_arrays(cls, diagonal: bool, penalty: float, arrays: dict[str, Any]) -> FittedGaussians:
+        """Return what `to_arrays` was called on; raise ValueError where that cannot be."""
+        try:
+            rate = arrays.pop("working_rate")
+            found = {name: arrays.pop(f"working_{name}") for name in NAMES}
+            k, d = found["means"].shape
+            shape = (d,) if diagonal else (d, d)
+            shapes: dict[str, tuple[int, ...]] = dict(middle=(d,), forward=shape, backward=shape)
+            shapes |= dict(weights=(k,), means=(k, d), scatters=(k, 1 if diagonal else d, d))
+            sound = (
+                not arrays
+                and k > 0
+                and 0 < rate < np.inf
+                and all(found[name].shape == shapes[name] for name in NAMES)
+                and all(found[name].dtype == np.float64 for name in NAMES)
+                and all(np.isfinite(found[name]).all() for name in NAMES)
+            )
+        except (KeyError, AttributeError, ValueError, TypeError) as error:
+            raise ValueError(f"The saved model is incomplete: {error}") from None
+        if not sound:
+            raise ValueError("The saved model contradicts itself: its clusters cannot be placed.")
+        own = {name: np.array(found[name], order="C") for name in NAMES}
+        whitening = Whitening(own["middle"], own["forward"], own["backward"])
+        clusters = Gaussians(own["weights"], own["means"], own["scatters"])
+        return cls(whitening, clusters, float(rate), penalty)
+
+
+@dataclass(frozen=True)
+class GaussianPlacement:
+    """Rows placed in fitted clusters."""
+
+    model: FittedGaussians
+    matrix: NDArray[np.floating]
+    pool: Pool
+
+    def labels(self) -> NDArray[np.int32]:
+        """Return the number of each row's cheapest cluster."""
+        return self._nearest[0]
+
+    def costs(self) -> Floats:
+        """Return each row's cost there."""
+        return self._nearest[1]
+
+    def distances(self) -> Floats:
+        """Return each row's distance (n, k) from every cluster, in its own metric."""
+        clusters = self.model.clusters
+        costs = np.empty((len(self.matrix), clusters.k))
+        for part, rows in self._parts():
+            roots = rows.roots(clusters.scatters)[0]
+            costs[part] = self.model.rate * rows.distances(clusters.means, roots)
+        return np.sqrt(costs)
+
+    def novel(self) -> NDArray[np.bool_]:
+        """Return which rows would rather open a cluster of their own.
+
+        Not among them are rows no farther from their mean, a plain sum, than rounding may put
+        equal ones.
+        """
+        weights, means, _ = self.model.clusters
+        rounding = distance_rounding(means.shape[1]) * np.square(means).max() * (1 + weights) ** 2
+        prices = np.maximum(self.model.penalty, self.model.rate * rounding)
+        return self.costs() > prices[self.labels()]
+
+    @cached_property
+    def _nearest(self) -> tuple[NDArray[np.int32], Floats]:
+        n = len(self.matrix)
+        labels, costs = np.empty(n, np.int32), np.empty(n)
+        for part, rows in self._parts():
+            labels[part], costs[part] = nearest(rows, self.model.clusters)
+        costs *= self.model.rate
+        return labels, costs
+
+    def _parts(self) -> Iterator[tuple[slice, GaussianRows]]:
+        for part in chunks(*self.matrix.shape):
+            yield part, self.model.whitening.rows(self.matrix[part], np.zeros(0), self.pool)
+
+
+def fitted_attributes(
+    solution: GaussianSolution,
+    frame: Whitening,
+    partition: GaussianPartition,
+    weights: NDArray[np.float64],
+    dtype: np.dtype[Any],
+) -> dict[str, Any]:
+    """Return what a fitted estimator holds, but for what it was told."""
+    clusters, history = solution.clusters, level_rounding(solution.history)
+    if not np.isfinite(history).all():
+        raise ValueError("The objective is not a finite number. Rescale X.")
+    return {
+        "_model": FittedGaussians(frame, clusters, partition.rate, partition.penalty),
+        "labels_": solution.labels.astype(np.int32),
+        "n_clusters_": clusters.k,
+        "cluster_centers_": frame.from_working(clusters.means).astype(dtype),
+        "cluster_weights_": np.bincount(solution.labels, weights, clusters.k),
+        "covariances_": frame.covariances(clusters.scatters, partition.rate),
+        "cluster_penalty_": partition.penalty,
+        "inertia_": solution.fit,
+        "objective_": float(history[-1]),
+        "objective_history_": history,
+        "n_iter_": len(history),
+        "n_splits_": solution.n_splits,
+        "n_merges_": solution.n_merges,
+        "converged_": solution.status is not Status.OUT_OF_STEPS,
+        "status_": solution.status.sentence(len(history), clusters.k),
+    }

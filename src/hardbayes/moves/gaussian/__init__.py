@@ -1,0 +1,1 @@
+"""Moves of clusters with covariances."""

@@ -1,0 +1,1 @@
+"""Moves of a partition with centres."""
