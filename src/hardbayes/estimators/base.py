@@ -157,7 +157,7 @@ class Estimator(ABC, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 f"[{type(self).__name__}] {sentence}", file=sys.stderr
             )
 
-    # -- for save and load ----------------------------------------------------------------------
+    # -- for save and load -------------------------------------------------------------------------
 
     def _get_state(self) -> dict[str, Any]:
         if not hasattr(self, "_model"):

@@ -202,7 +202,9 @@ class DPMeans(ClusterEstimator):
         partition = problem.partition(penalty, prior_weight, self.max_clusters)
         init = self._init(problem, choice)
         starts = Starts(init, self.order, self.n_init, self._search, self.max_iter)
-        solution = minimise(problem, partition, starts, rng, self._report)
+        opening = problem.opening_costs(partition)
+        state = problem.state(partition)
+        solution = minimise(state, partition, opening, problem.mean, starts, rng, self._report)
         fitted = fitted_attributes(solution, problem, partition, penalty, matrix.dtype)
         if choice is not None:
             fitted |= {"plateau_width_": choice.width, "plateau_reference_": choice.reference}
@@ -230,7 +232,7 @@ class DPMeans(ClusterEstimator):
         return self.init
 
     def _given_centres(self, problem: Problem) -> Floats:
-        n_columns = problem.executor.n_columns
+        n_columns = problem.rows.n_columns
         centres = check_centres(self.init, problem.geometry, n_columns, self.max_clusters)
         return problem.centres_in_frame(centres)
 

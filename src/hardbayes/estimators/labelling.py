@@ -1,12 +1,13 @@
 """The objective of any labelling, so that any clusterer can be compared."""
 
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
-from hardbayes.engine.objective import measure
+from hardbayes.engine.partition.objective import measure_labels
 from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.pool import Pool, resolve_threads
 from hardbayes.problems.partition import pose
@@ -90,12 +91,6 @@ def objective(
     with Pool(resolve_threads(None)) as pool:
         problem = pose(matrix, geometry, weights, pool)
         partition = problem.partition(cluster_penalty, prior_weight, None)
-        executor = problem.executor
-        weight, total = executor.totals_of(numbers.astype(np.int32), int(numbers.max()) + 1)
-        # A weightless cluster has no mean; its rows cost nothing wherever it stands.
-        total[weight == 0] = executor.row(0)
-        centres = partition.centres(np.where(weight > 0, weight, 1.0), total)
-        executor.start(centres)
-        executor.take_labels(numbers)
-        terms = measure(executor, partition, centres[weight > 0])
-    return (terms.fit + terms.prior) / problem.unit + cluster_penalty * terms.n_clusters
+        terms = measure_labels(problem.state(partition), numbers.astype(np.int32))
+    in_units = replace(partition, penalty=cluster_penalty)
+    return (terms.fit + terms.prior) / problem.unit + in_units.total_penalty(terms.n_clusters)

@@ -1,190 +1,364 @@
-"""A labelling of rows in memory (or mapped into it), and how it changes from sweep to sweep.
+"""Rows in memory, or mapped into it: compiled passes over tiles of rows, on threads of our own.
 
-What goes out to a tile is a small named tuple of arrays; what comes back is labels and exactly
-additive totals. So neither the tiles nor the number of threads can change a bit of the result.
+What goes out to a tile is a named tuple of small arrays; what comes back is labels and exactly
+additive totals. So neither the tiles nor the number of threads change a bit of the result.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.executors.carried_bounds import (
-    CarriedBounds,
-    has_little_room,
-    no_bounds,
-    worth_carrying,
-)
-from hardbayes.executors.centre_table import CentreTable, Known
-from hardbayes.executors.exact_totals import NO_SNAPS, NO_TOTALS
-from hardbayes.executors.few_rows import Plan, sweep_few
-from hardbayes.executors.opening import Opening
-from hardbayes.kernels.partition.nearest import assign
-from hardbayes.matrices import inverse_permutation
+from hardbayes.clusters.exact_totals import NO_ROUNDING, NO_TOTALS, ExactTotals, Rounding
+from hardbayes.executors.bounds import BOUNDS, has_little_room, no_bounds
+from hardbayes.executors.labelling import Labelling, is_same_partition
+from hardbayes.kernels.partition.births import consider
+from hardbayes.kernels.partition.costs import costs
+from hardbayes.kernels.partition.nearest import ABOVE, DECIDED, assign
+from hardbayes.kernels.partition.rows import Batch, new_batch
+from hardbayes.local.rows import LocalRows
+from hardbayes.local.tiling import Tiling
+from hardbayes.matrices import chunks
+from hardbayes.tuples import Centres, DirectForm, Division, Summary
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
-    from hardbayes.executors.centre_table import Drift
-    from hardbayes.executors.few_rows import Sweeps
-    from hardbayes.kernels.partition.bounds import Bounds
+    from hardbayes.executors.bounds import DistanceBounds
+    from hardbayes.local.reading import KernelRows
     from hardbayes.matrices import Floats
-    from hardbayes.structure.partition import Partition
+    from hardbayes.pool import Pool
+    from hardbayes.tuples import Births, Drift, Layout, Totals
 
+    Ids = NDArray[np.signedinteger]
+    Labels = NDArray[np.int32]
 
-# Part of the rows that scores in less than the data's own precision may leave in doubt.
+# Part of the rows that scores in less than the data's own precision may leave undecided.
 DOUBTFUL = 1 / 16
+BATCH_BYTES = 1 << 17
+ALL = slice(None)
 
 
-class MemoryExecutor(Opening):
-    """One data set, its labels, and the passes over it; made as `DataRows` are."""
+class MemoryRows:
+    """The rows of a matrix in working coordinates; see `executors.protocol.Rows`.
 
-    def start(self, centres: Floats, table: CentreTable | None = None) -> None:
-        """Begin at these centres (k, d), with no row assigned."""
-        super().start(centres, table)
-        self._coarse = False  # scores leave too many rows in doubt
+    Parameters
+    ----------
+    rows : DenseRows or SparseRows
+    shape : (n, d)
+    weights : array (n,), or (1,) for all rows
+    constants : array (n,) of ``phi(x)``, or (1,) where costs are squared distances
+    largest : array (d,)
+        Bounds on the absolute values of each column in working coordinates.
+    layout : Layout
+    pool : Pool
+    """
 
-    # -- a sweep --------------------------------------------------------------------------------
+    def __init__(
+        self,
+        rows: KernelRows,
+        shape: tuple[int, int],
+        weights: Floats,
+        constants: Floats,
+        largest: Floats,
+        layout: Layout,
+        pool: Pool,
+    ) -> None:
+        self.n_rows, self.n_columns = self._shape = shape
+        self.weights = weights
+        self.layout = layout
+        self.pool = pool
+        self.most_taken = shape[0]
+        self.rounding = Rounding(weights, shape[0], largest)
+        self._rows = rows
+        self._constants = constants
+        self.entries_per_row = self._all.entries_per_row
+        self._tiling = Tiling(self.entries_per_row, pool)
+        self._batches: dict[int, Batch] = {}
+        self.start()
 
-    def assign(self, prices: Floats, counting: bool = False, last: bool = False) -> int:
-        """Give every row to its cheapest centre; return how many are dearer than their price.
+    @cached_property
+    def _all(self) -> LocalRows:
+        return LocalRows(
+            self._rows, self._shape, self.weights, self._constants, self.layout.dtype, self.pool
+        )
 
-        ``counting`` lets the totals follow at once, while the rows are at hand; `collect` will do
-        what is left. ``last`` says that no further assignment follows, so that bounds are not worth
-        their room.
+    # -- labels and totals -------------------------------------------------------------------------
+
+    def start(self, labels: Labels | None = None, totals: Totals | None = None) -> None:
+        """Forget all labels; or begin with these labels, whose exact totals are given."""
+        self._labelling = Labelling(self.n_rows)
+        self._totals: ExactTotals | None = None
+        self._births_expected = True
+        if labels is not None and totals is not None:
+            self._labelling.slots = labels
+            self._totals = self._new_totals(0)
+            self._totals.set(totals)
+
+    def labels(self, ids: Ids | slice = ALL) -> Labels:
+        """Return the slots of rows."""
+        return self._labelling.slots[ids]
+
+    def set_labels(self, ids: Ids, slots: Ids) -> None:
+        """Give these rows to these slots."""
+        labels = self._labelling.slots.copy()
+        labels[ids] = slots
+        self._labelling.replace(labels)
+
+    def relabel(self, slots: Ids, n_slots: int | None = None) -> None:
+        """Give the rows of slot c to ``slots[c]``."""
+        totals = self._counted()
+        names = np.append(slots, -1).astype(np.int32)  # the last for rows in no slot
+        self._labelling.replace(names[self._labelling.slots])
+        self._labelling.uncounted = None
+        if n_slots is None:
+            totals.unite(slots)
+        else:
+            totals.rename(slots, n_slots)
+
+    def totals(self, n_slots: int, labels: Labels | None = None) -> Totals:
+        """Return the exact totals of so many slots, for the present labels or for others."""
+        if labels is None:
+            return self._counted(n_slots).parts
+        totals = self._new_totals(n_slots)
+        totals.move(np.full(self.n_rows, -1, np.int32), labels, self.n_rows)
+        return totals.parts
+
+    def _counted(self, n_slots: int = 0) -> ExactTotals:
+        """Return the totals, brought up to the labels, with room for so many slots."""
+        labelling, totals = self._labelling, self._totals
+        if totals is None:  # made when first needed: predictions need none
+            totals = self._totals = self._new_totals(n_slots)
+        totals.grow(n_slots)
+        if labelling.uncounted is not None:
+            n_moves = int(np.count_nonzero(labelling.uncounted != labelling.slots))
+            if n_moves:
+                totals.move(labelling.uncounted, labelling.slots, n_moves)
+            labelling.uncounted = None
+        return totals
+
+    def _new_totals(self, n_slots: int) -> ExactTotals:
+        return ExactTotals(self._rows, self._shape, self.weights, self.rounding, self.pool, n_slots)
+
+    # -- a sweep -----------------------------------------------------------------------------------
+
+    def assign(
+        self,
+        centres: Centres,
+        opening: Floats,
+        drift: Drift | None = None,
+        open_clusters: Callable[[Ids], Centres | None] | None = None,
+    ) -> Summary:
+        """Give every row to its cheapest centre, then to a cluster that opens before its visit."""
+        labelling = self._labelling
+        # Births after rows are counted take the memory of one more labelling.
+        totals = None if drift is None or self._births_expected else self._counted(centres.room)
+        if totals is not None and not totals.can_be_shared():
+            totals = None
+        if totals is None and labelling.uncounted is not None:
+            self._counted()
+        before = labelling.begin()
+        labelling.bounds = self._carried(centres, drift)
+        n_above, n_changed = self._assign(
+            centres, opening, labelling.slots, labelling.bounds, totals
+        )
+        if totals is None:
+            labelling.uncounted = before
+        elif n_above:  # their clusters are not yet decided, so they are not counted
+            labelling.uncounted = np.where(self._marks == ABOVE, before, labelling.slots)
+        born = None
+        if n_above and open_clusters is not None:
+            if self._are_many(n_above) or has_little_room(self.n_rows):
+                labelling.replace(labelling.slots)  # few bounds would survive the births
+            born = open_clusters(np.flatnonzero(self._marks))
+        if n_above:
+            self._marks[:] = 0
+        self._births_expected = born is not None
+        if born is None:
+            return Summary(n_changed, n_above, 0, False)
+        if labelling.bounds is not None and labelling.bounds.hold_for(born):
+            labelling.bounds.include(born, labelling.slots)
+        else:
+            labelling.replace(labelling.slots)
+        n_changed = int(np.count_nonzero(before != labelling.slots))
+        same = is_same_partition(before, labelling.slots, self.weights)
+        return Summary(n_changed, n_above, born.used - centres.used, same)
+
+    def _carried(self, centres: Centres, drift: Drift | None) -> DistanceBounds | None:
+        """Return the bounds that an assignment begins with; None where they are not worth it."""
+        kind, bounds = BOUNDS[self.layout.costs], self._labelling.bounds
+        if drift is None or not kind.are_worth_it(self.layout, centres):
+            return None
+        if bounds is None or not bounds.hold_for(centres):
+            return kind(self.n_rows, self.layout, centres, self._radius)
+        bounds.move(centres, drift)
+        return bounds
+
+    def _assign(
+        self,
+        centres: Centres,
+        opening: Floats,
+        labels: Labels,
+        bounds: DistanceBounds | None,
+        totals: ExactTotals | None,
+    ) -> tuple[int, int]:
+        """Run the pass; return the number of rows above their opening cost, and of changes.
+
+        IN/OUT labels (n,), bounds; totals follow, but for the rows above.
         """
-        centres = self.table.view()
-        bounds = self._bounds_for(centres.n_blocks, last)
+        view = no_bounds(self.layout, centres) if bounds is None else bounds.view(centres.n_blocks)
+        rounding = NO_ROUNDING, NO_ROUNDING
+        if totals is not None:
+            rounding = self.rounding.rows, self.rounding.weights
         found: list[tuple[int, int, int]] = []
-        totals, snaps = self._totals, (NO_SNAPS, NO_SNAPS)
-        if counting:
-            totals.grow(len(self.table.rank))
-            counting = totals.can_be_shared(self.pool)
-            snaps = totals.quanta.snaps, totals.quanta.weight_snaps
 
         def task(worker: int, start: int, stop: int) -> None:
             found.append(
                 assign(
-                    self.rows, self.weights, prices, self.constants, centres, bounds,
-                    self.labels, self._dear, totals.share(worker) if counting else NO_TOTALS,
-                    *snaps, self._batch(worker, centres), start, stop,
+                    self._rows, self.weights, opening, self._constants, centres, view,
+                    labels, self._marks, NO_TOTALS if totals is None else totals.share(worker),
+                    *rounding, self._batch(worker, centres), start, stop,
                 )
             )  # fmt: skip
 
-        self._over_tiles(task, self.n_rows, len(centres.rank))
-        n_dear, self._n_changed, n_doubtful = map(sum, zip(*found, strict=True))
-        if counting:
+        self._tiling.run(task, self.n_rows, len(centres.rank))
+        n_above, n_changed, n_doubtful = map(sum, zip(*found, strict=True))
+        if totals is not None:
             totals.add_shares()
-            self._in_totals = self.labels
-            if n_dear:  # whose clusters are not known yet
-                self._in_totals = self.labels.copy()
-                np.copyto(self._in_totals, self._committed, where=self._dear.view(np.bool_))
-                if self._many_dear(n_dear) or has_little_room(self.n_rows):
-                    self._bounds = None
-        if self._bounds is not None:
-            self._bounds.forget_drift()
-        self._coarse = n_doubtful > DOUBTFUL * self.n_rows and self.dtype != self.rows.values.dtype
-        return n_dear
-
-    def _bounds_for(self, blocks: int, last: bool) -> Bounds:
-        """Return what is known of the rows before they meet so many blocks of centres."""
-        if last or not worth_carrying(self.table):
-            self._bounds = None
-            return no_bounds(self.table)
-        if self._bounds is not None:
-            self._bounds.look_around(self.table)
-        else:
-            if self._radius is not None:
-                self.table.follow(self.mean)
-            self._bounds = CarriedBounds(self.n_rows, self.table, self._radius)
-        return self._bounds.view(blocks)
-
-    def sweep_on(
-        self,
-        penalty: float,
-        max_clusters: int,
-        visits: NDArray[np.signedinteger],
-        n_clusters: int | None,
-        patience: int,
-        max_steps: int,
-    ) -> Sweeps:
-        """Sweep with births and refits until at most ``patience`` rows change, in one call.
-
-        ``visits`` (n,): each row's place in the visiting order; ``n_clusters``: how many there were
-        after the last sweep. May stop earlier.
-        """
-        order = inverse_permutation(visits)
-        counted = -1 if n_clusters is None else n_clusters
-        plan = Plan(penalty, max_clusters, order, counted, patience, max_steps)
-        alive, before, known = self._alive, self.labels, self._known
-        if self._table is not None:
-            before = self.cluster_numbers()
-            known = Known(self._table.exact[alive], self._table.rank[alive], self._table.next_rank)
-        swept = sweep_few(self, before, self._totals, alive, known, plan)
-        self.labels = swept.labels
-        ranks = swept.centres.rank
-        self._take_out(np.flatnonzero(ranks >= 0), swept.centres.exact, ranks, swept.next_rank)
-        return swept
-
-    # -- refitting ------------------------------------------------------------------------------
-
-    def collect(self) -> int:
-        """Bring the totals up to the labels; return how many rows changed cluster."""
-        self._totals.grow(len(self.table.rank))
-        if self._in_totals is self.labels:  # they have followed already
-            return self._n_changed
-        n_moves = int(np.count_nonzero(self._in_totals != self.labels))
-        if n_moves:
-            self._totals.move(self.rows, self._in_totals, self.labels, n_moves, self.pool)
-        if self._in_totals is self._committed:
-            return n_moves
-        return int(np.count_nonzero(self._committed != self.labels))
-
-    def recount(self) -> int:
-        """Bring the totals up to the labels for good; return how many rows changed cluster."""
-        n_changed = self.collect()
-        self.commit()
-        return n_changed
-
-    def refit(self, partition: Partition) -> tuple[float, float]:
-        """Move the living clusters to the centres that are best for their members.
-
-        Return ``sum_c (n_c + eta) phi(mu_c) - eta phi(m)``, and what float64 drops of it.
-        """
-        table, crowded = self.table, self.table.crowded
-        if self._bounds is not None and table.used > self._bounds.known and not crowded:
-            self._bounds.welcome(table, self.labels)
-        drift, value = self._follow_members(partition)
-        if crowded:
-            self._lay_out_anew(partition)
-        if self._bounds is not None:
-            self._bounds.add_drift(table.alive, drift)
-        if self._coarse:
-            self._take_out(table.alive, table.exact, table.rank, table.next_rank)
+        if bounds is not None:
+            bounds.hold_now()
+        values = self._rows.values.dtype
+        if n_doubtful > DOUBTFUL * self.n_rows and self.layout.dtype != values:
+            self.layout = self.layout._replace(dtype=values)
             self._batches.clear()
-            self.dtype, self._coarse = self.rows.values.dtype, False
-        return value
+        return n_above, n_changed
 
-    def _follow_members(self, partition: Partition) -> tuple[Drift, tuple[float, float]]:
-        """Do what `refit` is about; return how far each centre has moved, too."""
-        table, eta, prior_mean = self.table, partition.prior_weight, partition.prior_mean
-        if self.geometry.squared_distance and not table.deferred:
-            return table.write_means(self._totals.parts, eta, prior_mean)
-        weights, totals = self.totals()
-        centres = partition.centres(weights, totals)
-        drift = table.write(table.alive, centres)
-        if self.geometry.squared_distance:
-            return drift, self._totals.potential(table.alive, eta, prior_mean)
-        return drift, (partition.potential(weights, centres), 0.0)
+    def offer(
+        self, centres: Centres, births: Births, ids: Ids | None = None, decide: bool = False
+    ) -> Ids:
+        """Let rows choose among the births before their visit; return those still above."""
+        labelling, marks, block = self._labelling, self._marks, centres.block
+        m = len(births.openers)
+        labelling.slots[births.openers] = np.arange(centres.used - m, centres.used)
+        marks[births.openers] = DECIDED
+        bounds = labelling.bounds
+        if bounds is not None:
+            bounds.upper[births.openers] = np.inf
+        view = no_bounds(self.layout, centres) if bounds is None else bounds.view(centres.n_blocks)
+        radii = view.upper if bounds is None else bounds.radii(centres)
+        opened = np.full(len(centres.rank), np.iinfo(np.int64).max)
+        opened[centres.used - len(births.opened) : centres.used] = births.opened
+        visible_from = np.where(centres.rank >= 0, opened, -1)
+        block_opened = visible_from.reshape(-1, block).max(axis=1)
+        first, last = births.first_slot // block, centres.n_blocks
+        some = np.empty(0, births.visit_rank.dtype) if ids is None else ids
 
-    def _lay_out_anew(self, partition: Partition) -> None:
-        """Lay the living out without holes between them."""
-        table, alive, n_slots = self.table, self.table.alive, len(self.table.rank)
-        slots = table.lay_out(partition.centres(*self.totals()), table.rank[alive])
-        self._rename(alive, n_slots, slots, len(table.rank))
-        if self._bounds is not None:
-            upper = self._bounds.upper
-            self._bounds = None  # the old bounds go before the new ones come
-            self._bounds = CarriedBounds(self.n_rows, table, self._radius)
-            self._bounds.upper[:] = upper
+        def task(worker: int, start: int, stop: int) -> None:
+            consider(
+                self._rows, self.weights, births.opening, self._constants, centres, view, radii,
+                labelling.slots, marks, some, births.visit_rank, opened, block_opened, first, last,
+                self._batch(worker, centres), start, stop,
+            )  # fmt: skip
+
+        if births.first_slot < centres.used:
+            n = self.n_rows if ids is None else len(ids)
+            self._tiling.run(task, n, (last - first) * block)
+        above = some[marks[some] == ABOVE]
+        if decide:
+            marks[some] = DECIDED
+        return above
+
+    # -- costs -------------------------------------------------------------------------------------
+
+    def costs(self, centres: Centres, labels: Labels | None = None) -> Floats:
+        """Return the cost (n,) of every row at the centre in its slot."""
+        slots = self._labelling.slots if labels is None else labels
+        if has_little_room(self.n_rows):  # for bounds and an array as long as the data
+            self._labelling.replace(self._labelling.slots)
+        out = np.empty(self.n_rows)
+
+        def task(worker: int, start: int, stop: int) -> None:
+            costs(self._rows, self._constants, centres, slots, out, start, stop)
+
+        self._tiling.run(task, self.n_rows, 1)
+        return out
+
+    def candidates(
+        self, centres: Centres, sizes: Floats, prior_weight: float, slack: float
+    ) -> NDArray[np.intp]:
+        """Return rows that might move: all that tight bounds do not rule out."""
+        kind, labelling = BOUNDS[self.layout.costs], self._labelling
+        if not kind.rules_out_moves or not kind.are_worth_it(self.layout, centres):
+            return np.arange(self.n_rows)
+        labelling.replace(labelling.slots)  # carried bounds would not be tight
+        bounds = kind(self.n_rows, self.layout, centres, self._radius)
+        labels = labelling.slots.copy()
+        self._assign(centres, np.array([np.inf]), labels, bounds, None)
+        moved = labels != labelling.slots
+        found = []
+        weights = np.broadcast_to(self.weights, self.n_rows)
+        for part in chunks(self.n_rows, bounds.lower.shape[1]):
+            could = bounds.might_move(
+                part, labels[part], weights[part], sizes, prior_weight, slack, centres
+            )
+            found.append(part.start + np.flatnonzero(could | moved[part]))
+        return np.concatenate(found)
+
+    # -- some of the rows --------------------------------------------------------------------------
+
+    def take(self, ids: NDArray[np.intp] | None = None) -> LocalRows:
+        """Return some rows, or all, for algorithms that visit them one by one."""
+        return self._all if ids is None else self._all.take(ids)
+
+    def divide(self, slots: NDArray[np.intp], halves: DirectForm) -> Division:
+        """Let the rows of these slots choose between two centres each."""
+        group_of = np.full(int(slots.max()) + 2, -1)  # the last for rows in no slot
+        group_of[slots] = np.arange(len(slots))
+        first = np.arange(0, 2 * len(slots) + 1, 2)
+        ids, parts = [], []
+        for part in chunks(self.n_rows, 1):
+            labels = np.minimum(self._labelling.slots[part], len(group_of) - 1)
+            groups = group_of[labels]
+            inside = np.flatnonzero(groups >= 0)
+            grouped = self._all.grouped(part.start + inside, groups[inside], first)
+            grouped.choose(halves)
+            second = grouped.places % 2 == 1
+            ids.append(part.start + inside[second])
+            parts.append(groups[inside][second])
+        going, where = np.concatenate(ids), np.concatenate(parts)
+        totals = self._new_totals(len(slots))
+        totals.add(going, where)
+        return Division(going, where, totals.parts)
+
+    # -- scratch memory ----------------------------------------------------------------------------
+
+    @cached_property
+    def _marks(self) -> NDArray[np.uint8]:
+        """Marks of rows within a sweep: zero, ABOVE or DECIDED."""
+        return np.zeros(self.n_rows, np.uint8)
+
+    def _are_many(self, n_above: int) -> bool:
+        return 8 * n_above >= self.n_rows
+
+    def _batch(self, worker: int, centres: Centres) -> Batch:
+        """Return a thread's scratch memory for scores, made anew when there are more blocks."""
+        batch = self._batches.get(worker)
+        if batch is None or batch.smallest.shape[1] < centres.n_blocks:
+            size = 1  # sparse rows are scored one by one, dense ones as many as stay in cache
+            if not self.layout.sparse:
+                size = BATCH_BYTES // (self.layout.dtype.itemsize * self.n_columns)
+                size = min(max(size, 16), 256)
+            batch = self._batches[worker] = new_batch(size, centres)
+        return batch
+
+    def _radius(self) -> NDArray[np.float32]:
+        """Return the distance (n,) of each row from the anchor, rounded up."""
+        anchor = self.layout.anchor
+        assert anchor is not None
+        form = DirectForm(anchor[np.newaxis].copy(), np.zeros(1), True)
+        squares = self._all.costs(form)[:, 0]
+        return (np.sqrt(squares) * (1 + 1e-6)).astype(np.float32)

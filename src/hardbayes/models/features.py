@@ -10,11 +10,10 @@ import numpy as np
 from hardbayes.engine.objective import level_rounding
 from hardbayes.engine.status import Status, counted
 from hardbayes.executors.features.tiles import Tiles
-from hardbayes.geometry.squared_euclidean import SquaredEuclidean
+from hardbayes.geometry.squared_euclidean import FARTHEST, SquaredEuclidean
 from hardbayes.late_import import import_whole
 from hardbayes.matrices import is_sparse
 from hardbayes.problems.frame import Frame
-from hardbayes.problems.partition import FARTHEST, check_reach
 
 SENTENCES = {
     Status.CONVERGED: (
@@ -84,7 +83,7 @@ class FittedFeatures:
         import_whole("hardbayes.executors.features.memory")
         from hardbayes.executors.features.memory import Allocator
 
-        check_reach(matrix, self.frame, "Squared residuals")
+        self.geometry.check_reach(matrix, self.frame.scale, "Squared residuals")
         frame = self.frame
         if is_sparse(matrix):  # components are not shifted, so rows need not be either
             frame = Frame(np.zeros(len(frame.shift)), frame.scale, 2)

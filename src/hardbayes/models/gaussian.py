@@ -11,10 +11,9 @@ import numpy as np
 from hardbayes.engine.gaussian.descent import nearest
 from hardbayes.engine.objective import level_rounding
 from hardbayes.engine.status import Status
-from hardbayes.geometry.squared_euclidean import SquaredEuclidean
+from hardbayes.geometry.squared_euclidean import SquaredEuclidean, distance_rounding
 from hardbayes.matrices import chunks
 from hardbayes.problems.gaussian import Whitening
-from hardbayes.problems.partition import distance_rounding
 from hardbayes.structure.gaussians import Gaussians
 
 if TYPE_CHECKING:

@@ -9,24 +9,18 @@ import numpy as np
 
 from hardbayes.engine.objective import level_rounding
 from hardbayes.engine.status import Status
+from hardbayes.geometry.squared_euclidean import FARTHEST
 from hardbayes.matrices import is_sparse
 from hardbayes.problems.frame import Frame, power_of_two_scale
-from hardbayes.problems.partition import (
-    FARTHEST,
-    check_reach,
-    cluster_bound,
-    distance_rounding,
-    executor_for,
-    opening_prices,
-)
+from hardbayes.problems.partition import cluster_bound, opening_costs, rows_in_memory
 from hardbayes.structure.partition import Partition
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from hardbayes.clusters.centre_table import CentreTable
     from hardbayes.engine.partition.descent import Solution
-    from hardbayes.executors.centre_table import CentreTable
-    from hardbayes.executors.memory import MemoryExecutor
+    from hardbayes.executors.protocol import Rows
     from hardbayes.geometry.base import Geometry
     from hardbayes.matrices import Floats, Matrix
     from hardbayes.pool import Pool
@@ -104,17 +98,26 @@ class FittedPartition:
         """Give each row of a checked matrix to its cheapest centre."""
         if is_sparse(matrix) and self.frame.shift.any():
             return self._unshifted().place(matrix, pool)
-        if self.geometry.squared_distance:
-            check_reach(matrix, self.frame, "Squared distances to the fitted centres")
-        largest = np.ones(len(self.frame.shift))  # totals are not asked for
-        executor = executor_for(matrix, self.geometry, self.frame, np.ones(1), largest, pool)
-        if self.geometry.nonnegative:
-            executor.see_columns(self.partition.prior_mean > 0)
-        kind = executor.dtype, executor.is_sparse
-        executor.start(self.centres, self._tables.get(kind))
-        executor.assign(np.array([np.inf]), last=True)
-        self._tables[kind] = executor.table
-        return Placement(executor, self, self._weights_of(matrix))
+        self.geometry.check_reach(
+            matrix, self.frame.scale, "Squared distances to the fitted centres"
+        )
+        largest = np.ones(len(self.frame.shift))  # of totals, which are not used
+        rows = rows_in_memory(matrix, self.geometry, self.frame, np.ones(1), largest, pool)
+        table = self._table(rows, pool)
+        rows.assign(table.view(), np.array([np.inf]))
+        return Placement(self, rows, table, self._weights_of(matrix))
+
+    def _table(self, rows: Rows, pool: Pool) -> CentreTable:
+        """Return the centres laid out for such rows, kept for the next prediction."""
+        from hardbayes.clusters.centre_table import ClusterList
+        from hardbayes.moves.partition.state import TABLES
+
+        kind = rows.layout.dtype, rows.layout.sparse
+        if kind not in self._tables:
+            table = TABLES[rows.layout.costs]
+            clusters = ClusterList.of(self.centres)
+            self._tables[kind] = table(self.partition, rows.layout, clusters, pool)
+        return self._tables[kind]
 
     def _weights_of(self, matrix: Matrix) -> Floats:
         """Return what new rows weigh (n,), as in a fit without weights; (1,) where all are one."""
@@ -137,34 +140,41 @@ class FittedPartition:
 class Placement:
     """Rows placed at the centres of a fitted partition; costs in the user's units."""
 
-    executor: MemoryExecutor
     model: FittedPartition
-    weights: Floats  # (n,) or (1,): kept from the executor, whose costs are those of weight one
+    rows: Rows
+    table: CentreTable
+    weights: Floats  # (n,) or (1,): of the rows; costs are first computed for a weight of one
 
     def labels(self) -> NDArray[np.int32]:
         """Return the number of each row's cluster."""
-        return self.executor.cluster_numbers()
+        numbers = np.empty(self.table.n_slots, np.int32)
+        numbers[self.table.slots] = np.arange(len(self.table.slots))
+        return numbers[self.rows.labels()]
 
     def costs(self) -> Floats:
         """Return each row's cost at its own centre, times what the row weighs."""
-        return self.weights * self.executor.costs() / self.model.frame.unit
+        return self.weights * self._working_costs / self.model.frame.unit
 
     def distances(self) -> Floats:
         """Return each row's distance (n, k) from every centre, or its divergence if none is."""
-        costs = self.executor.all_costs() / self.model.frame.unit
-        return np.sqrt(costs) if self.model.geometry.squared_distance else costs
+        form = self.model.partition.direct_form(self.model.centres)
+        costs = self.rows.take().costs(form) / self.model.frame.unit
+        return self.model.geometry.as_distances(costs)
 
     def novel(self) -> NDArray[np.bool_]:
-        """Return which rows would rather open a cluster of their own.
+        """Return which rows would open a cluster of their own.
 
-        Rows no farther from their centre than rounding may put equal ones are not among them,
-        however small the penalty: the fit has kept such rows.
+        Not among them are rows no farther from their centre than rounding may put equal ones,
+        however small the penalty: a fit keeps such rows.
         """
-        prices = opening_prices(self.executor, self.model.partition, self.weights)
-        if self.model.geometry.squared_distance:
-            rounding = distance_rounding(self.executor.n_columns)
-            prices = np.maximum(prices, self.weights * rounding)
-        return self.weights * self.executor.costs() > prices
+        partition = self.model.partition
+        opening = opening_costs(self.rows, partition, self.weights)
+        rounding = partition.geometry.equality_rounding(self.rows.n_columns)
+        return self.weights * self._working_costs > np.maximum(opening, self.weights * rounding)
+
+    @property
+    def _working_costs(self) -> Floats:
+        return self.rows.costs(self.table.direct())
 
 
 def fitted_attributes(
@@ -180,7 +190,10 @@ def fitted_attributes(
     """
     unit = problem.unit
     n_clusters = len(solution.centres)
-    history = solution.trace / unit + penalty * solution.cluster_counts
+    priced = replace(partition, penalty=penalty)  # in the user's units
+    history = solution.trace / unit + [
+        priced.total_penalty(k) for k in solution.cluster_counts.tolist()
+    ]
     finite = solution.trace.max() < problem.geometry.infinite_cost
     if not (finite and np.isfinite(history).all()):
         raise ValueError(

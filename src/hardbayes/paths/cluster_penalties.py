@@ -16,7 +16,7 @@ from hardbayes.geometry import geometry_for
 from hardbayes.models.partition import fitted_attributes
 from hardbayes.paths.published import fits_at, published_penalties, runs
 from hardbayes.pool import Pool, resolve_threads
-from hardbayes.problems.partition import opening_prices, pose
+from hardbayes.problems.partition import pose
 from hardbayes.selection.tracing import (
     begin_path,
     most_clusters,
@@ -98,7 +98,6 @@ def status_at(solution: Solution, problem: Problem, partition: Partition) -> Sta
         return solution.status
     if len(solution.centres) < partition.max_clusters:
         return Status.CONVERGED
-    executor = problem.executor
-    executor.start(solution.centres)
-    n_dear = executor.assign(opening_prices(executor, partition))
-    return Status.CAPPED if n_dear else Status.CONVERGED
+    state = problem.state(partition)
+    n_above = state.rows_above(solution.centres, problem.opening_costs(partition))
+    return Status.CAPPED if n_above else Status.CONVERGED

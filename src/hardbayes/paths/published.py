@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 def published_penalties(problem: Problem, prior_weight: float, n_penalties: int) -> Floats:
     """Return falling penalties from one cluster to many, as the papers' rule has them."""
-    heaviest = float(problem.executor.weights.max()) / problem.weight_unit
+    heaviest = float(problem.rows.weights.max()) / problem.weight_unit
     largest = 2.0 * heaviest * farthest_first_penalty(problem, 1, prior_weight) or 1.0
     k, smallest = most_clusters(problem), 0.0
     while k > 1 and not smallest:  # zero where there are fewer different rows than that

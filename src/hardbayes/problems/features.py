@@ -12,7 +12,7 @@ from hardbayes.executors.features.tiles import Tiles
 from hardbayes.geometry import geometry_for
 from hardbayes.late_import import import_whole
 from hardbayes.problems.frame import frame_for, power_of_two_scale
-from hardbayes.problems.partition import check_size, check_squares
+from hardbayes.problems.partition import check_size
 
 if TYPE_CHECKING:
     from hardbayes.executors.features.memory import Allocator
@@ -83,6 +83,6 @@ def pose_features(matrix: Matrix, weights: Floats | None, pool: Pool) -> Feature
     frame, largest = frame_for(matrix, geometry_for("squared_euclidean"))
     weights = np.ones(1) if weights is None else weights
     weight_unit = power_of_two_scale(float(weights.max()))
-    check_squares(matrix, weights, float(largest.max()))
+    geometry_for("squared_euclidean").check_scale(matrix.shape, weights, float(largest.max()))
     tiles = Tiles(matrix, frame, weights * weight_unit)
     return FeatureProblem(tiles, frame, weight_unit, float(largest.max()), pool)

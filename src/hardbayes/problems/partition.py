@@ -1,31 +1,34 @@
-"""From a data matrix to something the loop can run on, and back to the user's units."""
+"""From a data matrix to rows and clusters that a fit can run on, and back to the user's units."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hardbayes.engine.partition.passes import layout_for
+from hardbayes.geometry.squared_euclidean import FARTHEST
 from hardbayes.late_import import import_whole
-from hardbayes.matrices import chunks, is_sparse, total_weight
+from hardbayes.matrices import chunks, is_sparse
 from hardbayes.problems.frame import Frame, frame_for, power_of_two_scale
 from hardbayes.structure.partition import Partition
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hardbayes.executors.memory import MemoryExecutor
+    from hardbayes.executors.memory import MemoryRows
+    from hardbayes.executors.protocol import Rows
     from hardbayes.geometry.base import Geometry
     from hardbayes.matrices import Floats, Matrix
+    from hardbayes.moves.partition.state import PartitionState
     from hardbayes.pool import Pool
 
 # A bound on k * d where the user sets no cap: four arrays of this many doubles are a gigabyte.
 LARGEST_TABLE = 1 << 25
 ALWAYS_ALLOWED = 64
 SMALLEST_PENALTY = 1e-290
-FARTHEST = 1e140  # in working coordinates; its square, over any number of columns, is a number
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class Problem:
     Its weights are divided by a power of two so that none is large.
     """
 
-    executor: MemoryExecutor
+    rows: Rows
     frame: Frame
     geometry: Geometry
     weight_unit: float  # working weight of a weight of one
@@ -46,44 +49,40 @@ class Problem:
         """Objective in working units of an objective of one in the user's: a power of two."""
         return self.frame.unit * self.weight_unit
 
-    @property
+    @cached_property
     def mean(self) -> Floats:
         """Overall mean (d,) in working coordinates."""
-        return self.executor.mean
+        return overall_mean(self.rows)
 
     @property
     def rounding(self) -> float:
-        """What rounding may do to the objective, in the user's units.
-
-        Squared distances are summed as they are, but those of equal points may be squares of a
-        rounding error; other costs are what is left of ``phi(x) + offset - <x, theta>``, whose size
-        the overall mean's theta tells.
-        """
-        executor = self.executor
-        if self.geometry.squared_distance:
-            largest = distance_rounding(executor.n_columns)
-            return largest * total_weight(executor.weights, executor.n_rows) / self.unit
-        weights = executor.weights_of(slice(None))
-        theta, offset = self.geometry.affine(self.mean[np.newaxis])
-        at_mean = float(np.abs(offset[0]) + np.abs(theta[0] * self.mean).sum())
-        size = float(weights @ np.abs(executor.constants)) + float(weights.sum()) * at_mean
-        return (executor.n_columns + 8) * float(np.finfo(np.float64).eps) * size / self.unit
+        """What rounding may do to the objective, in the user's units."""
+        rows = self.rows
+        mean = self.mean if self.geometry.needs_mean else np.zeros(rows.n_columns)
+        constants = rows.take().constants_at()
+        size = self.geometry.objective_rounding(rows.weights, rows.n_rows, constants, mean)
+        return size / self.unit
 
     def partition(self, penalty: float, prior_weight: float, max_clusters: int | None) -> Partition:
         """Return the structure to fit; ``penalty`` and ``prior_weight`` in the user's units."""
+        needs_mean = prior_weight or self.geometry.needs_mean
         return Partition(
             self.geometry,
             penalty * self.unit,
             prior_weight * self.weight_unit,
-            self._prior_mean(prior_weight),
-            max_clusters or cluster_bound(self.executor.n_columns),
+            self.mean if needs_mean else np.zeros(self.rows.n_columns),
+            max_clusters or cluster_bound(self.rows.n_columns),
         )
 
-    def _prior_mean(self, prior_weight: float) -> Floats:
-        # Where costs are distances and nothing is shrunk, nobody asks for the mean.
-        if prior_weight or not self.geometry.squared_distance:
-            return self.mean
-        return np.zeros(self.executor.n_columns)
+    def state(self, partition: Partition) -> PartitionState:
+        """Return the state of a fit, with no clusters yet."""
+        from hardbayes.moves.partition.state import PartitionState  # with compiled kernels
+
+        return PartitionState(self.rows, partition)
+
+    def opening_costs(self, partition: Partition) -> Floats:
+        """Return what it costs each row to open a cluster: (n,), or (1,) where all pay the same."""
+        return opening_costs(self.rows, partition, self.rows.weights)
 
     def centres_in_frame(self, centres: Floats) -> Floats:
         """Return points (k, d) given in the user's coordinates as the rows are seen here."""
@@ -99,7 +98,7 @@ class Problem:
 
     def weights_of(self, labels: NDArray[np.int32], n_clusters: int) -> Floats:
         """Return the weight (k,) of each cluster, in the user's units."""
-        weights = self.executor.weights / self.weight_unit
+        weights = self.rows.weights / self.weight_unit
         if len(weights) == 1:
             return np.bincount(labels, minlength=n_clusters) * weights
         return np.asarray(np.bincount(labels, weights, n_clusters), np.float64)
@@ -109,51 +108,31 @@ class Problem:
         check_size("cluster_penalty", penalty, self.unit, "distances between", self.largest)
 
 
-def distance_rounding(n_columns: int) -> float:
-    """Return what rounding may make of the squared distance of equal points, in working units."""
-    return n_columns * (4.0 * float(np.finfo(np.float64).eps)) ** 2
+def overall_mean(rows: Rows) -> Floats:
+    """Return the mean (d,) of all rows."""
+    one = np.zeros(1, np.intp)
+    totals = rows.totals(1, np.zeros(rows.n_rows, np.int32))
+    mean: Floats = totals.sums(one)[0] / totals.weights(one)[0]
+    return mean
 
 
-def opening_prices(
-    executor: MemoryExecutor, partition: Partition, weights: Floats | None = None
-) -> Floats:
+def opening_costs(rows: Rows, partition: Partition, weights: Floats) -> Floats:
     """Return what it costs each row to open a cluster: (n,), or (1,) where all pay the same.
 
-    ``weights`` (n,) or (1,) replace those of the rows. With a prior no less than what rounding may
-    make of the cost of rows where they should cost nothing: equal rows stay together.
+    ``weights`` (n,) or (1,) take the place of those of the rows.
     """
     if not partition.prior_weight:
         return np.array([partition.penalty])
-    weights = np.broadcast_to(executor.weights if weights is None else weights, executor.n_rows)
-    prices = np.empty(executor.n_rows)
-    for part in chunks(executor.n_rows, executor.entries_per_row):
-        rows = executor.rows_at(part)
-        if is_sparse(rows):
-            prices[part] = partition.penalty + partition.geometry.opening_costs(
-                rows, weights[part], partition.prior_weight, partition.prior_mean
-            )
-        else:
-            prices[part] = partition.prices(rows, weights[part])
-        rounding = weights[part] * cost_rounding(executor, partition, part, rows)
-        np.maximum(prices[part], rounding, out=prices[part])
-    return prices
-
-
-def cost_rounding(
-    executor: MemoryExecutor, partition: Partition, part: slice, rows: Matrix
-) -> float | Floats:
-    """Return what rounding may make of the costs of these rows where they should cost nothing."""
-    geometry, n_columns = partition.geometry, executor.n_columns
-    if not geometry.squared_distance:
-        sizes = np.abs(np.broadcast_to(executor.constants, executor.n_rows)[part])
-    elif is_sparse(rows):
-        sizes = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
-    else:
-        return distance_rounding(n_columns)
-    # What is left of larger numbers: phi(x) + offset - <x, theta>.
-    theta, offset = geometry.affine(partition.prior_mean[np.newaxis])
-    sizes = sizes + np.abs(offset) + np.abs(rows @ theta[0])
-    return (n_columns + 8) * float(np.finfo(np.float64).eps) * sizes
+    weights = np.broadcast_to(weights, rows.n_rows)
+    costs = np.empty(rows.n_rows)
+    for part in chunks(rows.n_rows, rows.entries_per_row):
+        local = rows.take(np.arange(part.start, part.stop))
+        matrix = local.matrix()
+        rounding = partition.geometry.cost_rounding(
+            rows.n_columns, local.constants_at(), matrix, partition.prior_mean
+        )
+        costs[part] = partition.opening_costs(matrix, weights[part], rounding)
+    return costs
 
 
 def cluster_bound(n_columns: int) -> int:
@@ -161,27 +140,34 @@ def cluster_bound(n_columns: int) -> int:
     return max(ALWAYS_ALLOWED, LARGEST_TABLE // n_columns)
 
 
-def executor_for(
+def rows_in_memory(
     matrix: Matrix,
     geometry: Geometry,
     frame: Frame,
     weights: Floats,
     largest: Floats,
     pool: Pool,
-) -> MemoryExecutor:
-    """Return an executor over the rows of a matrix seen through a frame.
+) -> MemoryRows:
+    """Return the rows of a matrix seen through a frame.
 
     ``largest`` (d,): bounds on the absolute values of each column once shifted.
     """
     # Compiled kernels come in with executors: numba is imported at the first fit, and no earlier.
     import_whole("hardbayes.executors.memory")
-    from hardbayes.executors.memory import MemoryExecutor
-    from hardbayes.executors.reading import framed_rows, row_constants
+    from hardbayes.executors.memory import MemoryRows
+    from hardbayes.local.reading import entries_per_row, kernel_rows, working_rows
 
-    rows = framed_rows(matrix, geometry, frame)
-    constants = row_constants(rows, geometry, matrix.shape[1])
-    bounds = np.ones(len(largest)) if geometry.row_unit is not None else largest * frame.scale
-    return MemoryExecutor(rows, matrix.shape, geometry, weights, constants, bounds, pool)
+    scale = np.array([frame.scale])
+    if geometry.row_unit is not None:
+        scale = 1.0 / geometry.row_sizes(matrix)
+        largest = np.ones(len(largest))
+    else:
+        largest = largest * frame.scale
+    rows, shape = kernel_rows(matrix, frame.shift, scale), matrix.shape
+    parts = chunks(shape[0], entries_per_row(rows, shape))
+    constants = geometry.row_constants(working_rows(rows, shape, part) for part in parts)
+    layout = layout_for(geometry, is_sparse(matrix), matrix.dtype)
+    return MemoryRows(rows, shape, weights, constants, largest, layout, pool)
 
 
 def pose(matrix: Matrix, geometry: Geometry, weights: Floats | None, pool: Pool) -> Problem:
@@ -189,33 +175,12 @@ def pose(matrix: Matrix, geometry: Geometry, weights: Floats | None, pool: Pool)
     frame, largest = frame_for(matrix, geometry)
     weights = np.ones(1) if weights is None else weights
     weight_unit = power_of_two_scale(float(weights.max()))
-    if geometry.squared_distance:
-        check_squares(matrix, weights, float(largest.max()))
-    executor = executor_for(matrix, geometry, frame, weights * weight_unit, largest, pool)
-    problem = Problem(executor, frame, geometry, weight_unit, float(largest.max()))
-    if geometry.nonnegative:
-        executor.see_columns(problem.mean > 0)
+    geometry.check_scale(matrix.shape, weights, float(largest.max()))
+    rows = rows_in_memory(matrix, geometry, frame, weights * weight_unit, largest, pool)
+    problem = Problem(rows, frame, geometry, weight_unit, float(largest.max()))
+    if geometry.needs_mean:
+        rows.layout = rows.layout._replace(anchor=problem.mean)
     return problem
-
-
-def check_squares(matrix: Matrix, weights: Floats, largest: float) -> None:
-    """Raise where sums of squared distances, in the user's units, do not fit float64."""
-    if largest == 0:
-        return
-    n, d = matrix.shape
-    log2_squares = math.log2(4.0 * d) + 2.0 * math.log2(largest)
-    log2_weight = math.log2(total_weight(weights, n))
-    limits = np.finfo(np.float64)
-    if not limits.minexp < log2_squares + min(log2_weight, 0.0) or not log2_squares < limits.maxexp:
-        raise ValueError(
-            f"Squared distances between rows of X do not fit float64: X holds values near "
-            f"{largest:g}. Multiply X by a suitable power of ten, or remove such rows."
-        )
-    if not log2_squares + log2_weight < limits.maxexp - 1:
-        raise ValueError(
-            f"The 'sample_weight' parameter is too large: with values of X near {largest:g} the "
-            "objective would not fit float64. Scale the weights and cluster_penalty down."
-        )
 
 
 def check_size(name: str, penalty: float, unit: float, squares: str, largest: float) -> None:
@@ -225,17 +190,4 @@ def check_size(name: str, penalty: float, unit: float, squares: str, largest: fl
             f"The '{name}' parameter, {penalty:g}, is too small to be compared in "
             f"float64 with {squares} values near {largest:g}. "
             "Remove rows with such values, or rescale X and the penalty."
-        )
-
-
-def check_reach(matrix: Matrix, frame: Frame, squares: str) -> None:
-    """Raise where squares of new rows, seen through a frame, do not fit float64."""
-    values = matrix.data if is_sparse(matrix) else matrix
-    if float(np.finfo(values.dtype).max) * frame.scale <= FARTHEST:
-        return  # nothing of this type is too far
-    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
-    if largest * frame.scale > FARTHEST:
-        raise ValueError(
-            f"{squares} do not fit float64: X holds values near {largest:g}. "
-            "Remove rows with such values."
         )

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from hardbayes.matrices import Floats, Matrix
     from hardbayes.pool import Pool
     from hardbayes.problems.frame import Frame
+    from hardbayes.problems.partition import Problem
 
 N_REFERENCES = 6
 # Plateaus of structureless data are narrow beyond so many clusters: their path need not go farther.
@@ -73,8 +74,8 @@ def choose_penalty(
     frame = frame_for(matrix, geometry)[0]
     rows = _in_frame(matrix, geometry, frame)
     trace_rows = partial(_trace, geometry, weights, prior_weight, rng, pool)
-    narrowed = narrow(rows, weights, rng) if geometry.squared_distance else Narrowed(rows, 0.0)
-    path, found = trace_rows(narrowed, MOST_CLUSTERS)
+    narrowed = narrow(rows, weights, rng) if geometry.rotation_invariant else Narrowed(rows, 0.0)
+    problem, path, found = trace_rows(narrowed, MOST_CLUSTERS)
     references: list[Plateau] = []
     if found:
         # Sparse rows are drawn with all their columns: along a few directions they are not sparse.
@@ -86,16 +87,16 @@ def choose_penalty(
         for number in range(N_REFERENCES):
             drawn = source.draw(number, rng)
             seen = narrow(drawn, weights, rng) if wide else Narrowed(drawn, narrowed.left_out)
-            references += trace_rows(seen, n_clusters)[1]
+            references += trace_rows(seen, n_clusters)[2]
     widths = {p: (_width(p), reference_width(p.k, references)) for p in found}
     standing_out = [p for p in found if stands_out(p.k, *widths[p])]
     chosen = max(standing_out or found, key=_width, default=None)
     width, reference = (0.0, 0.0) if chosen is None else widths[chosen]
-    unit = path.problem.unit
+    unit = problem.unit
     left_out = narrowed.left_out * unit
     penalty = chosen.middle if chosen in standing_out else 2.0 * (path.first_penalty + left_out)
     best = path.best_at(max(penalty - left_out, 0.0), max_clusters)
-    centres = path.problem.frame.from_working(best.centres)
+    centres = problem.frame.from_working(best.centres)
     if narrowed.rows is not rows:
         centres = _means(rows, weights, best)
     return Choice(
@@ -144,14 +145,14 @@ def _trace(
     pool: Pool,
     narrowed: Narrowed,
     n_clusters: int,
-) -> tuple[Path, list[Plateau]]:
+) -> tuple[Problem, Path, list[Plateau]]:
     """Return a path as far as so many clusters, and its plateaus at penalties for all columns."""
     problem = pose(narrowed.rows, geometry, weights, pool)
     path = begin_path(problem, prior_weight, None, rng)
     # Where every row is a cluster nothing is left of the fit, in whatever data.
-    path.trace(min(n_clusters, most_clusters(problem), problem.executor.n_rows // 2))
+    path.trace(min(n_clusters, most_clusters(problem), problem.rows.n_rows // 2))
     more = narrowed.left_out * problem.unit
-    return path, [p.with_prices(1.0, more) for p in path_plateaus(path)]
+    return problem, path, [p.with_prices(1.0, more) for p in path_plateaus(path)]
 
 
 def _means(rows: Matrix, weights: Floats | None, solution: Solution) -> Floats:

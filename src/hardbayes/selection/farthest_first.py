@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
+from hardbayes.moves.partition.seeding import costs_at
 from hardbayes.pool import Pool, resolve_threads
-from hardbayes.problems.partition import opening_prices, pose
+from hardbayes.problems.partition import opening_costs, pose
 from hardbayes.validation import check_matrix, check_weights
 
 if TYPE_CHECKING:
@@ -25,11 +26,11 @@ def farthest_first_penalty(problem: Problem, n_clusters: int, prior_weight: floa
     no part. With a prior, a row opens a cluster at its own shrunk centre and pays for the
     shrinking: that centre joins T, and the payment counts against the row's cost.
     """
-    executor = problem.executor
-    counted = np.broadcast_to(executor.weights, executor.n_rows) > 0
+    rows = problem.rows
+    counted = np.broadcast_to(rows.weights, rows.n_rows) > 0
     free = replace(problem.partition(0.0, prior_weight, None), prior_weight=prior_weight)
-    surcharge = opening_prices(executor, free, np.ones(1))
-    nearest = executor.costs_at(problem.mean)
+    surcharge = opening_costs(rows, free, np.ones(1))
+    nearest = costs_at(rows, free, problem.mean)
 
     def farthest_row() -> tuple[int, float]:
         if len(surcharge) == 1 and counted.all():  # spares two arrays as long as the data
@@ -43,8 +44,8 @@ def farthest_first_penalty(problem: Problem, n_clusters: int, prior_weight: floa
         row, farthest = farthest_row()
         if farthest == 0:
             return 0.0
-        centre = free.opening_centres(executor.row(row)[np.newaxis], np.ones(1))[0]
-        np.minimum(nearest, executor.costs_at(centre), out=nearest)
+        centre = free.opening_centres(rows.take(np.array([row])).dense(), np.ones(1))[0]
+        np.minimum(nearest, costs_at(rows, free, centre), out=nearest)
     farthest = farthest_row()[1]
     penalty = farthest / problem.frame.unit
     if farthest > 0 and penalty < np.finfo(np.float64).tiny:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
+from hardbayes.moves.partition.seeding import costs_at
 from hardbayes.pool import Pool, resolve_threads
 from hardbayes.problems.partition import pose
 from hardbayes.selection.farthest_first import farthest_first_penalty
@@ -88,8 +89,9 @@ def local_global_penalties_for(
             means.append(problem.frame.from_working(problem.mean))
         whole = pose(matrix, geometry, None, pool)
         points = whole.frame.to_working(np.array(means))
-        nearest = np.bincount(numbers, whole.executor.costs_at(whole.mean), n_groups)
+        partition = whole.partition(0.0, 0.0, None)
+        nearest = np.bincount(numbers, costs_at(whole.rows, partition, whole.mean), n_groups)
         for _ in range(n_global - 1):
-            costs = whole.executor.costs_at(points[int(np.argmax(nearest))])
+            costs = costs_at(whole.rows, partition, points[int(np.argmax(nearest))])
             np.minimum(nearest, np.bincount(numbers, costs, n_groups), out=nearest)
     return float(np.mean(local)), float(nearest.max() / whole.frame.unit)

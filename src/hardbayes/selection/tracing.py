@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.engine.partition.falling_path import FallingPath
-from hardbayes.engine.partition.stepped_path import SteppedPath
+from hardbayes.engine.partition.passes import passes_for, path_type
+from hardbayes.engine.partition.restarts import draw_visit_rank
 from hardbayes.selection.hull import plateaus
 
 if TYPE_CHECKING:
@@ -64,13 +64,22 @@ def begin_path(
 ) -> Path:
     """Return a path at its one cluster."""
     partition = problem.partition(0.0, prior_weight, max_clusters)
-    steps = problem.geometry.squared_distance and not prior_weight
-    return (SteppedPath if steps else FallingPath)(problem, partition, order, max_steps, rng)
+    return path_type(partition)(
+        problem.state(partition),
+        partition,
+        passes_for(partition, problem.rows.layout.sparse),
+        problem.opening_costs,
+        problem.mean,
+        draw_visit_rank(problem.rows.n_rows, order, rng),
+        max_steps,
+        rng,
+        problem.unit,
+    )
 
 
 def most_clusters(problem: Problem) -> int:
     """Return at how many clusters a path may end."""
-    n_rows, n_columns = problem.executor.n_rows, problem.executor.n_columns
+    n_rows, n_columns = problem.rows.n_rows, problem.rows.n_columns
     return min(
         MOST_CLUSTERS,
         max(n_rows // ROWS_A_CLUSTER, min(n_rows, FEW_CLUSTERS)),

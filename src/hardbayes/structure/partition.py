@@ -1,16 +1,38 @@
-"""A partition of the rows: each cluster has a mean and costs a penalty."""
+"""A partition of the rows: each cluster has a mean and costs a penalty.
+
+What is paid is data. `opening_costs` are what rows pay to open a cluster, `penalties` what clusters
+cost: arrays that this structure computes, and that nothing else multiplies by a number of clusters.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from hardbayes.matrices import is_sparse
+from hardbayes.tuples import DirectForm
+
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from hardbayes.geometry.base import Geometry
-    from hardbayes.matrices import Floats
+    from hardbayes.matrices import Floats, Matrix
+
+# Minus the logarithm of the smallest normal number: the cost of an entry in a column that was empty
+# in the fit.
+UNSEEN = -np.log(np.finfo(np.float64).tiny)
+
+
+class AffineForm(NamedTuple):
+    """Centres (k, d) as kernels read them: scores from theta, direct costs from exact."""
+
+    theta: Floats  # (k, d)
+    exact: Floats  # (k, d)
+    offset: Floats  # (k,)
 
 
 @dataclass(frozen=True)
@@ -30,12 +52,77 @@ class Partition:
     prior_mean: Floats  # (d,)
     max_clusters: int
 
+    # -- what is paid ------------------------------------------------------------------------------
+
+    def total_penalty(self, n_clusters: int) -> float:
+        """Return what so many clusters cost, beside their rows."""
+        return self.penalty * n_clusters
+
+    def opening_costs(self, rows: Matrix, weights: Floats, rounding: Floats | float) -> Floats:
+        """Return what each of the rows (m, d) pays to open a cluster and be its only member.
+
+        ``penalty + w D(x, mu) + eta D(m, mu)`` at the cluster's own centre mu: (m,), or (1,) where
+        all rows pay the same. With a prior not less than ``rounding``, (m,) or a number: what
+        rounding may make of costs that should be nothing. So equal rows stay together.
+        """
+        if not self.prior_weight:
+            return np.array([self.penalty])
+        if is_sparse(rows):
+            shrinking = self.geometry.opening_costs(
+                rows, weights, self.prior_weight, self.prior_mean
+            )
+            costs = self.penalty + shrinking
+        else:
+            centres = self.opening_centres(rows, weights)
+            spread = weights * self.geometry.divergence(rows, centres)
+            costs = self.penalty + spread + self.prior_costs(centres)
+        return np.maximum(costs, weights * rounding)
+
+    def prior_costs(self, centres: Floats) -> Floats:
+        """Return ``eta D(m, mu_c)`` of each centre (k, d)."""
+        if not self.prior_weight:
+            return np.zeros(len(centres))
+        return self.prior_weight * self.geometry.divergence(self.prior_mean, centres)
+
+    # -- centres -----------------------------------------------------------------------------------
+
     def centres(self, weights: Floats, totals: Floats) -> Floats:
         """Return the minimising centres of clusters with these weights (k,) and totals (k, d)."""
         if self.prior_weight:
             totals = totals + self.prior_weight * self.prior_mean
             weights = weights + self.prior_weight
         return self.geometry.inside(totals / weights[:, np.newaxis])
+
+    def opening_centres(self, rows: Floats, weights: Floats) -> Floats:
+        """Return the centres (m, d) of clusters with one of these rows each; weights (m,)."""
+        if not self.prior_weight:
+            return rows
+        return self.centres(weights, weights[:, np.newaxis] * rows)
+
+    def affine_form(self, centres: Floats) -> AffineForm:
+        """Return centres (k, d) as kernels read them.
+
+        Columns that were empty in the fit score nothing, and cost UNSEEN for each unit of an entry.
+        """
+        exact, offset = self.geometry.exact_form(centres)
+        empty = self._empty_columns
+        if empty is None:
+            return AffineForm(exact, exact, offset)
+        return AffineForm(np.where(empty, 0.0, exact), np.where(empty, -UNSEEN, exact), offset)
+
+    def direct_form(self, centres: Floats) -> DirectForm:
+        """Return centres (k, d) as the direct formula reads them; never the array given."""
+        form = self.affine_form(centres)
+        return DirectForm(form.exact, form.offset, self.geometry.distance_costs)
+
+    @cached_property
+    def _empty_columns(self) -> NDArray[np.bool_] | None:
+        """Columns without mass (d,), which cost alike at every centre; None where all have some."""
+        if not self.geometry.nonnegative or (self.prior_mean > 0).all():
+            return None
+        return ~(self.prior_mean > 0)
+
+    # -- what whole clusters explain ---------------------------------------------------------------
 
     def potential(self, weights: Floats, centres: Floats) -> float:
         """Return ``sum_c (n_c + eta) phi(mu_c) - eta phi(m)`` of clusters with these weights (k,).
@@ -46,29 +133,6 @@ class Partition:
         terms = (weights + self.prior_weight) * self.geometry.potential(centres)
         alone = self.prior_weight * float(self.geometry.potential(self.prior_mean))
         return math.fsum([*terms, -len(centres) * alone])
-
-    def opening_centres(self, rows: Floats, weights: Floats) -> Floats:
-        """Return the centres (m, d) of clusters with one of these rows each; weights (m,)."""
-        if not self.prior_weight:
-            return rows
-        return self.centres(weights, weights[:, np.newaxis] * rows)
-
-    def prices(self, rows: Floats, weights: Floats) -> Floats:
-        """Return what it costs each row (m, d) to open a cluster and be its only member.
-
-        ``penalty + w D(x, mu) + eta D(m, mu)`` at the cluster's own centre mu.
-        """
-        centres = self.opening_centres(rows, weights)
-        spread = weights * self.geometry.divergence(rows, centres)
-        return self.penalty + spread + self.prior_costs(centres)
-
-    def prior_costs(self, centres: Floats) -> Floats:
-        """Return ``eta D(m, mu_c)`` of each centre (k, d)."""
-        if not self.prior_weight:
-            return np.zeros(len(centres))
-        return self.prior_weight * self.geometry.divergence(self.prior_mean, centres)
-
-    # -- what whole clusters explain ------------------------------------------------------------
 
     def explained(self, weights: Floats, centres: Floats, origin: Floats) -> Floats:
         """Return how much less clusters cost (k,) at their centres than their rows at ``origin``.

@@ -143,7 +143,7 @@ class AllocationDescent:
         self.trace[-1] = Point(sums.fit, len(self.allocation.components))
         return self._solution(Status.OUT_OF_STEPS, sums.gram[np.ix_(kept, kept)])
 
-    # -- stages: each returns whether it changed the allocation -----------------------------------
+    # -- stages: each returns whether it changed the allocation ------------------------------------
 
     def _sweep(self) -> bool:
         """Rows decide and components follow, until they are at rest."""

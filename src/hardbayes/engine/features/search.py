@@ -74,7 +74,7 @@ class FeatureSearch:
         rest = AtRest(solution.allocation, sums, np.linalg.inv(sums.gram))
         return self._open(rows, rest, rng) is not None
 
-    # -- steps ----------------------------------------------------------------------------------
+    # -- steps -------------------------------------------------------------------------------------
 
     def _published_step(
         self, rows: Allocator, allocation: Allocation, is_refitted: bool, max_sweeps: int
@@ -98,7 +98,7 @@ class FeatureSearch:
         sums = rows.collect(*allocation)._replace(changed=changed)
         return single_step(rows, allocation, True, sums)
 
-    # -- moves ----------------------------------------------------------------------------------
+    # -- moves -------------------------------------------------------------------------------------
 
     def _drop(self, rows: Allocator, rest: AtRest) -> Allocation | None:
         components = rest.allocation.components

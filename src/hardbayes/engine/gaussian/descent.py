@@ -100,7 +100,7 @@ class GaussianDescent:
             return self._end(Status.OUT_OF_STEPS)
         return self._end(Status.CAPPED if self.wants_more else Status.CONVERGED)
 
-    # -- stages: each returns whether it changed the partition ------------------------------------
+    # -- stages: each returns whether it changed the partition -------------------------------------
 
     def choose(self) -> bool:
         """Every row goes to its cheapest cluster; then clusters follow."""
@@ -193,7 +193,7 @@ class GaussianDescent:
                 return True
         return False
 
-    # -- between stages ---------------------------------------------------------------------------
+    # -- between stages ----------------------------------------------------------------------------
 
     @property
     def _least_saving(self) -> float:

@@ -1,6 +1,6 @@
-"""A path of fits: the penalty falls, and each goes on from the last. For any costs.
+"""A path of fits at falling penalties, each of which goes on from the last. For any costs.
 
-And back, if wanted: what was not divided well on the way down may be united better on the way up.
+And back, if wanted: what was not divided well at first may be united better at rising penalties.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from hardbayes.moves.partition.splits import Divisions
     from hardbayes.structure.partition import Partition
 
-# Little on each fit, for those before and after have theirs.
-EFFORT = Effort(rounds=6, trials=8, priced_rows=256)
+# Little on each fit, because those before and after add theirs.
+EFFORT = Effort(rounds=6, trials=8, uncompiled_rows=256)
 # Stands for an infinite penalty, and leaves room to add to it.
 PROHIBITIVE = np.finfo(np.float64).max / 4
 # From one fit to the next the number of clusters grows by one, or by one in so many. In the plane,
@@ -45,7 +45,7 @@ class FallingPath(Path):
         self.savings: Floats = np.zeros(1)
         self._penalties: list[float] = []
         self._divisions: Divisions | None = None
-        self._solve(PROHIBITIVE, self.problem.mean[np.newaxis], 1)
+        self._solve(PROHIBITIVE, self.mean[np.newaxis], 1)
 
     @property
     def n_clusters(self) -> int:
@@ -54,7 +54,7 @@ class FallingPath(Path):
 
     @property
     def next_change(self) -> float:
-        """Below this penalty the last solution is known to change."""
+        """Below this penalty the last solution is suboptimal."""
         return float(self.savings[0])
 
     @property
@@ -80,7 +80,7 @@ class FallingPath(Path):
             penalty = min(penalty * (1.0 if grew else STEP), change * (1 - 1e-6))
             self.go_down_to(penalty, k + more)
             grew = self.n_clusters > k
-            if self.next_change <= end:  # nothing to gain, as far as is known: look once more
+            if self.next_change <= end:  # nothing to gain, as far as is known: divide all again
                 self.divide_anew()
         if self.n_clusters < n_clusters:
             self.floor = 0.0 if self.partition.prior_weight else end
@@ -102,7 +102,7 @@ class FallingPath(Path):
     def divide_anew(self) -> None:
         """Divide all clusters of the last solution, whatever is known of them."""
         partition = replace(self.partition, penalty=self._penalties[-1])
-        self._take(divide_clusters(self.problem.executor, partition, self.rng, None))
+        self._take(self._divided(partition, None))
 
     def _solve(self, penalty: float, start: Floats | None, max_clusters: int) -> None:
         self._penalties.append(penalty)
@@ -111,21 +111,22 @@ class FallingPath(Path):
         if self.partition.prior_weight:
             self._note_fits(descent.partition)
         known = descent.divisions
-        executor = self.problem.executor
-        if known is None or not np.array_equal(known.names, executor.cluster_names):
-            known = divide_clusters(executor, descent.partition, self.rng, known)
+        if known is None or not np.array_equal(known.names, self.state.names):
+            known = self._divided(descent.partition, known)
         self._take(known)
+
+    def _divided(self, partition: Partition, known: Divisions | None) -> Divisions:
+        return divide_clusters(self.state, partition, self.passes.refine, self.rng, known)
 
     def _take(self, divisions: Divisions) -> None:
         self._divisions = divisions
         self.savings = np.sort(divisions.saved)[::-1]
 
     def _note_union(self) -> None:
-        weights, totals = self.problem.executor.totals()
+        weights, centres = self.state.centres()
         if len(weights) > 1:
-            centres = self.partition.centres(weights, totals)
             cheapest = float(nearest_partners(self.partition, weights, centres)[1].min())
-            self._united.append((len(weights) - 1, self.solutions[-1].total(0.0) + cheapest))
+            self._united.append((len(weights) - 1, self.solutions[-1].cost + cheapest))
 
     def _note_fits(self, partition: Partition) -> None:
         """Note fit terms that are known to be possible: of the solution, a union, and divisions.
@@ -133,15 +134,13 @@ class FallingPath(Path):
         Where a prior keeps clusters whole, divisions are all that is known of larger numbers.
         """
         free = replace(partition, prior_weight=0.0)
-        weights, totals = self.problem.executor.totals()
+        weights, totals = self.state.totals()
         means, k = free.centres(weights, totals), len(weights)
-        explained = float(free.explained(weights, means, self.problem.mean).sum())
+        explained = float(free.explained(weights, means, self.mean).sum())
         fit = self.solutions[0].terms.fit - explained
         self.fits.append((k, fit))
         if k > 1:
             self.fits.append((k - 1, fit + float(nearest_partners(free, weights, means)[1].min())))
-        self._free_divisions = divide_clusters(
-            self.problem.executor, free, self.rng, self._free_divisions
-        )
+        self._free_divisions = self._divided(free, self._free_divisions)
         saved = np.cumsum(np.sort(self._free_divisions.saved)[::-1])
         self.fits += [(k + more, fit - gain) for more, gain in enumerate(saved.tolist(), 1)]

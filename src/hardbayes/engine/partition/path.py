@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hardbayes.engine.partition.descent import THOROUGH, Descent, Effort, Solution
-from hardbayes.engine.partition.restarts import draw_visits
 from hardbayes.engine.status import say_nothing
-from hardbayes.problems.partition import opening_prices
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from hardbayes.engine.partition.passes import Passes
     from hardbayes.matrices import Floats
     from hardbayes.moves.partition.splits import Divisions
-    from hardbayes.problems.partition import Problem
+    from hardbayes.moves.partition.state import PartitionState
     from hardbayes.structure.partition import Partition
 
 RANGE = np.exp(-16.0)  # of penalties, from the one that first gives two clusters
@@ -27,35 +30,50 @@ class Path(ABC):
 
     Parameters
     ----------
-    problem : Problem
+    state : PartitionState
     partition : Partition
         With any penalty.
-    order : str
+    passes : Passes
+    opening_costs : callable
+        Returns what rows (n,) or (1,) pay to open a cluster of a partition.
+    mean : array (d,)
+        Of all rows.
+    visit_rank : array (n,)
     max_steps : int
         Of each fit.
     rng : RandomState
+    unit : float
+        A penalty of one in the user's units.
     """
 
     def __init__(
         self,
-        problem: Problem,
+        state: PartitionState,
         partition: Partition,
-        order: str,
+        passes: Passes,
+        opening_costs: Callable[[Partition], Floats],
+        mean: Floats,
+        visit_rank: NDArray[np.signedinteger],
         max_steps: int,
         rng: np.random.RandomState,
+        unit: float,
     ) -> None:
-        self.problem = problem
+        self.unit = unit
+        self.state = state
         self.partition = partition
+        self.passes = passes
+        self.opening_costs = opening_costs
+        self.mean = mean
+        self.visit_rank = visit_rank
         self.max_steps = max_steps
         self.rng = rng
-        self.visits = draw_visits(problem.executor.n_rows, order, rng)
         self.solutions: list[Solution] = []
         #: With a prior: number of clusters and fit term of what is known to be possible without it,
         #: where clusters are at their means.
         self.fits: list[tuple[int, float]] = []
         #: Down to this penalty nothing changes any more; None where the path just ended.
         self.floor: float | None = None
-        #: So many clusters at most were asked for: of more a path knows little.
+        #: The largest number of clusters that was wanted: about more the path says little.
         self.most: float = np.inf
         #: The smallest penalty so far.
         self.lowest: float = np.inf
@@ -63,18 +81,18 @@ class Path(ABC):
     @property
     @abstractmethod
     def n_clusters(self) -> int:
-        """How far the path has come."""
+        """The largest number of clusters so far."""
 
     @property
     @abstractmethod
     def next_change(self) -> float:
-        """Below this penalty what there is is known not to be best."""
+        """Below this penalty the solutions so far are suboptimal."""
 
     @abstractmethod
     def trace(self, n_clusters: int, cap: int | None = None, thorough: bool = False) -> None:
-        """Go on until there are so many clusters, or nothing is left to gain.
+        """Go on until there are so many clusters, or nothing is gained.
 
-        No number of clusters is missed while there are few, nor is ``cap``. ``thorough``: takes
+        No number of clusters is left out while there are few, nor is ``cap``. ``thorough``: takes
         twice as long for solutions that are a little better.
         """
 
@@ -84,14 +102,14 @@ class Path(ABC):
 
         One cluster comes first.
         """
-        return [(s.terms.n_clusters, s.total(0.0)) for s in self.solutions]
+        return [(s.terms.n_clusters, s.cost) for s in self.solutions]
 
     @property
     def first_penalty(self) -> float:
         """Above this penalty one cluster is best of all that is known; one where it always is."""
         fit = self.points[0][1]
         gains = [(fit - other) / (k - 1) for k, other in self.points if k > 1 and other < fit]
-        return max(gains, default=self.next_change or self.problem.unit)
+        return max(gains, default=self.next_change or self.unit)
 
     def best_at(self, penalty: float, max_clusters: int | None = None) -> Solution:
         """Return the best of all solutions at this penalty, with at most so many clusters.
@@ -99,7 +117,11 @@ class Path(ABC):
         The larger the penalty, the fewer clusters it has: a minimum over the same few solutions.
         """
         allowed = [s for s in self.solutions if s.terms.n_clusters <= (max_clusters or np.inf)]
-        return min(allowed, key=lambda s: (s.total(penalty), s.terms.n_clusters))
+        return self._best(penalty, allowed)
+
+    def _best(self, penalty: float, solutions: list[Solution]) -> Solution:
+        partition = replace(self.partition, penalty=penalty)
+        return min(solutions, key=lambda s: (s.total(partition), s.terms.n_clusters))
 
     def jump_to(self, penalty: float) -> None:
         """Solve at a penalty far below, beginning with the solution that fits best."""
@@ -114,12 +136,11 @@ class Path(ABC):
         divisions: Divisions | None = None,
     ) -> Descent:
         """Solve at a penalty, from centres (k, d) or where the last fit ended; add the solution."""
-        executor = self.problem.executor
         self.lowest = min(self.lowest, penalty)
         partition = replace(self.partition, penalty=penalty, max_clusters=max_clusters)
-        prices = opening_prices(executor, partition)
         descent = Descent(
-            executor, partition, prices, self.visits, self.rng, say_nothing, effort, divisions
-        )
+            self.state, partition, self.passes, self.opening_costs(partition), self.visit_rank,
+            self.rng, say_nothing, effort, divisions,
+        )  # fmt: skip
         self.solutions.append(descent.run(start, "split-merge", self.max_steps))
         return descent

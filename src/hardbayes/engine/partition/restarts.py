@@ -1,4 +1,4 @@
-"""Several starts of the one loop, of which the best is kept."""
+"""Several starts of a fit, of which the best is kept."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hardbayes.engine.partition.descent import Descent, Solution
+from hardbayes.engine.partition.passes import passes_for
 from hardbayes.matrices import inverse_permutation
 from hardbayes.moves.partition.seeding import farthest_first, k_means_plus_plus
-from hardbayes.problems.partition import opening_prices
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
+    from hardbayes.executors.protocol import Rows
     from hardbayes.matrices import Floats
-    from hardbayes.problems.partition import Problem
+    from hardbayes.moves.partition.state import PartitionState
     from hardbayes.structure.partition import Partition
 
 
@@ -40,51 +41,58 @@ class Starts:
 
 
 def minimise(
-    problem: Problem,
+    state: PartitionState,
     partition: Partition,
+    opening: Floats,
+    mean: Floats,
     starts: Starts,
     rng: np.random.RandomState,
     report: Callable[[int, int, int, int], None],
 ) -> Solution:
     """Return the solution with the lowest objective.
 
+    ``opening`` (n,) or (1,): what it costs each row to open a cluster; ``mean`` (d,): of all rows;
     ``report(start, step, clusters, changed)`` is called after every step.
     """
-    executor = problem.executor
-    prices = opening_prices(executor, partition)
+    rows = state.rows
+    passes = passes_for(partition, rows.layout.sparse)
     best: Solution | None = None
     for start in range(starts.number if starts.random else 1):
-        visits = draw_visits(executor.n_rows, starts.order, rng)
-        centres = first_centres(problem, partition, prices, starts.init, rng)
+        visit_rank = draw_visit_rank(rows.n_rows, starts.order, rng)
+        centres = first_centres(rows, partition, opening, mean, starts.init, rng)
         descent = Descent(
-            executor,
+            state,
             partition,
-            prices,
-            visits,
+            passes,
+            opening,
+            visit_rank,
             rng,
             lambda step, k, changed, start=start: report(start, step, k, changed),  # type: ignore[misc]
         )
         solution = descent.run(centres, starts.search, starts.max_steps)
-        if best is None or solution.total(partition.penalty) < best.total(partition.penalty):
+        if best is None or solution.total(partition) < best.total(partition):
             best = solution
     assert best is not None  # there is at least one start
     return best
 
 
-def draw_visits(n_rows: int, order: str, rng: np.random.RandomState) -> NDArray[np.signedinteger]:
+def draw_visit_rank(
+    n_rows: int, order: str, rng: np.random.RandomState
+) -> NDArray[np.signedinteger]:
     """Return each row's place (n,) in the order of a sweep."""
     dtype: type[np.signedinteger] = np.int32 if n_rows < 2**31 else np.int64
     rows: NDArray[np.signedinteger] = np.arange(n_rows, dtype=dtype)
     if order == "given":
         return rows
-    # The draws of permutation(n_rows), in half the room.
+    # The draws of permutation(n_rows), in half the memory.
     return inverse_permutation(rng.permutation(rows))
 
 
 def first_centres(
-    problem: Problem,
+    rows: Rows,
     partition: Partition,
-    prices: Floats,
+    opening: Floats,
+    mean: Floats,
     init: str | Floats,
     rng: np.random.RandomState,
 ) -> Floats:
@@ -92,7 +100,7 @@ def first_centres(
     if not isinstance(init, str):
         return init
     if init == "farthest-first":
-        return farthest_first(problem.executor, partition, problem.mean, prices)
+        return farthest_first(rows, partition, mean, opening)
     if init == "k-means++":
-        return k_means_plus_plus(problem.executor, partition, prices, rng)
-    return problem.mean[np.newaxis]
+        return k_means_plus_plus(rows, partition, opening, rng)
+    return mean[np.newaxis]

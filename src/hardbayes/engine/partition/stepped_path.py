@@ -1,26 +1,31 @@
 """A path by steps of one cluster, from one to many and back. For squared distances, no prior.
 
-No penalty takes part: for each number of clusters the best solution found is kept. On the way down
-the cluster divides whose division saves most; on the way back those two unite that cost least, and
-exchanges may be tried: a union, then a division. After each, rows settle, which is so local that
-all the steps together cost about as much as a few fits at the end of the path.
+No penalty takes part: for each number of clusters the best solution found is kept. On the way up
+the cluster divides whose division saves most; on the way back the two unite whose union costs
+least, and exchanges may be tried: a union, then a division. After each step rows move one by one,
+which is so local that all steps together cost about as much as a few fits at the end of the path.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hardbayes.engine.objective import measure
 from hardbayes.engine.partition.descent import Solution
+from hardbayes.engine.partition.objective import measure
 from hardbayes.engine.partition.path import RANGE, Path
 from hardbayes.engine.status import Status
+from hardbayes.moves.partition.splits import UNCHANGED, n_starts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# The way back begins beyond the end, for what came last has had no chance to be put right: with
+    from hardbayes.local.incremental import IncrementalPartition
+    from hardbayes.matrices import Floats
+
+# The way back begins beyond the end, because the last steps had no chance to be improved: with
 # this part of the clusters more, or so many, the more the fewer rows there are.
 BEYOND = 0.1
 BEYOND_AT_LEAST = 4
@@ -33,10 +38,10 @@ TRIALS_TIMES_CLUSTERS = 24
 TRIALS_TIMES_ROWS = 800
 FEW_CLUSTERS = 36
 TRIALS_OF_FEW_TIMES_ROWS = 2400
-# So many rows settle to the end before each step; of more, one in so many may be left unsettled
-# until the solution is asked for.
-ALWAYS_SETTLED = 1 << 13
-UNSETTLED = 200
+# With so many rows, single-row moves converge after each step; of more, one in so many may still
+# move until the solution is used.
+ALWAYS_CONVERGED = 1 << 13
+UNCONVERGED = 200
 # An exchange must gain more than this part of the fit term: rounding alone is no gain.
 WORTHWHILE = 1e-9
 # Below this part of the first a fit term is measured by exact means: it may be zero.
@@ -57,22 +62,21 @@ class SteppedPath(Path):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        n_rows = self.problem.executor.n_rows
-        self._patience = 0 if n_rows <= ALWAYS_SETTLED else n_rows // UNSETTLED
+        n_rows = self.state.rows.n_rows
+        self._max_changes = 0 if n_rows <= ALWAYS_CONVERGED else n_rows // UNCONVERGED
         self._steps: dict[int, Step] = {}
         self._beyond: list[tuple[int, float]] = []
         self._found: dict[int, Solution] = {}
         self._begin(1)
 
     def _begin(self, n_slots: int) -> None:
-        executor = self.problem.executor
-        one = np.zeros(executor.n_rows, np.int32)
-        self._stepper = executor.stepper(one, n_slots, self.rng)
+        one = np.zeros(self.state.rows.n_rows, np.int32)
+        self._current = self._incremental(one, n_slots)
         self._fit = 0.0
         self._n_splits = self._n_merges = 0
         self._note()
-        self._stepper.divide()
-        self._first_saving = float(self._stepper.savings.max())
+        self._divide()
+        self._first_saving = float(self._current.savings.max())
         self._end = RANGE * self._first_saving  # savings so small are none
 
     @property
@@ -97,17 +101,18 @@ class SteppedPath(Path):
         All numbers come up, also ``cap``. ``thorough``: exchanges are tried on the way back.
         """
         self.most = n_clusters = max(n_clusters, 1)
-        n_rows = int(np.count_nonzero(self.problem.executor.weights_of(slice(None))))
+        rows = self.state.rows
+        n_rows = int(np.count_nonzero(np.broadcast_to(rows.weights, rows.n_rows)))
         more = min(max(BEYOND_TIMES_ROWS // n_rows, BEYOND_AT_LEAST), BEYOND_AT_MOST)
         most = min(n_clusters + max(more, int(BEYOND * n_clusters)), n_rows)
         self._found.clear()
         self._begin(most)
-        while self._stepper.n_clusters < most and self._one_more():
+        while self._current.n_clusters < most and self._one_more():
             pass
-        if self._stepper.n_clusters < n_clusters:
+        if self._current.n_clusters < n_clusters:
             self.floor = self._end
-        while self._stepper.n_clusters > 1:
-            self._one_fewer(*self._stepper.cheapest_unions(1)[0])
+        while self._current.n_clusters > 1:
+            self._one_fewer(*self._current.cheapest_unions(1)[0])
             if thorough:
                 self._exchange()
         # Beyond the end only the fit terms count: they tell what the last numbers are worth.
@@ -118,80 +123,93 @@ class SteppedPath(Path):
         self.lowest = min(slopes, default=np.inf) if self.floor is None else self.floor
 
     def best_at(self, penalty: float, max_clusters: int | None = None) -> Solution:
-        """As of any path; a solution is worked out when it is first asked for."""
+        """As of any path; a solution is computed when it is first used."""
         most = max_clusters or np.inf
-        totals = {k: step.fit + penalty * k for k, step in self._steps.items() if k <= most}
+        price = replace(self.partition, penalty=penalty).total_penalty
+        totals = {k: step.fit + price(k) for k, step in self._steps.items() if k <= most}
         best = min(totals, key=lambda k: (totals[k], k))
         if best not in self._found:
             self._found[best] = self._solution(self._steps[best])
         others = [s for s in self.solutions if s.terms.n_clusters <= most]
-        return min([self._found[best], *others], key=lambda s: (s.total(penalty), len(s.centres)))
+        return self._best(penalty, [self._found[best], *others])
 
-    # -- steps ------------------------------------------------------------------------------------
+    # -- steps -------------------------------------------------------------------------------------
 
     def _one_more(self) -> bool:
         """Divide the cluster whose division saves most; return whether one saves anything."""
-        stepper = self._stepper
-        stepper.divide()
-        if stepper.savings.max() <= self._end:  # look once more at what has hardly changed
-            stepper.divide(hardly=0.0)
-        while stepper.savings.max() > self._end:
-            if stepper.split(int(stepper.savings.argmax())):
+        incremental = self._current
+        self._divide()
+        if incremental.savings.max() <= self._end:  # divide clusters that have hardly changed, too
+            self._divide(unchanged=0.0)
+        while incremental.savings.max() > self._end:
+            if incremental.split(int(incremental.savings.argmax())):
                 self._n_splits += 1
-                self._settle()
+                self._relocate()
                 return True
         return False
 
     def _one_fewer(self, a: int, b: int) -> None:
-        self._stepper.unite(a, b)
+        self._current.unite(a, b)
         self._n_merges += 1
-        self._settle()
+        self._relocate()
 
     def _exchange(self) -> None:
         """Unite two clusters and divide one, if that is better: the first that is, of a few."""
-        stepper = self._stepper
-        k, n_rows = stepper.n_clusters, self.problem.executor.n_rows
+        incremental = self._current
+        k, n_rows = incremental.n_clusters, self.state.rows.n_rows
         of_rows = (TRIALS_OF_FEW_TIMES_ROWS if k <= FEW_CLUSTERS else TRIALS_TIMES_ROWS) // n_rows
         trials = min(TRIALS, max(TRIALS_TIMES_CLUSTERS // k, of_rows))
         if not trials or k == 1:
             return
-        stepper.divide()
-        saved = stepper.save()
+        self._divide()
+        saved = incremental.save()
         before = self._fit, self._n_splits, self._n_merges
-        for a, b in stepper.cheapest_unions(trials):
+        for a, b in incremental.cheapest_unions(trials):
             self._one_fewer(a, b)
             if self._one_more() and self._fit < before[0] * (1 - WORTHWHILE):
                 return
-            stepper.restore(saved)
+            incremental.restore(saved)
             self._fit, self._n_splits, self._n_merges = before
 
-    def _settle(self) -> None:
-        self._stepper.settle(self._patience)
+    def _relocate(self) -> None:
+        self._current.relocate(self._max_changes)
         self._note()
 
+    def _divide(self, unchanged: float = UNCHANGED) -> None:
+        self._current.divide(n_starts(self._current.n_clusters), unchanged)
+
     def _note(self) -> None:
-        """Keep what there is now, if it is the best with as many clusters."""
-        stepper = self._stepper
-        self._fit = stepper.fit()
-        step = Step(self._fit, stepper.labels.copy(), self._n_splits, self._n_merges)
+        """Keep the present partition, if it is the best with as many clusters."""
+        incremental = self._current
+        self._fit = incremental.fit()
+        step = Step(self._fit, incremental.labels.copy(), self._n_splits, self._n_merges)
         if 1 in self._steps and self._fit < TINY * self._steps[1].fit:
             step = step._replace(fit=self._solution(step).terms.fit)
-        known = self._steps.get(stepper.n_clusters)
+        known = self._steps.get(incremental.n_clusters)
         if known is None or step.fit < known.fit:
-            self._steps[stepper.n_clusters] = step
+            self._steps[incremental.n_clusters] = step
+
+    def _incremental(self, labels: NDArray[np.int32], n_slots: int) -> IncrementalPartition:
+        k = int(labels.max()) + 1
+        weights, centres = self._clusters(labels, k)
+        local = self.state.rows.take()
+        return local.incremental(labels, weights, centres, n_slots, self.rng)
+
+    def _clusters(self, labels: NDArray[np.int32], k: int) -> tuple[Floats, Floats]:
+        totals, numbers = self.state.rows.totals(k, labels), np.arange(k)
+        weights = totals.weights(numbers)
+        return weights, self.partition.centres(weights, totals.sums(numbers))
 
     def _solution(self, step: Step) -> Solution:
-        executor = self.problem.executor
         number = (np.cumsum(np.bincount(step.labels) > 0) - 1).astype(np.int32)
         labels, k = number[step.labels], int(number[-1]) + 1
-        if self._patience:
-            stepper = executor.stepper(labels, k, self.rng)
-            stepper.settle(0)
-            labels = stepper.labels
-        centres = self.partition.centres(*executor.totals_of(labels, k))
-        executor.start(centres)
-        executor.take_labels(labels.astype(np.intp))
-        terms = measure(executor, self.partition, centres)
+        if self._max_changes:
+            partition = self._incremental(labels, k)
+            partition.relocate(0)
+            labels = partition.labels
+        centres = self._clusters(labels, k)[1]
+        costs = self.state.costs_at(centres, labels)
+        terms = measure(costs, self.state.rows.weights, self.partition, centres)
         return Solution(
             labels, centres, terms, np.array([terms.fit]), np.array([len(centres)]),
             Status.CONVERGED, step.n_splits, step.n_merges,

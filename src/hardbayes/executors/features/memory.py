@@ -190,7 +190,7 @@ class Allocator:
         sweep.run()
         return sweep.components, sweep.membership, sweep.changed
 
-    # -- candidates for new columns --------------------------------------------------------------
+    # -- candidates for new columns ----------------------------------------------------------------
 
     def grow(
         self,
@@ -279,7 +279,7 @@ class Allocator:
             best = min(best, Combination(*found))
         return best
 
-    # -- single rows and small things ------------------------------------------------------------
+    # -- single rows and small things --------------------------------------------------------------
 
     def residual(self, components: Floats, membership: NDArray[np.uint8], i: int) -> Floats:
         """Return what is left of row i (d,) less its features."""

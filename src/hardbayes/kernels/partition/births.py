@@ -1,36 +1,34 @@
-"""The partition's decision about newborn centres: only rows visited later may choose them."""
+"""The decision about clusters opened in a sweep: only rows visited later may choose them."""
 
 import numpy as np
 
 from hardbayes.kernels.compiling import kernel, part
 from hardbayes.kernels.partition.bounds import carries, cost_slack, from_above
-from hardbayes.kernels.partition.nearest import DEAR, PLACED, beats
+from hardbayes.kernels.partition.nearest import ABOVE, DECIDED, beats
 from hardbayes.kernels.partition.rows import pick, read_row, row_cost, score_blocks, score_error
 
 
 @kernel
 def consider(
-    rows, weights, prices, constants, centres, bounds, radii, labels, dear, ids, visits,
+    rows, weights, opening, constants, centres, bounds, radii, labels, marks, ids, visit_rank,
     opened, block_opened, first, last, batch, start, stop,
 ):  # fmt: skip
-    """Let rows choose among centres that were opened before their visit.
+    """Let rows choose among the centres of blocks ``first`` to ``last`` opened before their visit.
 
-    Those of blocks ``first`` to ``last`` are looked at.
-
-    IN radii (slots,) float32: rows with a lower upper bound need not look; ids (m,) row numbers, or
-    empty for all rows; visits (n,): each row's turn; opened (slots,), block_opened (blocks,) int64:
-    the turn at which a slot was opened, and the last slot of a block; IN/OUT labels, bounds; IN/OUT
-    dear: who is PLACED does not choose, DEAR becomes 0 where a centre is cheap enough; SCRATCH
-    batch.
+    IN radii (slots,) float32: rows with a lower upper bound need no comparison; ids (m,) row
+    numbers, or empty for all rows; visit_rank (n,); opened (slots,), block_opened (blocks,) int64:
+    the visit rank at which a slot was opened, and the last slot of a block; IN/OUT labels, bounds;
+    IN/OUT marks: rows DECIDED do not choose, ABOVE becomes 0 where a centre costs no more than the
+    opening cost; SCRATCH batch.
     """
     batch_size = batch.x.shape[0]
-    everyone = ids.shape[0] == 0
+    all_rows = ids.shape[0] == 0
     carried = carries(bounds)
     size = 0
     for p in range(start, stop + 1):
         if p < stop:
-            i = p if everyone else ids[p]
-            if dear[i] == PLACED or (carried and bounds.upper[i] < radii[labels[i]]):
+            i = p if all_rows else ids[p]
+            if marks[i] == DECIDED or (carried and bounds.upper[i] < radii[labels[i]]):
                 continue
             m, squares = read_row(rows, i, batch, size)
             base = squares if centres.squared else pick(constants, i)
@@ -45,21 +43,21 @@ def consider(
         score_blocks(rows, batch, size, centres, first, last, 1)
         for r in range(size):
             choose(
-                rows, weights, prices, constants, centres, bounds, labels, dear, visits, opened,
-                block_opened, first, last, batch, r,
+                rows, weights, opening, constants, centres, bounds, labels, marks, visit_rank,
+                opened, block_opened, first, last, batch, r,
             )  # fmt: skip
         size = 0
 
 
 @part
 def choose(
-    rows, weights, prices, constants, centres, bounds, labels, dear, visits, opened, block_opened,
-    first, last, batch, r,
+    rows, weights, opening, constants, centres, bounds, labels, marks, visit_rank, opened,
+    block_opened, first, last, batch, r,
 ):  # fmt: skip
     """Decide for one scored row by the direct formula at centres that score near the least."""
-    lanes = centres.lanes
+    block = centres.block
     i = batch.ids[r]
-    visit = visits[i]
+    visit = visit_rank[i]
     limit = batch.limit[r]
     for b in range(first, last):
         if block_opened[b] < visit:
@@ -71,8 +69,8 @@ def choose(
         if batch.smallest[r, b] > limit:
             continue
         alone = block_opened[b] < visit and batch.second[r, b] > limit
-        for k in range(b * lanes, (b + 1) * lanes):
-            if opened[k] < visit and (not alone or k == b * lanes + batch.place[r, b]):
+        for k in range(b * block, (b + 1) * block):
+            if opened[k] < visit and (not alone or k == b * block + batch.place[r, b]):
                 cost = row_cost(rows, i, constants, centres, k)
                 if beats(cost, k, best, winner, centres.rank):
                     best = cost
@@ -83,30 +81,28 @@ def choose(
             radius = np.float64(pick(bounds.radius, i))
             slack = cost_slack(pick(constants, i), radius, centres, bounds)
             bounds.upper[i] = from_above(best, slack, centres.squared)
-    if dear[i] == DEAR and pick(weights, i) * best <= pick(prices, i):
-        dear[i] = 0
+    if marks[i] == ABOVE and pick(weights, i) * best <= pick(opening, i):
+        marks[i] = 0
 
 
 @kernel
-def find_openings(
-    rows, weights, prices, constants, candidates, ids, opening, n_opening, start, stop
-):
-    """Walk through rows in order: each opens a cluster unless one opened before can hold it.
+def find_openings(rows, weights, opening, constants, candidates, ids, found, n_found, start, stop):
+    """Visit rows in order: each opens a cluster unless one opened before costs it little enough.
 
-    IN ids (m,): rows dearer than their price so far; candidates: the centre that each would open;
-    IN/OUT opening (m,) int64: positions of those that open, ``n_opening`` of them before this call.
-    Returns how many there are after it.
+    IN ids (m,): rows above their opening cost so far; opening (m,) or (1,); candidates: the centre
+    that each would open; IN/OUT found (m,) int64: positions of those that open, ``n_found`` of them
+    before this call. Returns how many there are after it.
     """
     for p in range(start, stop):
         i = ids[p]
-        price = pick(prices, i)
+        limit = pick(opening, p)
         weight = pick(weights, i)
         held = False
-        for q in range(n_opening):
-            if weight * row_cost(rows, i, constants, candidates, opening[q]) <= price:
+        for q in range(n_found):
+            if weight * row_cost(rows, i, constants, candidates, found[q]) <= limit:
                 held = True
                 break
         if not held:
-            opening[n_opening] = p
-            n_opening += 1
-    return n_opening
+            found[n_found] = p
+            n_found += 1
+    return n_found

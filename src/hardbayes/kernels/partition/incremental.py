@@ -1,8 +1,8 @@
-"""A fixed number of clusters, one more or one fewer: the steps of a path, each as local as it can.
+"""A partition that gains or loses one cluster at a time: the steps of a path.
 
-Rows move one by one by the rule of `kernels.local.relocate`, but a row looks only at clusters that
-have changed since it last looked. For it keeps a bound on what all others would cost it: these
-still cost what they did. Nothing is missed by that, and after a step few rows have much to do.
+Rows move one by one by the rule of `single_row`, but a row is compared only with clusters that have
+changed since it was last compared. A bound on what all others would cost it still holds. So no move
+is missed, and after a step few rows have much to do.
 """
 
 from typing import NamedTuple
@@ -10,23 +10,24 @@ from typing import NamedTuple
 import numpy as np
 
 from hardbayes.kernels.compiling import kernel, part
-from hardbayes.kernels.partition.local import FLOOR, NOISE
-from hardbayes.kernels.partition.rows import Centres, blend, pick, row_cost, squared_gap
+from hardbayes.kernels.partition.rows import pick, row_cost, squared_gap
+from hardbayes.kernels.partition.single_row import is_worth_it, transfer
+from hardbayes.tuples import Centres
 
 
-class SteppingClusters(NamedTuple):
-    """Clusters in slots, and what rows know of them; a slot without members is free."""
+class IncrementalClusters(NamedTuple):
+    """Clusters in slots, and when rows were compared with them; a slot without members is free."""
 
     labels: np.ndarray  # (n,) int32: slots
     sizes: np.ndarray  # (slots,): weights
-    members: np.ndarray  # (slots,) int64: rows of any weight
+    members: np.ndarray  # (slots,) int64: rows of positive weight
     table: Centres
     changed: np.ndarray  # (slots,) int64: when a row last came or went
-    older: np.ndarray  # (slots + 1,) int64: the cluster that changed before; the ring's last place
-    newer: np.ndarray  # (slots + 1,) int64: is none's, but begins and ends it
+    older: np.ndarray  # (slots + 1,) int64: a ring of clusters by time of change, and its
+    newer: np.ndarray  # (slots + 1,) int64: inverse; the last place begins and ends the ring
     apart: np.ndarray  # (slots, slots): squared distance of a slot's centre and a later one's
     measured: np.ndarray  # (slots, slots) int64: when they were measured
-    looked: np.ndarray  # (n,) int64: when each row last looked
+    compared: np.ndarray  # (n,) int64: when each row was last compared
     bound: np.ndarray  # (n,): what clusters unchanged since then would cost it at least
     clock: np.ndarray  # (1,) int64
 
@@ -40,7 +41,7 @@ def leave_ring(clusters, c):
 
 @part
 def enter_ring(clusters, c):
-    """Note that a cluster, which is not in the ring, has changed."""
+    """Put a cluster that has just changed into the ring."""
     ring = clusters.sizes.shape[0]
     latest = clusters.older[ring]
     clusters.older[c] = latest
@@ -61,14 +62,12 @@ def separation(clusters, a, b):
 
 
 @kernel
-def settle(rows, weights, constants, clusters, patience, progress, entries):
-    """Let rows move while the objective falls, until no more than ``patience`` do in a pass.
+def relocate_changed(rows, weights, constants, clusters, max_changes, progress, entries):
+    """Move rows while the objective falls, until at most ``max_changes`` move in a pass.
 
-    Return whether they are done, else call again.
-
-    With squared distances a row of weight w pays ``w N / (N + w) d^2`` to join a cluster of weight
-    N, and frees ``w N / (N - w) d^2`` where it leaves one; both are compared without the factor w,
-    so that rows without weight go where they are nearest. Nobody leaves a cluster empty.
+    Return whether that is reached, else call again. What a row pays and frees is compared without
+    the factor of its weight, so that rows without weight go where they are nearest. The last row
+    of a cluster stays.
 
     IN/OUT progress (2,) int64: the next row, and how many have moved in this pass, zeros at first;
     IN entries: so many entries of centres are compared with in a call.
@@ -79,44 +78,38 @@ def settle(rows, weights, constants, clusters, patience, progress, entries):
     n, d = labels.shape[0], table.exact.shape[1]
     while entries >= 0:
         for i in range(progress[0], n):
-            seen = clusters.looked[i]
+            seen = clusters.compared[i]
             c = older[ring]
             own = np.int64(labels[i])
             weight = pick(weights, i)
             if changed[c] <= seen or (weight > 0.0 and members[own] == 1):
                 continue
             left = sizes[own] - weight
-            freed = sizes[own] / left * row_cost(rows, i, constants, table, own)
+            frees = sizes[own] / left * row_cost(rows, i, constants, table, own)
             second = clusters.bound[i]
-            if freed > second:  # its own has changed so that others might be cheaper now
+            if frees > second:  # its own has changed so that others might be cheaper now
                 second = np.inf
                 seen = np.int64(-1)
             least = np.inf
             winner = np.int64(-1)
             while c != ring and changed[c] > seen:
                 if c != own:
-                    price = sizes[c] / (sizes[c] + weight) * row_cost(rows, i, constants, table, c)
-                    if price < least:
-                        price, least = least, price
+                    pays = sizes[c] / (sizes[c] + weight) * row_cost(rows, i, constants, table, c)
+                    if pays < least:
+                        pays, least = least, pays
                         winner = c
-                    second = min(second, price)
+                    second = min(second, pays)
                     entries -= d
                 c = older[c]
-            clusters.looked[i] = clusters.clock[0]
-            if least < freed - NOISE * freed - FLOOR * np.sqrt(freed):
+            clusters.compared[i] = clusters.clock[0]
+            if is_worth_it(least, frees, 1.0):
                 labels[i] = winner
                 progress[1] += 1
                 if weight == 0.0:
-                    clusters.bound[i] = min(second, freed)
+                    clusters.bound[i] = min(second, frees)
                     continue
                 clusters.bound[i] = second
-                blend(rows, i, sizes[own] / left, -weight / left, table, own)
-                share = weight / (sizes[winner] + weight)
-                blend(rows, i, 1.0 - share, share, table, winner)
-                sizes[own] = left
-                sizes[winner] += weight
-                members[own] -= 1
-                members[winner] += 1
+                transfer(rows, i, weight, own, winner, left, table, sizes, members)
                 clusters.clock[0] += 1
                 for c in (own, winner):
                     leave_ring(clusters, c)
@@ -126,7 +119,7 @@ def settle(rows, weights, constants, clusters, patience, progress, entries):
             if entries < 0 and i < n - 1:
                 progress[0] = i + 1
                 return False
-        if progress[1] <= patience:
+        if progress[1] <= max_changes:
             return True
         progress[:] = 0
     return False
@@ -157,7 +150,7 @@ def unite(clusters, a, b):
 
 
 @kernel
-def price_unions(clusters, partners, costs):
+def union_costs(clusters, partners, costs):
     """OUT partners (slots,), costs (slots,): the cheapest union of each cluster with a later one.
 
     ``N M / (N + M) d^2``; infinite where there is none.

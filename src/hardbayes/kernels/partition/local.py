@@ -1,19 +1,17 @@
-"""Passes over chosen rows, each of which may live in a few slots only: those of its group.
+"""Passes over chosen rows, each of which may be in a few slots only: those of its group.
 
 Splits are tried inside every cluster at once, exchanges inside a neighbourhood: here are the steps
-that both are made of. Position p of ``ids`` names a row; group g owns slots ``first[g]`` to
-``first[g + 1]``. Sums are plain float64, in the order of ``ids``: they propose, exact totals judge.
+of both. Position p of ``ids`` is a row; group g has slots ``first[g]`` to ``first[g + 1]``. Sums
+are plain float64, in the order of ``ids``: they propose, exact totals decide.
 """
 
 import numpy as np
 
 from hardbayes.kernels.compiling import kernel, part
-from hardbayes.kernels.partition.rows import blend, pick, product, row_cost
-from hardbayes.kernels.partition.totals import add_row
+from hardbayes.kernels.partition.rows import pick, product, row_cost
+from hardbayes.kernels.partition.single_row import is_worth_it, transfer
+from hardbayes.kernels.partition.totals import add_row, move_row
 
-# A row moves only where that gains more than rounding could feign.
-NOISE = 1e-12
-FLOOR = 1e-15
 # Between two passes over all rows only those move whose best other cluster costs them at most so
 # many times their own.
 NEAR = 1.2
@@ -39,18 +37,16 @@ def choose(rows, constants, centres, ids, groups, first, places, costs, start, s
 
 
 @kernel
-def add_up(rows, weights, ids, places, totals, snaps, start, stop):
-    """IN/OUT totals: add each row to its slot; IN snaps: zeros, for sums as they come."""
+def add_up(rows, weights, ids, places, totals, rounding, weight_rounding, start, stop):
+    """IN/OUT totals: add each row to its slot; IN rounding constants: zeros for plain sums."""
     d = totals.coarse.shape[1]
     for p in range(start, stop):
         i = ids[p]
-        weight = pick(weights, i)
-        add_row(rows, i, weight, places[p], totals, snaps, 0, d)
-        totals.weight_coarse[places[p]] += weight
+        move_row(rows, i, pick(weights, i), -1, places[p], totals, rounding, weight_rounding, 0, d)
 
 
 @kernel
-def spread(rows, weights, ids, groups, directions, middles, totals, snaps, start, stop):
+def spread(rows, weights, ids, groups, directions, middles, totals, rounding, start, stop):
     """One step of power iteration on every group's scatter.
 
     IN directions (g, d), middles (g,): the centre's coordinate along the direction; IN/OUT totals:
@@ -61,7 +57,7 @@ def spread(rows, weights, ids, groups, directions, middles, totals, snaps, start
         i = ids[p]
         g = groups[p]
         beyond = pick(weights, i) * (product(rows, i, directions, g) - middles[g])
-        add_row(rows, i, beyond, g, totals, snaps, 0, d)
+        add_row(rows, i, beyond, g, totals, rounding, 0, d)
         totals.weight_coarse[g] += beyond
 
 
@@ -74,23 +70,47 @@ def project(rows, ids, groups, directions, middles, out, start, stop):
 
 
 @kernel
+def mark_border(
+    rows, weights, constants, centres, sizes, factors, ids, places, prior_weight, slack, marks,
+    start, stop,
+):  # fmt: skip
+    """OUT marks (m,) bool: rows for which moving alone might pay; and those alone in their slot.
+
+    IN sizes (slots,): weights with the prior's; factors (slots,): what joining a slot costs, over
+    the cost there; places (m,): slots of rows ``ids`` (m,).
+    """
+    for p in range(start, stop):
+        i = ids[p]
+        own = places[p]
+        weight = pick(weights, i)
+        left = sizes[own] - weight
+        marks[p] = left - prior_weight <= 1e-9 * weight
+        if marks[p]:
+            continue
+        frees = sizes[own] / left * row_cost(rows, i, constants, centres, own)
+        for k in range(sizes.shape[0]):
+            if k != own:
+                pays = factors[k] * row_cost(rows, i, constants, centres, k) * slack
+                if pays <= frees:
+                    marks[p] = True
+                    break
+
+
+@kernel
 def relocate(
     rows, weights, constants, centres, sizes, members, ids, groups, first, places, penalty,
-    prior_weight, near, some, tally, n_passes, start, stop,
+    prior_weight, near, some, tally, gain, n_passes, start, stop,
 ):  # fmt: skip
-    """Let rows move one by one, each judged by the exact change of the objective.
+    """Move rows one by one, each by the exact change of the objective; squared distances only.
 
-    Group by group, again and again: all rows, then those that came near to moving until none of
-    them moves, then all rows; until none of all moves, or ``n_passes`` are made.
+    Group by group: all rows, then those near to moving until none of them moves, then all rows
+    again; until none of all moves, or ``n_passes`` are made. The last row to leave a cluster frees
+    the penalty too. A slot without members is a cluster not yet opened: it holds the prior alone.
 
-    With squared distances a row of weight w pays ``w N / (N + w) d^2`` to join a cluster of weight
-    N, and frees ``w N / (N - w) d^2`` where it leaves one; the last to leave frees the penalty
-    too. A slot without members is a cluster not yet opened: it holds the prior alone.
-
-    IN some: the first pass is for those near to moving only; IN/OUT centres: exact and
-    exact_offset follow every move; sizes (slots,): weights with the prior's; members (slots,)
-    int64: rows of any weight; places (m,) int64; near (m,) bool; tally (2,) int64: how many
-    clusters may still be opened, and the number of moves.
+    IN some: the first pass is for rows near to moving only; IN/OUT centres: exact and exact_offset
+    follow every move; sizes (slots,): weights with the prior's; members (slots,) int64: rows of
+    positive weight; places (m,) int64; near (m,) bool; tally (2,) int64: how many clusters may
+    still be opened, and the number of moves; gain (1,): by how much the objective has fallen.
     """
     end = start
     while end < stop:
@@ -102,19 +122,19 @@ def relocate(
             moves = tally[1]
             walk(
                 rows, weights, constants, centres, sizes, members, ids, first[groups[begin]],
-                first[groups[begin] + 1], places, penalty, prior_weight, near, tally, only_near,
-                begin, end,
+                first[groups[begin] + 1], places, penalty, prior_weight, near, tally, gain,
+                only_near, begin, end,
             )  # fmt: skip
-            still = moves == tally[1]
-            if still and not only_near:
+            unmoved = moves == tally[1]
+            if unmoved and not only_near:
                 break
-            only_near = not still
+            only_near = not unmoved
 
 
 @part
 def walk(
     rows, weights, constants, centres, sizes, members, ids, first, last_slot, places, penalty,
-    prior_weight, near, tally, only_near, begin, end,
+    prior_weight, near, tally, gain, only_near, begin, end,
 ):  # fmt: skip
     """One pass of `relocate` over the rows of one group, with slots from ``first`` on."""
     for p in range(begin, end):
@@ -128,40 +148,34 @@ def walk(
         own = places[p]
         last = members[own] == 1
         left = prior_weight if last else sizes[own] - weight
-        freed = penalty if last else 0.0
+        frees = penalty if last else 0.0
         if left > 0.0:
-            freed += weight * sizes[own] / left * row_cost(rows, i, constants, centres, own)
+            frees += weight * sizes[own] / left * row_cost(rows, i, constants, centres, own)
         least = np.inf
         winner = np.int64(-1)
-        fresh = np.int64(-1)
+        unopened = np.int64(-1)
         for k in range(first, last_slot):
             if members[k] == 0:
-                if fresh < 0:
-                    fresh = np.int64(k)
+                if unopened < 0:
+                    unopened = np.int64(k)
             elif k != own:
-                price = weight * sizes[k] * row_cost(rows, i, constants, centres, k)
-                if price < least * (sizes[k] + weight):  # a division for the best alone
-                    least = price / (sizes[k] + weight)
+                pays = weight * sizes[k] * row_cost(rows, i, constants, centres, k)
+                if pays < least * (sizes[k] + weight):  # a division for the best alone
+                    least = pays / (sizes[k] + weight)
                     winner = np.int64(k)
-        if fresh >= 0 and not last and tally[0] > 0:
-            price = penalty
+        if unopened >= 0 and not last and tally[0] > 0:
+            pays = penalty
             if prior_weight > 0.0:
                 factor = weight * prior_weight / (prior_weight + weight)
-                price += factor * row_cost(rows, i, constants, centres, fresh)
-            if price < least:
-                least = price
-                winner = fresh
-        near[p] = least < NEAR * freed
-        if not least < freed - NOISE * freed - FLOOR * np.sqrt(weight * freed):
+                pays += factor * row_cost(rows, i, constants, centres, unopened)
+            if pays < least:
+                least = pays
+                winner = unopened
+        near[p] = least < NEAR * frees
+        if not is_worth_it(least, frees, weight):
             continue
-        if left > 0.0:
-            blend(rows, i, sizes[own] / left, -weight / left, centres, own)
-        share = weight / (sizes[winner] + weight)
-        blend(rows, i, 1.0 - share, share, centres, winner)
-        sizes[own] = left
-        sizes[winner] += weight
         tally[0] += np.int64(last) - np.int64(members[winner] == 0)
         tally[1] += 1
-        members[own] -= 1
-        members[winner] += 1
+        gain[0] += frees - least
+        transfer(rows, i, weight, own, winner, left, centres, sizes, members)
         places[p] = winner

@@ -4,8 +4,7 @@ Scores in their own type propose, and decide where their error bound leaves no d
 elsewhere the direct formula in float64 does, ties going to the centre created first. Bounds carried
 from sweep to sweep prove for most rows that nothing can have changed: ``upper`` bounds what the
 row's own centre costs it, ``lower[g]`` all other centres of group ``g`` (Hamerly 2010 with one
-group, Ding et al. 2015 with many). Rows that the bounds do not settle are scored together, in
-batches.
+group, Ding et al. 2015 with many). Rows that the bounds leave undecided are scored in batches.
 """
 
 from typing import NamedTuple
@@ -45,9 +44,9 @@ class Cells(NamedTuple):
     in_group: int
 
 
-# Marks of rows in a sweep: too dear where they are; and given a cluster, or left where they are.
-DEAR = np.uint8(1)
-PLACED = np.uint8(2)
+# Marks of rows in a sweep: every centre costs more than the opening cost; and decided for good.
+ABOVE = np.uint8(1)
+DECIDED = np.uint8(2)
 
 
 @inlined
@@ -58,18 +57,18 @@ def beats(cost, k, best, winner, rank):
 
 @kernel
 def assign(
-    rows, weights, prices, constants, centres, bounds, labels, dear, totals, snaps, weight_snaps,
-    batch, start, stop,
+    rows, weights, opening, constants, centres, bounds, labels, marks, totals, rounding,
+    weight_rounding, batch, start, stop,
 ):  # fmt: skip
     """Give rows ``start`` to ``stop`` to their cheapest centres, and let the totals follow.
 
-    IN weights, prices, constants (n,) or (1,); IN/OUT bounds, labels (n,) int32; OUT dear (n,)
-    uint8: DEAR where even the cheapest centre costs more than the row's price; IN/OUT totals: all
-    rows but the dear ones move there, unless it has no slots; IN snaps, weight_snaps: its rounding
-    constants; SCRATCH batch. Returns the number of dear rows, of those whose label changed, and of
-    those whose scores left two centres in doubt that finer ones would tell apart.
+    IN weights, opening, constants (n,) or (1,); IN/OUT bounds, labels (n,) int32; OUT marks (n,)
+    uint8: ABOVE where even the cheapest centre costs more than the row's opening cost; IN/OUT
+    totals: all other rows move there, unless it has no slots; IN rounding, weight_rounding: its
+    constants; SCRATCH batch. Returns the number of rows above, of those whose label changed, and of
+    those whose scores left two centres undecided that finer ones would tell apart.
     """
-    n_dear = np.int64(0)
+    n_above = np.int64(0)
     n_changed = np.int64(0)
     n_doubtful = np.int64(0)
     size = np.int64(0)
@@ -78,13 +77,13 @@ def assign(
         n_open = last - first
         if carries(bounds):
             n_open, n_near = rule_out(
-                weights, prices, constants, centres, bounds, labels, batch, first, last
+                weights, opening, constants, centres, bounds, labels, batch, first, last
             )
-            n_open, n_found = look_closely(
-                rows, weights, prices, constants, centres, bounds, labels, dear, batch, n_open,
+            n_open, n_found = check_own_centre(
+                rows, weights, opening, constants, centres, bounds, labels, marks, batch, n_open,
                 n_near,
             )  # fmt: skip
-            n_dear += n_found
+            n_above += n_found
         else:
             for i in range(first, last):
                 batch.open_ids[i - first] = i
@@ -105,25 +104,24 @@ def assign(
                 size += 1
             if size == batch.x.shape[0] or (p == n_open and size > 0):
                 n_found, n_left, n_close = decide_batch(
-                    rows, weights, prices, constants, centres, bounds, labels, dear, totals, snaps,
-                    weight_snaps, batch, np.int64(size),
+                    rows, weights, opening, constants, centres, bounds, labels, marks, totals,
+                    rounding, weight_rounding, batch, np.int64(size),
                 )  # fmt: skip
-                n_dear += n_found
+                n_above += n_found
                 n_changed += n_left
                 n_doubtful += n_close
                 size = np.int64(0)
-    return n_dear, n_changed, n_doubtful
+    return n_above, n_changed, n_doubtful
 
 
 @part
-def rule_out(weights, prices, constants, centres, bounds, labels, batch, first, last):
-    """Carry the bounds of rows over to centres that have moved, and list whom they do not settle.
+def rule_out(weights, opening, constants, centres, bounds, labels, batch, first, last):
+    """Carry the bounds of rows over to centres that have moved, and list undecided rows.
 
-    Nobody can foresee which rows those are: so there are no branches, but lists that grow by
-    nothing or one.
+    A branch could not be predicted here, so lists grow by zero or one instead.
 
     IN/OUT bounds; OUT batch.open_ids, open_costs: rows that must be scored; batch.near_ids: rows
-    that their exact cost may settle. Returns how many there are of either.
+    for which the exact cost at their own centre may suffice. Returns how many there are of either.
     """
     upper, lower = bounds.upper, bounds.lower
     n_groups = bounds.group_drift.shape[0]
@@ -131,13 +129,13 @@ def rule_out(weights, prices, constants, centres, bounds, labels, batch, first, 
     n_near = np.int64(0)
     for i in range(first, last):
         own = np.int64(labels[i])
-        settled = False
+        decided = False
         near = False
         reach = np.float32(np.inf)
         if own >= 0 and centres.rank[own] >= 0:
             n_left = 0  # groups that may hold a cheaper centre
             if centres.squared:
-                hope = True  # that the exact cost rules a group out
+                helps = True  # the exact cost may rule a group out
                 reach = above(np.float64(upper[i]) + bounds.drift[own])
                 for g in range(n_groups):
                     low = lower[i, g] * NARROW32 - bounds.group_drift[g]
@@ -145,7 +143,7 @@ def rule_out(weights, prices, constants, centres, bounds, labels, batch, first, 
                     n_left += low <= reach
                 most = np.float64(reach) * reach
             else:
-                hope = False
+                helps = False
                 radius = np.float64(bounds.radius[i])
                 slack = cost_slack(pick(constants, i), radius, centres, bounds)
                 rise = bounds.shift[own] + radius * bounds.drift[own]
@@ -155,33 +153,33 @@ def rule_out(weights, prices, constants, centres, bounds, labels, batch, first, 
                     low = from_below(np.float64(lower[i, g]) + fall, False)
                     lower[i, g] = low
                     n_left += low <= reach
-                    hope |= low > 0
+                    helps |= low > 0
                 most = np.float64(reach)
             # Nearer to its centre than halfway to any other, no other can be nearer.
-            settled = (n_left == 0) | (reach < bounds.half[own])
-            settled &= pick(weights, i) * most <= pick(prices, i)
-            near = hope & ((n_left < n_groups) | (n_groups == 1))  # else it would hardly help
+            decided = (n_left == 0) | (reach < bounds.half[own])
+            decided &= pick(weights, i) * most <= pick(opening, i)
+            near = helps & ((n_left < n_groups) | (n_groups == 1))  # else it hardly helps
         upper[i] = reach
         batch.near_ids[n_near] = i
-        n_near += near & (not settled)
+        n_near += near & (not decided)
         batch.open_ids[n_open] = i
         batch.open_costs[n_open] = np.inf
-        n_open += (not near) & (not settled)
+        n_open += (not near) & (not decided)
     return n_open, n_near
 
 
 @part
-def look_closely(
-    rows, weights, prices, constants, centres, bounds, labels, dear, batch, n_open, n_near
+def check_own_centre(
+    rows, weights, opening, constants, centres, bounds, labels, marks, batch, n_open, n_near
 ):
-    """Find what rows near a border cost at their own centres, and whom that does not settle.
+    """Compute the exact cost at the row's own centre; list the rows that this leaves undecided.
 
-    IN batch.near_ids; IN/OUT batch.open_ids, open_costs, of which there are ``n_open``; OUT dear.
-    Returns how many there are now, and the number of dear rows among the settled.
+    IN batch.near_ids; IN/OUT batch.open_ids, open_costs, of which there are ``n_open``; OUT marks.
+    Returns how many there are now, and the number of rows above among the decided.
     """
     upper, lower = bounds.upper, bounds.lower
     n_groups = bounds.group_drift.shape[0]
-    n_dear = np.int64(0)
+    n_above = np.int64(0)
     for p in range(n_near):
         i = batch.near_ids[p]
         own = np.int64(labels[i])
@@ -192,14 +190,14 @@ def look_closely(
         n_left = 0
         for g in range(n_groups):
             n_left += lower[i, g] <= reach
-        settled = (n_left == 0) | (reach < bounds.half[own])
+        decided = (n_left == 0) | (reach < bounds.half[own])
         batch.open_ids[n_open] = i
         batch.open_costs[n_open] = cost
-        n_open += not settled
-        if settled & (pick(weights, i) * cost > pick(prices, i)):
-            dear[i] = DEAR
-            n_dear += 1
-    return n_open, n_dear
+        n_open += not decided
+        if decided & (pick(weights, i) * cost > pick(opening, i)):
+            marks[i] = ABOVE
+            n_above += 1
+    return n_open, n_above
 
 
 @inlined
@@ -217,7 +215,7 @@ def _score_open_groups(rows, centres, bounds, batch, size):
     if rows.instance_class is DenseRows:
 
         def score(rows, centres, bounds, batch, size):
-            n_blocks = centres.rank.shape[0] // centres.lanes
+            n_blocks = centres.rank.shape[0] // centres.block
             for r in range(size):
                 for c in range(batch.smallest.shape[1]):
                     batch.smallest[r, c] = np.inf
@@ -235,7 +233,7 @@ def _score_open_groups(rows, centres, bounds, batch, size):
     else:
 
         def score(rows, centres, bounds, batch, size):
-            n_blocks = np.int64(centres.rank.shape[0] // centres.lanes)
+            n_blocks = np.int64(centres.rank.shape[0] // centres.block)
             n_groups = bounds.group_drift.shape[0]
             first = np.int64(0)  # of the open groups side by side, which are scored together
             for g in range(n_groups + 1):
@@ -253,54 +251,55 @@ def _score_open_groups(rows, centres, bounds, batch, size):
 
 @part
 def decide_batch(
-    rows, weights, prices, constants, centres, bounds, labels, dear, totals, snaps, weight_snaps,
-    batch, size,
+    rows, weights, opening, constants, centres, bounds, labels, marks, totals, rounding,
+    weight_rounding, batch, size,
 ):  # fmt: skip
     """Score the rows of the batch and decide for them.
 
-    Returns how many of them are dear, how many leave the cluster they had, and how many have two
-    best scores that differ by less than their error, but costs that finer scores would tell apart.
+    Returns how many of them are above their opening cost, how many leave the cluster they had, and
+    how many have two best scores that differ by less than their error, but costs that finer scores
+    would tell apart.
     """
     score_open_groups(rows, centres, bounds, batch, size)
     counted = totals.coarse.shape[0] > 0
-    cell = bounds.cell * centres.lanes
+    cell = bounds.cell * centres.block
     cells = Cells(cell, (centres.rank.shape[0] + cell - 1) // cell, bounds.span // bounds.cell)
-    n_dear = 0
+    n_above = 0
     n_left = 0
     n_close = 0
     for r in range(size):
         i = batch.ids[r]
         own = np.int64(labels[i]) if batch.cost[r] < np.inf else np.int64(-1)
         error = batch.error[r]
-        price = pick(prices, i)
+        limit_cost = pick(opening, i)
         weight = pick(weights, i)
         own_scored = own >= 0 and is_scored(bounds, batch, r, own // cell // cells.in_group)
         winner, least, runner_up = least_scores(cells, batch, r, own, own_scored)
         best = batch.base[r] + least + error  # an upper bound, as good as the cost below
         close = not runner_up > least + 2 * error
-        if close or winner < 0 or not weight * best <= price:
+        if close or winner < 0 or not weight * best <= limit_cost:
             limit = min(batch.limit[r], least + 2 * error)
             if not least < np.inf:  # scores beyond the range of their type: look at every centre
                 limit = np.inf
             winner, best, next_best = least_costs(
                 rows, i, constants, centres, cells, batch, r, own, limit
             )
-            # Of ties finer scores would know no more.
+            # Finer scores would not break ties.
             n_close += close and (error == np.inf or next_best - best > 2 * FINER * error)
-            if weight * best > price:
-                dear[i] = DEAR
-                n_dear += 1
+            if weight * best > limit_cost:
+                marks[i] = ABOVE
+                n_above += 1
         if winner != labels[i]:
             n_left += 1
-            if counted and dear[i] != DEAR:
+            if counted and marks[i] != ABOVE:
                 move_row(
-                    rows, i, weight, labels[i], winner, totals, snaps, weight_snaps, 0,
-                    snaps[0].shape[0],
+                    rows, i, weight, labels[i], winner, totals, rounding, weight_rounding, 0,
+                    rounding[0].shape[0],
                 )  # fmt: skip
             labels[i] = winner
         if carries(bounds):
             renew_bounds(constants, centres, bounds, cells, batch, r, own, own_scored, winner, best)
-    return n_dear, n_left, n_close
+    return n_above, n_left, n_close
 
 
 @inlined

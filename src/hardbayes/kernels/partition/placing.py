@@ -54,7 +54,7 @@ def seat(slot, table):
     """Where theta of a slot is: its block, and its lane there."""
     if table.theta.shape[0] == 1:  # side by side, as sparse rows want them
         return 0, slot
-    return slot // table.lanes, slot % table.lanes
+    return slot // table.block, slot % table.block
 
 
 @kernel

@@ -20,6 +20,7 @@ from hardbayes.kernels.simd.vectors import (
     squared_distance,
     sum_of_scaled_squares,
 )
+from hardbayes.tuples import Centres
 
 EPSILON = float(np.finfo(np.float64).eps)
 RUN = 256  # rows whose bounds are looked at together
@@ -40,27 +41,6 @@ class SparseRows(NamedTuple):
     columns: np.ndarray  # (nnz,) int32 or int64, read-only
     starts: np.ndarray  # (n + 1,) like columns
     scale: np.ndarray  # (n,) float64, or (1,) for all rows alike
-
-
-class Centres(NamedTuple):
-    """Centres laid out for the kernels: ``blocks`` of ``lanes`` slots; a dead slot scores inf."""
-
-    theta: np.ndarray  # the type of scores; laid out for dense or for sparse rows
-    offset: np.ndarray  # (slots,), the type of scores; inf marks a dead slot
-    exact: np.ndarray  # (slots, d) float64: centres if squared, else theta
-    exact_offset: np.ndarray  # (slots,) float64
-    rank: np.ndarray  # (slots,) int64: order of creation; -1 marks a dead slot
-    squared: bool  # costs are squared distances
-    theta_bound: float  # largest norm of a theta
-    offset_bound: float  # largest absolute finite offset
-    lanes: int  # slots in a block
-    precision: float  # of scores, relative
-    tiny: float  # smallest normal number of their dtype
-
-    @property
-    def n_blocks(self) -> int:
-        """Number of blocks that kernels look at."""
-        return len(self.rank) // self.lanes
 
 
 class Batch(NamedTuple):

@@ -1,7 +1,4 @@
-"""Algorithm 1 as it stands, row by row and sweep after sweep in one call: where rows are few.
-
-A sweep over a hundred rows takes microseconds; what the interpreter does between two takes more.
-"""
+"""Algorithm 1 as published, row by row and sweep after sweep in one call: where rows are few."""
 
 from typing import NamedTuple
 
@@ -14,9 +11,9 @@ from hardbayes.kernels.partition.totals import move_row
 
 
 class Trace(NamedTuple):
-    """What each sweep left; place 0 is for what was before."""
+    """The state after each sweep; index 0 is for the state before the first."""
 
-    clusters: np.ndarray  # (steps + 1,) int64: how many; -1 for none known before
+    clusters: np.ndarray  # (steps + 1,) int64: how many; -1 for none before
     changes: np.ndarray  # (steps + 1,) int64: rows that changed cluster
     potential: np.ndarray  # (steps + 1,)
     remainder: np.ndarray  # (steps + 1,): what float64 cannot hold of it
@@ -25,24 +22,24 @@ class Trace(NamedTuple):
 @kernel
 def sweep(
     rows, weights, penalty, constants, centres, used, next_rank, max_clusters, order, totals,
-    snaps, weight_snaps, before, labels, trace, partner, alive, nothing, patience,
+    rounding, weight_rounding, before, labels, trace, partner, slots, zeros, max_changes,
     most_work,
 ):  # fmt: skip
-    """Sweep until no more than ``patience`` rows change, steps or slots run out, or work is much.
+    """Sweep until at most ``max_changes`` rows change, steps or slots run out, or work is much.
 
     Squared distances without a prior. A row goes to its cheapest centre, the first of equals, or
     opens a cluster where that costs more than the penalty; means follow after all rows.
 
     IN/OUT centres: exact, exact_offset and rank of slots in order of creation, the first ``used``
     in use; totals; before (n,) int32: slots of the rows, -1 for none; trace. OUT labels (n,) int32:
-    the same as before. SCRATCH partner (2, slots), alive (slots,) int64. IN order (n,): rows as
-    they are visited; snaps, weight_snaps: rounding constants; nothing (d,): zeros.
+    the same as before. SCRATCH partner (2, slots), slots (slots,) int64. IN order (n,): rows as
+    they are visited; rounding, weight_rounding: constants of the totals; zeros (d,).
 
     Returns the number of sweeps, the slots used, whether the last sweep changed the partition, and
     whether rows would have opened clusters but for ``max_clusters``.
     """
     n_rows = order.shape[0]
-    d = nothing.shape[0]
+    d = zeros.shape[0]
     next_rank -= used
     n_clusters = 0
     for k in range(used):
@@ -50,7 +47,7 @@ def sweep(
     changing = True
     refused = False
     step = 0
-    while step + 1 < trace.clusters.shape[0] and used + n_rows <= alive.shape[0]:
+    while step + 1 < trace.clusters.shape[0] and used + n_rows <= slots.shape[0]:
         step += 1
         known = used
         used, n_clusters, refused = visit(
@@ -62,11 +59,11 @@ def sweep(
             if labels[i] != before[i]:
                 n_changes += 1
                 move_row(
-                    rows, i, pick(weights, i), before[i], labels[i], totals, snaps, weight_snaps,
-                    0, d,
+                    rows, i, pick(weights, i), before[i], labels[i], totals, rounding,
+                    weight_rounding, 0, d,
                 )  # fmt: skip
-        n_clusters = refit(centres, totals, used, alive)
-        potential, remainder = squared_potential(totals, 0.0, nothing, alive, n_clusters)
+        n_clusters = refit(centres, totals, used, slots)
+        potential, remainder = squared_potential(totals, 0.0, zeros, slots, n_clusters)
         trace.clusters[step] = n_clusters
         trace.changes[step] = n_changes
         trace.potential[step] = potential
@@ -76,7 +73,7 @@ def sweep(
             changing = not same_partition(weights, before, labels, partner)
         for i in range(n_rows):
             before[i] = labels[i]
-        if not changing or n_changes <= patience or n_rows * n_clusters * (d + 8) > most_work:
+        if not changing or n_changes <= max_changes or n_rows * n_clusters * (d + 8) > most_work:
             break
     return step, used, changing, refused and n_clusters >= max_clusters
 
@@ -86,7 +83,7 @@ def visit(
     rows, weights, penalty, constants, centres, used, next_rank, n_clusters, max_clusters, order,
     labels,
 ):  # fmt: skip
-    """Let every row choose in its turn, old centres staying where they are."""
+    """Let every row choose when it is visited; old centres stay where they are."""
     refused = False
     for p in range(order.shape[0]):
         i = order[p]
@@ -112,9 +109,9 @@ def visit(
 
 
 @part
-def refit(centres, totals, used, alive):
-    """Close slots without weight, move the others to their means, list them; return how many."""
-    n_alive = 0
+def refit(centres, totals, used, slots):
+    """Free slots without weight, move the others to their means, list them; return how many."""
+    n_taken = 0
     for k in range(used):
         if centres.rank[k] < 0:
             continue
@@ -128,14 +125,14 @@ def refit(centres, totals, used, alive):
             centres.exact[k, j] = centre
             square += centre * centre
         centres.exact_offset[k] = square
-        alive[n_alive] = k
-        n_alive += 1
-    return n_alive
+        slots[n_taken] = k
+        n_taken += 1
+    return n_taken
 
 
 @part
 def same_partition(weights, before, after, partner):
-    """Whether two labellings of rows that have weight differ by names alone."""
+    """Whether two labellings give rows of positive weight the same partition."""
     for k in range(partner.shape[1]):
         partner[0, k] = partner[1, k] = -1
     for i in range(before.shape[0]):

@@ -5,31 +5,12 @@ multiple of a smaller one; sums of either never round. So a total depends on the
 alone, not on the order, the path or the number of threads by which they came.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 from numba.extending import overload
 
 from hardbayes.kernels.compiling import INLINE, inlined, kernel, part
 from hardbayes.kernels.partition.rows import DenseRows, pick
 from hardbayes.kernels.simd.vectors import add_split
-
-
-class Totals(NamedTuple):
-    """Sums over the members of each slot, as coarse plus fine parts."""
-
-    coarse: np.ndarray  # (slots, d) float64
-    fine: np.ndarray  # (slots, d) float64
-    weight_coarse: np.ndarray  # (slots,) float64
-    weight_fine: np.ndarray  # (slots,) float64
-    touched: np.ndarray  # (slots,) bool: rows have come or gone since somebody cleared it
-
-
-def no_totals(slots: int, n_columns: int) -> Totals:
-    """Return so many empty slots."""
-    shape = (slots, n_columns)
-    numbers = (np.zeros(shape), np.zeros(shape), np.zeros(slots), np.zeros(slots))
-    return Totals(*numbers, np.zeros(slots, np.bool_))
 
 
 @inlined
@@ -45,23 +26,23 @@ def first_entry(columns, start, stop, column):
     return start
 
 
-def add_row(rows, i, factor, k, totals, snaps, first, last):
+def add_row(rows, i, factor, k, totals, rounding, first, last):
     """IN/OUT totals: add ``factor`` times columns ``first`` to ``last`` of row i to slot k."""
 
 
 @overload(add_row, jit_options=INLINE)
-def _add_row(rows, i, factor, k, totals, snaps, first, last):
+def _add_row(rows, i, factor, k, totals, rounding, first, last):
     if rows.instance_class is DenseRows:
 
-        def add(rows, i, factor, k, totals, snaps, first, last):
+        def add(rows, i, factor, k, totals, rounding, first, last):
             add_split(
                 rows.values, i, rows.shift, pick(rows.scale, i), abs(factor), np.sign(factor),
-                totals.coarse, totals.fine, k, snaps[0], snaps[1], first, last,
+                totals.coarse, totals.fine, k, rounding[0], rounding[1], first, last,
             )  # fmt: skip
 
     else:
 
-        def add(rows, i, factor, k, totals, snaps, first, last):
+        def add(rows, i, factor, k, totals, rounding, first, last):
             scale = pick(rows.scale, i)
             weight = abs(factor)
             sign = np.sign(factor)
@@ -70,27 +51,27 @@ def _add_row(rows, i, factor, k, totals, snaps, first, last):
             while p < stop and rows.columns[p] < last:
                 j = rows.columns[p]
                 value = weight * (rows.values[p] * scale)
-                rounded = (value + snaps[0][j]) - snaps[0][j]
+                rounded = (value + rounding[0][j]) - rounding[0][j]
                 totals.coarse[k, j] += sign * rounded
                 rest = value - rounded
                 if rest != 0.0:  # seldom, where entries are counts or float32
-                    totals.fine[k, j] += sign * ((rest + snaps[1][j]) - snaps[1][j])
+                    totals.fine[k, j] += sign * ((rest + rounding[1][j]) - rounding[1][j])
                 p += 1
 
     return add
 
 
 @part
-def move_row(rows, i, weight, source, target, totals, snaps, weight_snaps, first, last):
+def move_row(rows, i, weight, source, target, totals, rounding, weight_rounding, first, last):
     """IN/OUT totals: move columns ``first`` to ``last`` of row i between slots (-1: nowhere)."""
     if source >= 0:
-        add_row(rows, i, -weight, source, totals, snaps, first, last)
+        add_row(rows, i, -weight, source, totals, rounding, first, last)
     if target >= 0:
-        add_row(rows, i, weight, target, totals, snaps, first, last)
+        add_row(rows, i, weight, target, totals, rounding, first, last)
     if first == 0:
-        snap, fine_snap = weight_snaps[0][0], weight_snaps[1][0]
-        rounded = (weight + snap) - snap
-        rest = ((weight - rounded) + fine_snap) - fine_snap
+        constant, fine_constant = weight_rounding[0][0], weight_rounding[1][0]
+        rounded = (weight + constant) - constant
+        rest = ((weight - rounded) + fine_constant) - fine_constant
         if source >= 0:
             totals.weight_coarse[source] -= rounded
             totals.weight_fine[source] -= rest
@@ -102,17 +83,17 @@ def move_row(rows, i, weight, source, target, totals, snaps, weight_snaps, first
 
 
 @kernel
-def move(rows, weights, before, after, totals, snaps, weight_snaps, first, last, start, stop):
+def move(rows, weights, before, after, totals, rounding, weight_rounding, first, last, start, stop):
     """Move rows ``start`` to ``stop`` where labels differ, in columns ``first`` to ``last``.
 
-    IN before, after (n,) int32 (-1: nowhere); IN/OUT totals; IN snaps, weight_snaps: rounding
+    IN before, after (n,) int32 (-1: nowhere); IN/OUT totals; IN rounding, weight_rounding: rounding
     constants. Column 0's owner moves the weights.
     """
     for i in range(start, stop):
         if before[i] != after[i]:
             move_row(
-                rows, i, pick(weights, i), before[i], after[i], totals, snaps, weight_snaps, first,
-                last,
+                rows, i, pick(weights, i), before[i], after[i], totals, rounding, weight_rounding,
+                first, last,
             )  # fmt: skip
 
 

@@ -1,9 +1,17 @@
 """Births within a sweep, exactly as a row-by-row loop would make them.
 
-A row dearer than its price opens a cluster, and rows visited later in the same sweep see it. Only
-dear rows can open one, so only they are visited in order, in windows: all rows of a window choose
-among the clusters born before it, in parallel; those still dear are walked through one by one. In
-the end every other row looks at the clusters born before its turn.
+A row above its opening cost opens a cluster, and rows visited later in the same sweep see it. Old
+centres are frozen within a sweep, so one parallel pass finds each row's cheapest old centre; a new
+centre can only make a row cheaper. So only rows above their opening cost in that pass can open a
+cluster, and only they are visited in order, in windows:
+
+- All rows of a window choose among the clusters opened before the window, in parallel.
+- Those still above are visited one by one: a row opens a cluster at its own centre, unless one
+  opened before in the window costs it no more than its opening cost.
+- Then the rows of the window, and in the end all other rows, choose among the clusters opened
+  before their own visit.
+
+Every row thus compares exactly the centres that the serial loop would show it.
 """
 
 from __future__ import annotations
@@ -12,87 +20,97 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hardbayes.matrices import inverse_permutation
+from hardbayes.tuples import Births
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from hardbayes.executors.memory import MemoryExecutor
+    from hardbayes.clusters.centre_table import CentreTable
+    from hardbayes.executors.protocol import Rows
     from hardbayes.matrices import Floats
     from hardbayes.structure.partition import Partition
+    from hardbayes.tuples import Centres
+
+    Ids = NDArray[np.signedinteger]
 
 FIRST_WINDOW = 256
 LARGEST_WINDOW = 1 << 15
-# Entries of the centres that rows would have if they opened, held at a time.
+# Entries of the centres that rows would open, held at a time.
 ENTRIES_AT_ONCE = 1 << 19
 
 
 def open_clusters(
-    executor: MemoryExecutor,
+    rows: Rows,
+    table: CentreTable,
     partition: Partition,
-    prices: Floats,
-    visits: NDArray[np.signedinteger],
-) -> int:
-    """Open clusters for the dear rows of this sweep; return how many.
+    opening: Floats,
+    visit_rank: Ids,
+    above: Ids,
+    max_clusters: int,
+) -> Centres | None:
+    """Open clusters for rows above their opening cost; return the centres with the new ones.
 
-    ``prices`` (n,) or (1,); ``visits`` (n,): each row's place in the visiting order.
+    ``opening`` (n,) or (1,); ``visit_rank`` (n,): each row's place in the visiting order; ``above``
+    (m,): the rows, ascending. OUT table. None where no cluster opens.
     """
-    first_birth = executor.n_slots
-    opened: list[int] = []  # the visit at which each birth happened
-    for window in _windows(executor, visits):
-        while len(window) and executor.n_clusters < partition.max_clusters:
+    n_before, first_slot = len(table.slots), table.used
+    opened: list[int] = []  # the visit rank at which each opened
+
+    def births(since: int, openers: Ids) -> Births:
+        return Births(visit_rank, opening, np.array(opened, np.int64), since, openers)
+
+    no_rows = np.empty(0, visit_rank.dtype)
+    at_once = max(16, ENTRIES_AT_ONCE // rows.n_columns)
+    for window in _windows(above, visit_rank):
+        rest = window
+        while len(rest) and n_before + len(opened) < max_clusters:
+            done = still = rest
             if opened:
-                executor.consider(prices, window, visits, opened, first_birth)
-            window_birth = executor.n_slots
-            born, looked_at = _walk(executor, partition, prices, window)
-            if len(born):
-                opened += visits[born].tolist()
-                executor.consider(prices, looked_at, visits, opened, window_birth)
-            executor.mark_placed(looked_at)
-            window = window[len(looked_at) :]
-    if opened:
-        everyone = np.empty(0, visits.dtype)
-        executor.consider(prices, everyone, visits, opened, first_birth)
-    executor.forget_dear()
-    return len(opened)
+                still = rows.offer(table.view(), births(first_slot, no_rows), rest)
+            if len(still) > at_once:
+                still = still[:at_once]
+                done = rest[: int(np.flatnonzero(rest == still[-1])[0]) + 1]
+            room = max_clusters - n_before - len(opened)
+            openers, centres = _openers(rows, partition, opening, still, room)
+            window_slot = table.used
+            if len(openers):
+                table.open(centres)
+                opened += visit_rank[openers].tolist()
+            if opened:
+                rows.offer(table.view(), births(window_slot, openers), done, decide=True)
+            rest = rest[len(done) :]
+    if not opened:
+        return None
+    rows.offer(table.view(), births(first_slot, no_rows))
+    return table.view()
 
 
-def _walk(
-    executor: MemoryExecutor,
-    partition: Partition,
-    prices: Floats,
-    window: NDArray[np.signedinteger],
-) -> tuple[NDArray[np.signedinteger], NDArray[np.signedinteger]]:
-    """Let rows of a window that are still dear open clusters, one after the other.
-
-    Return those that do, and the part of the window that was looked at: as much as takes little
-    room.
-    """
-    dear = executor.dear_rows(window)
-    at_once = max(16, ENTRIES_AT_ONCE // executor.n_columns)
-    if len(dear) > at_once:
-        dear = dear[:at_once]
-        window = window[: int(np.flatnonzero(window == dear[-1])[0]) + 1]
-    centres = partition.opening_centres(executor.dense_rows(dear), executor.weights_of(dear))
-    room = partition.max_clusters - executor.n_clusters
-    opening = executor.openings(prices, dear, centres)[:room]
-    executor.open(dear[opening], centres[opening])
-    return dear[opening], window
+def _openers(
+    rows: Rows, partition: Partition, opening: Floats, ids: Ids, room: int
+) -> tuple[Ids, Floats]:
+    """Return which of these rows open a cluster, visited one by one, and its centre (m, d)."""
+    local = rows.take(ids.astype(np.intp))
+    centres = partition.opening_centres(local.dense(), local.weights_at())
+    costs = opening[ids] if len(opening) > 1 else opening
+    found = local.openings(costs, partition.direct_form(centres))[:room]
+    return ids[found], centres[found]
 
 
-def _windows(
-    executor: MemoryExecutor, visits: NDArray[np.signedinteger]
-) -> Iterator[NDArray[np.signedinteger]]:
-    """Yield the dear rows in visiting order, few at first, when each may open a cluster."""
-    order = executor.in_turn(visits)
+def _windows(above: Ids, visit_rank: Ids) -> Iterator[Ids]:
+    """Yield the rows in visiting order; few at first, when each may open a cluster."""
+    if 8 * len(above) >= len(visit_rank):
+        is_above = np.zeros(len(visit_rank), bool)
+        is_above[above] = True
+        order = inverse_permutation(visit_rank)
+        order = order[is_above[order]]
+    else:
+        order = above.astype(visit_rank.dtype)
+        order = order[np.argsort(visit_rank[order])]
     start, size = 0, FIRST_WINDOW
     while start < len(order):
-        turns = order[start : start + LARGEST_WINDOW]
-        dear = executor.dear_rows(turns)
-        if len(dear) > size:
-            dear = dear[:size]
-            turns = turns[: int(np.flatnonzero(turns == dear[-1])[0]) + 1]
-        start += len(turns)
-        if len(dear):
-            size = min(2 * size, LARGEST_WINDOW)
-            yield dear
+        yield order[start : start + size]
+        start += size
+        size = min(2 * size, LARGEST_WINDOW)

@@ -1,7 +1,7 @@
-"""Exchanges: what no single split or merge gains, both together and their neighbours' answer may.
+"""Exchanges: a union and a division tried together, where neither alone lowers the objective.
 
-Two clusters are united, one is divided, or both; then the rows of the neighbourhood settle anew.
-The whole is taken over where the objective is lower than before, else nothing has happened.
+Two clusters are united, one is divided, or both; then the rows of the neighbourhood go where they
+are cheapest. Trials in which the objective ends lower are proposed.
 """
 
 from __future__ import annotations
@@ -11,25 +11,28 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hardbayes.matrices import chunks
-from hardbayes.moves.partition.local_search import refine
 from hardbayes.moves.partition.merges import WORTHWHILE, least_few, nearest_partners
+from hardbayes.moves.partition.proposal import PartitionProposal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from hardbayes.executors.memory import MemoryExecutor
     from hardbayes.matrices import Floats
+    from hardbayes.moves.partition.local_search import Refine
     from hardbayes.moves.partition.splits import Divisions
+    from hardbayes.moves.partition.state import PartitionState
     from hardbayes.structure.partition import Partition
 
-NEIGHBOURS = 5  # that answer to each change
+    Ids = NDArray[np.intp]
+
+NEIGHBOURS = 5  # whose rows may move, for each cluster that changes
 # What all trials of a round may take: so many entries of rows compared with centres, or a part of
 # a sweep.
 ENTRIES = 1 << 22
 PART_OF_A_SWEEP = 0.25
-# Rows of trials that are made side by side: one trial may have more.
+# Rows of trials that are made together: one trial may have more.
 ROWS_TOGETHER = 1 << 16
 
 
@@ -38,49 +41,71 @@ class Trial(NamedTuple):
 
     united: tuple[int, ...]
     divided: tuple[int, ...]
-    around: NDArray[np.intp]  # clusters whose rows may answer, these among them
+    around: Ids  # clusters whose rows may move, these among them
 
 
 class Outcome(NamedTuple):
-    """What became of a trial."""
+    """The result of a trial."""
 
-    gain: float  # how much lower the objective would be; 0 where rounding could feign it
+    gain: float  # how much lower the objective would be; 0 where rounding could pretend it
     more: int  # how many clusters more there would be
-    ids: NDArray[np.intp]  # (m,): rows of the clusters around
-    places: NDArray[np.intp]  # (m,): where they are now among these; the last may be new
+    ids: Ids  # (m,): rows of the clusters around
+    places: Ids  # (m,): their clusters, as places in ``around``; the last place is new
     new_centre: Floats | None  # (d,): of the new one, if it has members
 
 
-class Exchanged(NamedTuple):
-    """How many trials were taken over, of those that divided and of those that united."""
+def propose_exchanges(
+    state: PartitionState,
+    partition: Partition,
+    refine: Refine,
+    divisions: Divisions,
+    n_trials: int,
+) -> PartitionProposal | None:
+    """Try exchanges, the most promising first; propose those that lower the objective together.
 
-    n_splits: int
-    n_merges: int
-
-
-def exchange_clusters(
-    executor: MemoryExecutor, partition: Partition, divisions: Divisions, n_trials: int
-) -> Exchanged:
-    """Try exchanges, the most promising first; take over those that lower the objective."""
-    weights, totals = executor.totals()
-    centres = partition.centres(weights, totals)
-    origin = totals.sum(axis=0) / weights.sum()
+    Trials taken up have no cluster in common.
+    """
+    weights, centres = state.centres()
+    origin = state.totals()[1].sum(axis=0) / weights.sum()
     explained = partition.explained(weights, centres, origin)
-    touched = np.zeros(len(centres), bool)
-    room = partition.max_clusters - executor.n_clusters
-    n_splits = n_merges = 0
+    k = n_clusters = len(centres)
+    touched = np.zeros(k, bool)
+    ids: list[Ids] = []
+    numbers: list[Ids] = []
+    opened: list[Floats] = []
+    gain, n_splits, n_merges = 0.0, 0, 0
     pairs = _promising(partition, weights, centres, divisions, n_trials)
-    for trials in _batches(executor, pairs, _neighbours(partition, centres), touched):
-        outcomes = _make(executor, partition, divisions, trials, explained, origin)
+    for trials in _batches(state, pairs, _neighbours(partition, centres), touched):
+        # Near the cap no cluster opens but those of the trials themselves.
+        room = max(0, partition.max_clusters - k - len(opened) - 2 * len(trials))
+        outcomes = _make(state, partition, refine, divisions, trials, explained, origin, room)
         for t in np.argsort([-outcome.gain for outcome in outcomes], kind="stable"):
             trial, outcome = trials[t], outcomes[t]
-            if outcome.gain > 0 and outcome.more <= room and not touched[trial.around].any():
-                _take_over(executor, trial.around, outcome)
+            fits = n_clusters + outcome.more <= partition.max_clusters
+            if outcome.gain > 0 and fits and not touched[trial.around].any():
                 touched[trial.around] = True
-                room -= outcome.more
+                places = np.append(trial.around, k + len(opened))
+                if outcome.new_centre is not None:
+                    opened.append(outcome.new_centre)
+                    known = slice(None)
+                else:  # rows of no weight may have gone there alone: they stay where they are
+                    known = outcome.places < len(trial.around)
+                ids.append(outcome.ids[known])
+                numbers.append(places[outcome.places[known]])
+                n_clusters += outcome.more
+                gain += outcome.gain
                 n_splits += len(trial.divided)
                 n_merges += len(trial.united) // 2
-    return Exchanged(n_splits, n_merges)
+    if not ids:
+        return None
+    return PartitionProposal(
+        -gain,
+        np.concatenate(ids),
+        np.concatenate(numbers),
+        np.array(opened) if opened else None,
+        n_splits=n_splits,
+        n_merges=n_merges,
+    )
 
 
 def _promising(
@@ -112,18 +137,19 @@ def _promising(
 
 
 def _batches(
-    executor: MemoryExecutor,
+    state: PartitionState,
     pairs: Iterator[tuple[tuple[int, ...], tuple[int, ...]]],
-    neighbours: NDArray[np.intp],
+    neighbours: Ids,
     touched: NDArray[np.bool_],
 ) -> Iterator[list[Trial]]:
-    """Yield trials to be made side by side, as long as a round may last.
+    """Yield trials to be made together, as long as a round may last.
 
-    Clusters ``touched`` (k,) by a trial taken over in the meantime take no part in others.
+    Clusters ``touched`` (k,) by a trial taken up in the meantime take no part in others.
     """
-    members = executor.member_counts()
+    rows = state.rows
+    members = state.member_counts()
     budget = max(
-        ENTRIES / executor.n_columns, PART_OF_A_SWEEP * executor.n_rows * len(members)
+        ENTRIES / rows.n_columns, PART_OF_A_SWEEP * rows.n_rows * len(members)
     )  # costs of rows at centres
     trials: list[Trial] = []
     n_rows = 0
@@ -135,7 +161,7 @@ def _batches(
         around = around[~touched[around]]
         n_around = int(members[around].sum())
         budget -= n_around * len(around)
-        if budget < 0:
+        if budget < 0 or n_around > rows.most_taken:
             break
         trials.append(Trial(united, divided, around))
         n_rows += n_around
@@ -146,7 +172,7 @@ def _batches(
         yield trials
 
 
-def _neighbours(partition: Partition, centres: Floats) -> NDArray[np.intp]:
+def _neighbours(partition: Partition, centres: Floats) -> Ids:
     """Return the numbers (k, near) of the clusters nearest to each, itself among them."""
     k = len(centres)
     near = min(NEIGHBOURS + 1, k)
@@ -157,71 +183,52 @@ def _neighbours(partition: Partition, centres: Floats) -> NDArray[np.intp]:
 
 
 def _make(
-    executor: MemoryExecutor,
+    state: PartitionState,
     partition: Partition,
+    refine: Refine,
     divisions: Divisions,
     trials: list[Trial],
     explained: Floats,
     origin: Floats,
+    room: int,
 ) -> list[Outcome]:
-    """Make trials side by side, each with slots for the clusters around it and a new one."""
+    """Make trials together, each with slots for the clusters around it and one for a new one."""
     first = np.cumsum([0] + [len(trial.around) + 1 for trial in trials])
-    ids, groups, places = _begin(executor, divisions, trials, first)
-    local = executor.local(ids, groups, first)
-    local.places[:] = places
-    # Near the cap nobody opens a cluster but the trials themselves.
-    room = partition.max_clusters - executor.n_clusters - 2 * len(trials)
-    weights, centres = refine(local, partition, partition.penalty, max(0, room))
-    after = np.where(weights > 0, partition.explained(weights, centres, origin), 0.0)
-    outcomes = []
-    for t, trial in enumerate(trials):
-        slots, rows = slice(first[t], first[t + 1]), groups == t
-        used = weights[slots] > 0
-        before = explained[trial.around].sum()
-        more = int(np.count_nonzero(used)) - len(trial.around)
-        gain = float(after[slots].sum() - before - partition.penalty * more)
-        if not gain > WORTHWHILE * (partition.penalty + abs(before)):
-            gain = 0.0
-        new_centre = centres[first[t + 1] - 1] if used[-1] else None
-        outcomes.append(Outcome(gain, more, ids[rows], local.places[rows] - first[t], new_centre))
-    return outcomes
-
-
-def _begin(
-    executor: MemoryExecutor, divisions: Divisions, trials: list[Trial], first: NDArray[np.intp]
-) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    """Return the rows of all trials, each one's trial, and the slot where it begins."""
-    slots = np.full((len(trials), executor.n_clusters), -1)
+    slots = np.full((len(trials), state.n_clusters), -1)
     for t, trial in enumerate(trials):
         slots[t, trial.around] = first[t] + np.arange(len(trial.around))
-    ids = np.concatenate(list(executor.rows_in(np.flatnonzero((slots >= 0).any(axis=0)))))
-    numbers = executor.cluster_numbers(ids).astype(np.intp)
-    # Copies, for views of strided memory would have the kernels compiled once more.
-    groups, at = map(np.ascontiguousarray, np.nonzero(slots[:, numbers] >= 0))
-    ids, numbers = ids[at], numbers[at]
+    ids = state.rows_in(np.flatnonzero((slots >= 0).any(axis=0)))
+    local, numbers = state.rows.take(ids), state.numbers(ids).astype(np.intp)
+    # Copies, because kernels would be compiled once more for views of strided memory.
+    groups, rows = map(np.ascontiguousarray, np.nonzero(slots[:, numbers] >= 0))
+    numbers = numbers[rows]
     for t, trial in enumerate(trials):
         if trial.united:
             older, younger = trial.united
             slots[t, younger] = slots[t, older]
-    places = slots[groups, numbers]
+    grouped = local.grouped(rows, groups, first)
+    grouped.places[:] = slots[groups, numbers]
 
     divided = np.array([trial.divided[0] if trial.divided else -1 for trial in trials])
     inside = np.flatnonzero(numbers == divided[groups])
     halves = np.stack([divisions.left[divided], divisions.right[divided]], axis=1)
-    local = executor.local(ids[inside], groups[inside], 2 * np.arange(len(trials) + 1))
-    local.choose(halves.reshape(2 * len(trials), -1))
-    leaving = inside[local.places % 2 == 1]
-    places[leaving] = first[groups[leaving] + 1] - 1
-    return ids, groups, places
+    parts = local.grouped(rows[inside], groups[inside], 2 * np.arange(len(trials) + 1))
+    parts.choose(partition.direct_form(halves.reshape(2 * len(trials), -1)))
+    leaving = inside[parts.places % 2 == 1]
+    grouped.places[leaving] = first[groups[leaving] + 1] - 1
 
-
-def _take_over(executor: MemoryExecutor, around: NDArray[np.intp], outcome: Outcome) -> None:
-    """Give the rows to the clusters where the trial left them."""
-    numbers = np.append(around, executor.n_clusters)
-    ids, places = outcome.ids, outcome.places
-    if outcome.new_centre is not None:
-        executor.open_at(outcome.new_centre[np.newaxis])
-    else:  # rows of no weight alone may have gone there: they stay where they were
-        known = places < len(around)
-        ids, places = ids[known], places[known]
-    executor.reassign(ids, numbers[places])
+    weights, centres = refine(grouped, partition, partition.penalty, room)
+    after = np.where(weights > 0, partition.explained(weights, centres, origin), 0.0)
+    outcomes = []
+    for t, trial in enumerate(trials):
+        own, members = slice(first[t], first[t + 1]), groups == t
+        used = weights[own] > 0
+        before = explained[trial.around].sum()
+        more = int(np.count_nonzero(used)) - len(trial.around)
+        gain = float(after[own].sum() - before - partition.penalty * more)
+        if not gain > WORTHWHILE * (partition.penalty + abs(before)):
+            gain = 0.0
+        new_centre = centres[first[t + 1] - 1] if used[-1] else None
+        places = grouped.places[members] - first[t]
+        outcomes.append(Outcome(gain, more, ids[rows[members]], places, new_centre))
+    return outcomes

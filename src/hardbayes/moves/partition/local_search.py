@@ -1,46 +1,62 @@
-"""A local labelling made better, until it is as good as its rows alone can make it."""
+"""Local search within trial divisions: rows choose among the few clusters of their group.
+
+Two ways, of which `engine.partition.passes` picks one for the costs at hand.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from hardbayes.executors.local import LocalRows
+    from hardbayes.local.groups import GroupedRows
     from hardbayes.matrices import Floats
     from hardbayes.structure.partition import Partition
 
 MAX_PASSES = 16
 
 
-def refine(
-    local: LocalRows, partition: Partition, penalty: float, room: int
-) -> tuple[Floats, Floats]:
-    """Improve ``local.places``; return weights (slots,) and centres (slots, d).
+class Refine(Protocol):
+    """Local search."""
 
-    ``penalty``: what an opened cluster costs; ``room``: how many may be opened. Squared distances:
-    row by row, by exact changes of the objective. Other divergences: all rows choose, then the
-    centres follow; no cluster is opened.
-    """
-    weights, centres = _clusters(local, partition)
-    if partition.geometry.squared_distance:
-        clusters = local.moving(weights, centres, partition.prior_weight)
-        local.relocate(clusters, penalty, room, MAX_PASSES)
-        weights = np.where(clusters.members > 0, clusters.sizes - partition.prior_weight, 0.0)
-        return weights, clusters.centres
+    def __call__(
+        self, grouped: GroupedRows, partition: Partition, penalty: float, room: int
+    ) -> tuple[Floats, Floats]:
+        """Improve ``grouped.places``; return weights (slots,) and centres (slots, d).
+
+        ``penalty``: what an opened cluster costs; ``room``: how many may be opened.
+        """
+
+
+def refine_by_rows(
+    grouped: GroupedRows, partition: Partition, penalty: float, room: int
+) -> tuple[Floats, Floats]:
+    """Move rows one by one, by exact changes of the objective: for squared distances."""
+    weights, centres = _clusters(grouped, partition)
+    clusters = grouped.moving(partition.direct_form(centres), weights, partition.prior_weight)
+    grouped.relocate(clusters, penalty, room, MAX_PASSES)
+    weights = np.where(clusters.members > 0, clusters.sizes - partition.prior_weight, 0.0)
+    return weights, clusters.centres
+
+
+def refine_by_turns(
+    grouped: GroupedRows, partition: Partition, penalty: float, room: int
+) -> tuple[Floats, Floats]:
+    """All rows choose, then the centres follow: for any divergence. No cluster is opened."""
+    weights, centres = _clusters(grouped, partition)
     for _ in range(MAX_PASSES):
-        before = local.places.copy()
-        local.choose(centres, closed=weights == 0)
-        if np.array_equal(before, local.places):
+        before = grouped.places.copy()
+        grouped.choose(partition.direct_form(centres), closed=weights == 0)
+        if np.array_equal(before, grouped.places):
             break
-        weights, centres = _clusters(local, partition)
+        weights, centres = _clusters(grouped, partition)
     return weights, centres
 
 
-def _clusters(local: LocalRows, partition: Partition) -> tuple[Floats, Floats]:
-    """Return weights (slots,) and centres (slots, d); slots without rows stand at the prior."""
-    weights, totals = local.totals()
+def _clusters(grouped: GroupedRows, partition: Partition) -> tuple[Floats, Floats]:
+    """Return weights (slots,) and centres (slots, d); empty slots are at the prior's mean."""
+    weights, totals = grouped.totals()
     empty = weights == 0
     if empty.any():
         totals[empty] = partition.prior_mean

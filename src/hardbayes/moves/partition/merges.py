@@ -7,50 +7,51 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hardbayes.matrices import chunks
+from hardbayes.moves.partition.proposal import PartitionProposal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hardbayes.executors.memory import MemoryExecutor
     from hardbayes.matrices import Floats
+    from hardbayes.moves.partition.state import PartitionState
     from hardbayes.structure.partition import Partition
 
-# Neighbours of a cluster with which a union is priced exactly.
+# Neighbours of a cluster for which the cost of a union is computed exactly.
 NEAREST = 3
 # A move must gain more than this part of the penalty: rounding alone never moves anything.
 WORTHWHILE = 1e-9
 
 
-def merge_clusters(executor: MemoryExecutor, partition: Partition) -> int:
-    """Unite pairs of clusters while that lowers the objective; return how many unions there were.
+def propose_merges(state: PartitionState, partition: Partition) -> PartitionProposal | None:
+    """Propose to unite pairs of clusters while that lowers the objective.
 
-    Cheapest unions first; a cluster takes part in one union, then all are priced anew.
+    Cheapest unions first; a cluster takes part in one union, then all costs are computed anew.
     """
-    weights, totals = executor.totals()
-    numbers = np.arange(len(weights))  # into which cluster each one goes
-    alive = np.arange(len(weights))
-    while len(alive) > 1:
+    weights, totals = state.totals()
+    united = np.arange(len(weights))  # into which cluster each one goes
+    left = np.arange(len(weights))
+    change = 0.0
+    while len(left) > 1:
         partners, costs = nearest_partners(
-            partition, weights[alive], partition.centres(weights[alive], totals[alive])
+            partition, weights[left], partition.centres(weights[left], totals[left])
         )
-        free = np.ones(len(alive), bool)
+        free = np.ones(len(left), bool)
         for a in np.argsort(costs, kind="stable"):
             if not costs[a] < partition.penalty * (1 - WORTHWHILE):
                 break
             b = partners[a]
             if free[a] and free[b]:
                 free[[a, b]] = False
-                older, younger = sorted((int(alive[a]), int(alive[b])))
+                older, younger = sorted((int(left[a]), int(left[b])))
                 weights[older] += weights[younger]
                 totals[older] += totals[younger]
-                numbers[numbers == younger] = older
+                united[united == younger] = older
+                change += float(costs[a]) - partition.penalty
         if free.all():
             break
-        alive = np.unique(numbers)
-    n_merges = len(weights) - len(alive)
-    if n_merges:
-        executor.relabel(numbers)
-    return n_merges
+        left = np.unique(united)
+    n_merges = len(weights) - len(left)
+    return PartitionProposal(change, united=united, n_merges=n_merges) if n_merges else None
 
 
 def nearest_partners(
@@ -58,8 +59,8 @@ def nearest_partners(
 ) -> tuple[NDArray[np.intp], Floats]:
     """Return with which other cluster each (k,) unites most cheaply, and what that costs.
 
-    Neighbours are found by their divergence, weighed as if there were no prior; unions with the
-    nearest few are then priced exactly.
+    Neighbours are found by their divergence, weighted as if there were no prior; the costs of
+    unions with the nearest few are then exact.
     """
     k, d = centres.shape
     near = min(NEAREST, k - 1)
@@ -86,7 +87,7 @@ def nearest_partners(
 def least_few(values: Floats, count: int) -> NDArray[np.intp]:
     """Return where the least few (rows, count) of each row of ``values`` are, least first.
 
-    ``values`` are lost. For few this is many times faster than a partial sort.
+    ``values`` are overwritten. For few this is many times faster than a partial sort.
     """
     rows = np.arange(len(values))
     found = np.empty((len(values), count), np.intp)

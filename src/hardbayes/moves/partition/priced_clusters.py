@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from hardbayes.geometry.stock import KeepsStock
+from hardbayes.geometry.entrywise_totals import EntrywiseTotals
 from hardbayes.matrices import is_sparse
 
 if TYPE_CHECKING:
@@ -194,9 +194,9 @@ class PricedByEntries(PricedClusters):
         return np.where(self.members[own] > 1, left, self.kept[-1])
 
     @property
-    def _geometry(self) -> KeepsStock:
+    def _geometry(self) -> EntrywiseTotals:
         geometry = self.partition.geometry
-        assert isinstance(geometry, KeepsStock)
+        assert isinstance(geometry, EntrywiseTotals)
         return geometry
 
     def _add_one(self) -> None:

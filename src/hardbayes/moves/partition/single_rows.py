@@ -1,90 +1,151 @@
-"""Single-row moves: a row leaves its cluster for another, or for one of its own, where that pays.
+"""Single-row moves: a row leaves its cluster for another, or for one of its own.
 
 The objective changes exactly by what the row frees where it leaves and pays where it joins:
 Hartigan's rule, and with every row visited in order the collapsed DP-means of Broderick, Kulis &
 Jordan 2013, section 4.1.
+
+Two ways to visit rows, of which `engine.partition.passes` picks one: compiled for squared
+distances, and with costs from NumPy for any divergence (`priced_rows`).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from hardbayes.moves.partition.priced_rows import walk_priced
+from hardbayes.moves.partition.proposal import NO_ROWS, PartitionProposal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hardbayes.executors.local import MovingClusters
-    from hardbayes.executors.memory import MemoryExecutor
+    from hardbayes.local.groups import MovingClusters
+    from hardbayes.local.rows import LocalRows
     from hardbayes.matrices import Floats
+    from hardbayes.moves.partition.state import PartitionState
     from hardbayes.structure.partition import Partition
 
+    Ids = NDArray[np.intp]
+
 SPARE = 32  # slots kept ready for clusters that rows open
+# A row that almost pays may do so once its neighbours have moved; and with divergences other than
+# squared distance the factors of `border_rows` are right for small changes only.
+SLACK = 0.8
 
 
-def relocate_rows(
-    executor: MemoryExecutor, partition: Partition, ids: NDArray[np.intp], max_passes: int = 1
-) -> int:
-    """Let these rows move, one after the other; return the number of moves.
+class Clusters(NamedTuple):
+    """Clusters before rows move."""
+
+    weights: Floats  # (k,)
+    centres: Floats  # (k, d)
+    members: NDArray[np.int64]  # (k,): rows of positive weight
+
+
+class Walked(NamedTuple):
+    """What a walk through rows did."""
+
+    n_moves: int
+    gain: float  # by how much the objective fell
+    opened: Floats  # (m, d): centres of clusters that rows opened
+
+
+class Walk(Protocol):
+    """Single-row moves."""
+
+    def __call__(
+        self,
+        local: LocalRows,
+        partition: Partition,
+        numbers: Ids,
+        clusters: Clusters,
+        max_passes: int,
+    ) -> Walked:
+        """Visit rows one after the other; each goes to where the objective is lowest.
+
+        IN/OUT numbers (m,): clusters of the rows.
+        """
+
+
+def propose_relocations(
+    state: PartitionState,
+    partition: Partition,
+    walk: Walk,
+    ids: Ids,
+    max_passes: int = 1,
+) -> PartitionProposal | None:
+    """Propose to move some of these rows, visited one after the other.
 
     In several passes, rows may have to wait for the next before they can open a cluster.
     """
-    weights, totals = executor.totals()
-    centres = partition.centres(weights, totals)
-    numbers = executor.cluster_numbers(ids).astype(np.intp)
-    members = executor.member_counts()
-    walk = _walk_compiled if partition.geometry.squared_distance else walk_priced
-    n_moves, opened = walk(executor, partition, ids, numbers, weights, centres, members, max_passes)
-    if n_moves:
-        executor.open_at(opened)
-        executor.reassign(ids, numbers)
-    return n_moves
+    if not len(ids):
+        return None
+    weights, centres = state.centres()
+    clusters = Clusters(weights, centres, state.member_counts())
+    numbers = state.numbers(ids).astype(np.intp)
+    walked = walk(state.rows.take(ids), partition, numbers, clusters, max_passes)
+    if not walked.n_moves:
+        return None
+    return PartitionProposal(-walked.gain, ids, numbers, walked.opened)
 
 
-def _walk_compiled(
-    executor: MemoryExecutor,
-    partition: Partition,
-    ids: NDArray[np.intp],
-    numbers: NDArray[np.intp],
-    weights: Floats,
-    centres: Floats,
-    members: NDArray[np.int64],
-    max_passes: int,
-) -> tuple[int, Floats]:
-    """Walk through the rows by the compiled rule for squared distances.
+def border_rows(state: PartitionState, partition: Partition) -> Ids:
+    """Return the rows for which moving alone might pay, as clusters are now; and lone rows.
 
-    OUT numbers (m,): clusters of the rows. Returns the moves and the centres of clusters opened.
+    To join a cluster of size N costs ``N / (N + w)`` times the cost there or more, w being the
+    largest weight; to leave one frees ``N / (N - w)`` times it. The first may exceed the second by
+    a factor ``1 / SLACK``. An executor proposes rows, and this test, by the direct formula,
+    decides: so all executors give the same.
     """
-    n_clusters = len(weights)
-    clusters = executor.moving(weights, members, centres, partition.prior_weight)
-    n_moves = start = 0
-    while start < len(ids):
-        n_ready = int(np.count_nonzero(clusters.members == 0))
+    ids = state.candidates(SLACK)
+    weights, centres = state.centres()
+    form, eta = partition.direct_form(centres), partition.prior_weight
+    heaviest = float(state.rows.weights.max())
+    found = [NO_ROWS]
+    for start in range(0, len(ids), state.rows.most_taken):
+        part = ids[start : start + state.rows.most_taken]
+        numbers = state.numbers(part).astype(np.intp)
+        local = state.rows.take(part)
+        near = local.near_border(form, numbers, weights + eta, eta, heaviest, SLACK)
+        found.append(part[near])
+    return np.concatenate(found)
+
+
+def walk_compiled(
+    local: LocalRows, partition: Partition, numbers: Ids, clusters: Clusters, max_passes: int
+) -> Walked:
+    """Visit rows by the compiled rule for squared distances."""
+    weights, centres, members = clusters
+    k, n_rows = len(weights), local.n_rows
+    eta = partition.prior_weight
+    moving = local.moving(partition.direct_form(centres), weights, members, eta)
+    n_moves, gain, start = 0, 0.0, 0
+    while start < n_rows:
+        n_ready = int(np.count_nonzero(moving.members == 0))
         if n_ready < SPARE:
-            clusters = _with_room(executor, partition, clusters)
+            moving = _with_room(local, partition, moving)
             n_ready += SPARE
         # A row opens one cluster at most: so many rows are never short of a slot.
-        stop = start + n_ready if max_passes == 1 else len(ids)
-        part = slice(start, stop)
-        n_slots = len(clusters.members)
-        local = executor.local(ids[part], np.zeros(len(ids[part]), np.intp), np.array([0, n_slots]))
-        local.places[:] = numbers[part]
-        room = partition.max_clusters - int(np.count_nonzero(clusters.members))
-        n_moves += local.relocate(clusters, partition.penalty, room, max_passes)
-        numbers[part] = local.places
+        stop = min(start + n_ready if max_passes == 1 else n_rows, n_rows)
+        positions = np.arange(start, stop)
+        n_slots = len(moving.members)
+        grouped = local.grouped(
+            positions, np.zeros(len(positions), np.intp), np.array([0, n_slots])
+        )
+        grouped.places[:] = numbers[start:stop]
+        room = partition.max_clusters - int(np.count_nonzero(moving.members))
+        moved = grouped.relocate(moving, partition.penalty, room, max_passes)
+        n_moves, gain = n_moves + moved.n_moves, gain + moved.gain
+        numbers[start:stop] = grouped.places
         start = stop
-    return n_moves, clusters.centres[n_clusters : numbers.max() + 1]
+    return Walked(n_moves, gain, moving.centres[k : numbers.max() + 1])
 
 
-def _with_room(
-    executor: MemoryExecutor, partition: Partition, clusters: MovingClusters
-) -> MovingClusters:
+def _with_room(local: LocalRows, partition: Partition, moving: MovingClusters) -> MovingClusters:
     """Return the clusters with more slots that hold nothing but the prior."""
-    return executor.moving(
-        np.append(clusters.sizes - partition.prior_weight, np.zeros(SPARE)),
-        np.append(clusters.members, np.zeros(SPARE, np.int64)),
-        np.append(clusters.centres, np.tile(partition.prior_mean, (SPARE, 1)), axis=0),
+    prior = np.tile(partition.prior_mean, (SPARE, 1))
+    return local.moving(
+        partition.direct_form(np.append(moving.centres, prior, axis=0)),
+        np.append(moving.sizes - partition.prior_weight, np.zeros(SPARE)),
+        np.append(moving.members, np.zeros(SPARE, np.int64)),
         partition.prior_weight,
     )

@@ -1,8 +1,8 @@
 """Splits: a cluster becomes two where that is cheaper.
 
 Every cluster is divided in several ways at once, each from its own start: along its widest
-direction, and around pairs of rows drawn by their cost. On large data a seeded sample proposes; all
-rows judge.
+direction, and around pairs of rows drawn by their cost. On large data a seeded sample proposes the
+divisions; all rows decide whether they are worth it.
 """
 
 from __future__ import annotations
@@ -11,33 +11,37 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.moves.partition.local_search import refine
 from hardbayes.moves.partition.merges import WORTHWHILE
+from hardbayes.moves.partition.proposal import PartitionProposal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hardbayes.executors.memory import MemoryExecutor
+    from hardbayes.local.rows import LocalRows
     from hardbayes.matrices import Floats
+    from hardbayes.moves.partition.local_search import Refine
+    from hardbayes.moves.partition.state import PartitionState
     from hardbayes.structure.partition import Partition
 
-# Ways in which a cluster is divided, the first along its widest direction: so many, or more while
-# clusters are few, and each holds many that might be told apart.
+    Ids = NDArray[np.intp]
+
+# Ways in which a cluster is divided: so many, or more while clusters are few, because each may then
+# hold several others.
 STARTS = 3
 STARTS_IN_ALL = 12
-STRETCHES = 2  # steps of power iteration towards it
+STRETCHES = 2  # steps of power iteration towards the widest direction
 # Rows that propose: as many as this, or so many for each cluster.
 SAMPLE = 1 << 13
 SAMPLE_A_CLUSTER = 128
 # Entries of the centres that are divided together.
 LARGEST_BATCH = 1 << 19
 # A cluster that gained or lost less than this part of its weight, and moved for less than this part
-# of the penalty, is not divided anew.
-HARDLY = 0.02
+# of the penalty, is not divided again.
+UNCHANGED = 0.02
 
 
 class Divisions(NamedTuple):
-    """For every cluster the best way found to make two of it, and how it was at that time."""
+    """For every cluster the best division found, and how the cluster was at that time."""
 
     saved: Floats  # (k,): how much lower the objective would be, the penalty aside
     left: Floats  # (k, d): centres of the two parts
@@ -46,60 +50,62 @@ class Divisions(NamedTuple):
     weights: Floats  # (k,)
     centres: Floats  # (k, d)
 
-    def pay(self, penalty: float) -> NDArray[np.bool_]:
+    def are_worth_it(self, penalty: float) -> NDArray[np.bool_]:
         """Whether each of them saves more than the penalty of one more cluster."""
         return self.saved > penalty * (1 + WORTHWHILE)
 
 
-def split_clusters(executor: MemoryExecutor, partition: Partition, divisions: Divisions) -> int:
-    """Split clusters where that lowers the objective; return how many were."""
-    room = partition.max_clusters - executor.n_clusters
-    chosen = np.flatnonzero(divisions.pay(partition.penalty))
+def n_starts(n_clusters: int) -> int:
+    """Return in how many ways each cluster is divided."""
+    return max(STARTS, STARTS_IN_ALL // n_clusters)
+
+
+def propose_splits(
+    state: PartitionState, partition: Partition, divisions: Divisions
+) -> PartitionProposal | None:
+    """Propose to split clusters where all rows confirm that it lowers the objective.
+
+    OUT divisions: what all rows save replaces what a sample promised.
+    """
+    k = state.n_clusters
+    room = partition.max_clusters - k
+    chosen = np.flatnonzero(divisions.are_worth_it(partition.penalty))
     chosen = chosen[np.argsort(-divisions.saved[chosen], kind="stable")][: max(room, 0)]
     if not len(chosen):
-        return 0
-    old = executor.n_clusters
-    _divide(executor, divisions, chosen)
-    weights, totals = executor.totals()
-    new = np.arange(old, len(weights))
-    real = np.flatnonzero((weights[chosen] > 0) & (weights[new] > 0))
-    sides = [
-        (weights[side], partition.centres(weights[side], totals[side]))
-        for side in (chosen[real], new[real])
-    ]
-    saved = partition.union_costs(*sides[0], *sides[1])
-    divisions.saved[chosen] = 0.0  # what all rows say counts from now on, not what a sample hoped
+        return None
+    halves = np.stack([divisions.left[chosen], divisions.right[chosen]], axis=1)
+    division, *parts = state.divide(chosen, halves.reshape(2 * len(chosen), -1))
+    parts.append(division.totals)
+    numbers = np.arange(len(chosen))
+    weights = [part.weights(numbers) for part in parts]
+    real = np.flatnonzero((weights[0] > 0) & (weights[1] > 0))
+    first, second = (
+        (weight[real], partition.centres(weight[real], part.sums(real)))
+        for weight, part in zip(weights, parts, strict=True)
+    )
+    saved = partition.union_costs(*first, *second)
+    divisions.saved[chosen] = 0.0
     divisions.saved[chosen[real]] = saved
-    stays = np.zeros(len(new), bool)
+    stays = np.zeros(len(chosen), bool)
     stays[real] = saved > partition.penalty * (1 + WORTHWHILE)
-    divisions.names[chosen[stays]] = -1  # a part may be most of the cluster, and still be another
-    numbers = np.arange(len(weights))
-    numbers[new[~stays]] = chosen[~stays]  # back to where they came from
-    executor.relabel(numbers)
-    executor.recount()
-    executor.close(np.append(np.zeros(old, bool), ~stays))
-    return int(stays.sum())
-
-
-def _divide(executor: MemoryExecutor, divisions: Divisions, chosen: NDArray[np.intp]) -> None:
-    """Give each row of these clusters to the nearer of the two parts; count the totals."""
-    n_before = executor.n_clusters
-    executor.open_at(divisions.right[chosen])
-    group_of = np.full(executor.n_clusters, -1)
-    group_of[chosen] = np.arange(len(chosen))
-    first = np.arange(0, 2 * len(chosen) + 1, 2)
-    centres = np.stack([divisions.left[chosen], divisions.right[chosen]], axis=1)
-    for ids in executor.rows_in(chosen):
-        local = executor.local(ids, group_of[executor.cluster_numbers(ids)], first)
-        local.choose(centres.reshape(2 * len(chosen), -1))
-        goes = local.places % 2 == 1
-        executor.reassign(ids[goes], n_before + local.places[goes] // 2)
-    executor.recount()
+    if not stays.any():
+        return None
+    divisions.names[chosen[stays]] = -1  # divide both parts again, whatever their weight
+    going = stays[division.parts]
+    new = k + np.cumsum(stays) - 1
+    return PartitionProposal(
+        float(partition.penalty * stays.sum() - saved[stays[real]].sum()),
+        division.ids[going],
+        new[division.parts[going]],
+        divisions.right[chosen[stays]],
+        n_splits=int(stays.sum()),
+    )
 
 
 def divide_clusters(
-    executor: MemoryExecutor,
+    state: PartitionState,
     partition: Partition,
+    refine: Refine,
     rng: np.random.RandomState,
     known: Divisions | None,
 ) -> Divisions:
@@ -107,13 +113,13 @@ def divide_clusters(
 
     Clusters that have hardly changed keep the division ``known``.
     """
-    weights, totals = executor.totals()
+    weights, totals = state.totals()
     centres = partition.centres(weights, totals)
     k, d = centres.shape
-    found = Divisions(
-        np.zeros(k), centres.copy(), centres.copy(), executor.cluster_names, weights, centres
-    )
-    ids, numbers = executor.sample_by_cluster(max(SAMPLE, SAMPLE_A_CLUSTER * k), rng)
+    found = Divisions(np.zeros(k), centres.copy(), centres.copy(), state.names, weights, centres)
+    size = min(max(SAMPLE, SAMPLE_A_CLUSTER * k), state.rows.most_taken)
+    ids, numbers = state.sample_by_cluster(size, rng)
+    local = state.rows.take(ids)
     wanted = np.ones(k, bool)
     if known is not None:
         wanted = ~_keep_known(partition, found, known)
@@ -123,8 +129,8 @@ def divide_clusters(
         inside = position[numbers] >= 0
         if inside.any():
             found.saved[batch], found.left[batch], found.right[batch] = _best_divisions(
-                executor, partition, ids[inside], position[numbers[inside]], weights[batch],
-                centres[batch], rng,
+                local, partition, refine, np.flatnonzero(inside), position[numbers[inside]],
+                weights[batch], centres[batch], rng,
             )  # fmt: skip
     return found
 
@@ -136,7 +142,7 @@ def _keep_known(partition: Partition, found: Divisions, known: Divisions) -> NDA
         found.centres[now], known.centres[then]
     )
     grown = np.abs(found.weights[now] - known.weights[then])
-    same = (moved < HARDLY * partition.penalty) & (grown < HARDLY * known.weights[then])
+    same = (moved < UNCHANGED * partition.penalty) & (grown < UNCHANGED * known.weights[then])
     now, then = now[same], then[same]
     for fresh, old in zip(found[:3], known[:3], strict=True):
         fresh[now] = old[then]
@@ -146,27 +152,28 @@ def _keep_known(partition: Partition, found: Divisions, known: Divisions) -> NDA
 
 
 def _best_divisions(
-    executor: MemoryExecutor,
+    local: LocalRows,
     partition: Partition,
-    ids: NDArray[np.intp],
-    numbers: NDArray[np.intp],
+    refine: Refine,
+    rows: Ids,
+    numbers: Ids,
     weights: Floats,
     centres: Floats,
     rng: np.random.RandomState,
 ) -> tuple[Floats, Floats, Floats]:
     """Return what the best division of each cluster saves (k,), and its two centres (k, d).
 
-    ``ids`` (m,): rows sorted by the ``numbers`` (m,) of their clusters, which have ``weights`` (k,)
-    and ``centres`` (k, d) with rows that may not be among them.
+    ``rows`` (m,): positions sorted by the ``numbers`` (m,) of their clusters, which have
+    ``weights`` (k,) and ``centres`` (k, d) with rows that may not be among them.
     """
     k = len(centres)
-    sides = _start(executor, ids, numbers, centres, rng)
+    sides = _start(local, partition, rows, numbers, centres, rng)
     starts = len(sides)
-    groups = np.tile(numbers, starts) + np.repeat(np.arange(starts) * k, len(ids))
+    groups = np.tile(numbers, starts) + np.repeat(np.arange(starts) * k, len(rows))
     first = np.arange(0, 2 * k * starts + 1, 2)
-    local = executor.local(np.tile(ids, starts), groups, first)
-    local.places[:] = sides.ravel() + 2 * groups
-    part_weights, parts = refine(local, partition, 0.0, 0)
+    grouped = local.grouped(np.tile(rows, starts), groups, first)
+    grouped.places[:] = sides.ravel() + 2 * groups
+    part_weights, parts = refine(grouped, partition, 0.0, 0)
     # The parts as they would be if the sample were the whole, whose prior then weighs less.
     both = (part_weights[0::2] > 0) & (part_weights[1::2] > 0)
     sampled = np.where(both, part_weights[0::2] + part_weights[1::2], 1.0)
@@ -187,40 +194,38 @@ def _best_divisions(
 
 
 def _start(
-    executor: MemoryExecutor,
-    ids: NDArray[np.intp],
-    numbers: NDArray[np.intp],
+    local: LocalRows,
+    partition: Partition,
+    rows: Ids,
+    numbers: Ids,
     centres: Floats,
     rng: np.random.RandomState,
 ) -> NDArray[np.bool_]:
     """Return on which side each row (starts, m) begins."""
-    k, m = len(centres), len(ids)
-    starts = max(STARTS, STARTS_IN_ALL // k)
-    whole = executor.local(ids, numbers, np.arange(k + 1))
-    row_weights = executor.weights_of(ids)
-    costs: Floats = np.broadcast_to(row_weights * whole.choose(centres), (starts, m))
-    seeds = _draw(costs, numbers, k, rng)
-    rows = executor.dense_rows(ids[seeds.ravel()])
+    k, m = len(centres), len(rows)
+    starts = n_starts(k)
+    whole = local.grouped(rows, numbers, np.arange(k + 1))
+    row_weights = local.weights_at(rows)
+    own_costs = row_weights * whole.choose(partition.direct_form(centres))
+    costs: Floats = np.broadcast_to(own_costs, (starts, m))
+    seeds = local.dense(rows[_draw(costs, numbers, k, rng).ravel()])
     sides = np.empty((starts, m), bool)
 
-    directions: Floats = rows[:k] - centres
+    directions: Floats = seeds[:k] - centres
     for _ in range(STRETCHES):
         directions = whole.stretch(directions, centres)
     sides[0] = whole.along(directions, centres) > 0
 
     pairs = starts - 1
     groups = np.tile(numbers, pairs) + np.repeat(np.arange(pairs) * k, m)
-    copies = executor.local(np.tile(ids, pairs), groups, np.arange(pairs * k + 1))
-    distances = copies.choose(rows[k:]).reshape(pairs, m)
-    rivals = _draw(row_weights * distances, numbers, k, rng)
-    rows = executor.dense_rows(ids[rivals.ravel()])
-    sides[1:] = copies.choose(rows).reshape(pairs, m) < distances
+    copies = local.grouped(np.tile(rows, pairs), groups, np.arange(pairs * k + 1))
+    distances = copies.choose(partition.direct_form(seeds[k:])).reshape(pairs, m)
+    rivals = local.dense(rows[_draw(row_weights * distances, numbers, k, rng).ravel()])
+    sides[1:] = copies.choose(partition.direct_form(rivals)).reshape(pairs, m) < distances
     return sides
 
 
-def _draw(
-    chances: Floats, numbers: NDArray[np.intp], k: int, rng: np.random.RandomState
-) -> NDArray[np.intp]:
+def _draw(chances: Floats, numbers: Ids, k: int, rng: np.random.RandomState) -> Ids:
     """Draw a position (draws, k) in each cluster, by chances (draws, m) of rows sorted by it.
 
     Where nothing has a chance, or the cluster has no rows, any position.

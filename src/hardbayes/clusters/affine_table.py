@@ -1,0 +1,64 @@
+"""Centres where costs are affine in the row: ``constant + offset - <x, theta>``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hardbayes.clusters.centre_table import CentreTable
+from hardbayes.tuples import Drift
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hardbayes.matrices import Floats
+    from hardbayes.tuples import Totals
+
+
+class AffineTable(CentreTable):
+    """A table of centres for any divergence.
+
+    Bounds on costs need to know by how much the cost at ``layout.anchor`` has changed: the table
+    keeps that cost, up to a constant of the anchor, and its rounding error.
+    """
+
+    per_slot = (*CentreTable.per_slot, "_level", "_doubt", "_most", "_least")
+
+    def refit(self, totals: Totals) -> tuple[float, float]:
+        """Move the clusters to the centres that are best for their members."""
+        slots = self.slots
+        weights = totals.weights(slots)
+        centres = self._partition.centres(weights, totals.sums(slots))
+        self._write(slots, centres)
+        return self._partition.potential(weights, centres), 0.0
+
+    def _write(self, slots: NDArray[np.intp], centres: Floats) -> None:
+        super()._write(slots, centres)
+        anchor = self.layout.anchor
+        if anchor is None:
+            return
+        offset = self.exact_offset[slots]
+        level = offset - self.exact[slots] @ anchor
+        size = np.abs(offset) + self.theta_norm[slots] * float(np.linalg.norm(anchor))
+        doubt = (self.n_columns + 8) * float(np.finfo(np.float64).eps) * size
+        rise, doubts = level - self._level[slots], doubt + self._doubt[slots]
+        self._level[slots], self._doubt[slots] = level, doubt
+        self._most[slots] += rise + doubts
+        self._least[slots] += rise - doubts
+
+    def take_drift(self) -> Drift:
+        """Return how far centres have moved since this was last called."""
+        drift = Drift(self._moved.copy(), self._most.copy(), self._least.copy())
+        self._forget_drift(slice(None))
+        return drift
+
+    def _forget_drift(self, slots: NDArray[np.intp] | slice) -> None:
+        super()._forget_drift(slots)
+        self._most[slots] = self._least[slots] = 0.0
+
+    def _allocate(self, blocks: int) -> None:
+        super()._allocate(blocks)
+        slots = self.n_slots
+        self._level, self._doubt = np.zeros(slots), np.zeros(slots)
+        self._most, self._least = np.zeros(slots), np.zeros(slots)

@@ -1,0 +1,78 @@
+"""Which passes go with which costs: the one place that reads what a divergence offers.
+
+Squared distances have a closed form for the change that a single row makes, so that moves of rows
+are compiled, small data is swept in one call, and paths go by single clusters. Any other divergence
+has the general versions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hardbayes.engine.partition.falling_path import FallingPath
+from hardbayes.engine.partition.stepped_path import SteppedPath
+from hardbayes.geometry.entrywise_totals import EntrywiseTotals
+from hardbayes.moves.partition.local_search import refine_by_rows, refine_by_turns
+from hardbayes.moves.partition.priced_clusters import PricedByEntries, PricedBySize, PricedClusters
+from hardbayes.moves.partition.priced_rows import walk_priced
+from hardbayes.moves.partition.single_rows import walk_compiled
+from hardbayes.tuples import Layout
+
+if TYPE_CHECKING:
+    from hardbayes.engine.partition.path import Path
+    from hardbayes.geometry.base import Geometry
+    from hardbayes.moves.partition.local_search import Refine
+    from hardbayes.moves.partition.single_rows import Walk
+    from hardbayes.structure.partition import Partition
+
+# Costs of rows at centres up to which every round of moves ends with single-row moves of all rows.
+SMALL = 1 << 17
+
+
+@dataclass(frozen=True)
+class Passes:
+    """What a descent is made of."""
+
+    walk: Walk  # single-row moves
+    refine: Refine  # local search within trials
+    sweeps_together: bool  # small data is swept in one compiled call
+    relocated_costs: int  # after moves, all rows are relocated if there are fewer costs than this
+    are_compiled: bool  # single-row moves: any number of rows may be visited
+
+
+def passes_for(partition: Partition, sparse: bool) -> Passes:
+    """Return the passes for a partition of dense or sparse rows."""
+    geometry = partition.geometry
+    if geometry.distance_costs:
+        alone = not partition.prior_weight
+        return Passes(walk_compiled, refine_by_rows, alone, SMALL, True)
+    walk = partial(walk_priced, _priced(geometry, sparse))
+    return Passes(walk, refine_by_turns, False, 0, False)
+
+
+def _priced(geometry: Geometry, sparse: bool) -> type[PricedClusters]:
+    """Return the cheapest way to compute what rows cost in clusters."""
+    if isinstance(geometry, EntrywiseTotals):
+        return PricedByEntries
+    return PricedBySize if sparse and geometry.separable else PricedClusters
+
+
+def layout_for(geometry: Geometry, sparse: bool, dtype: np.dtype) -> Layout:
+    """Return how passes over rows of this dtype read centres.
+
+    A distance in float32 tells most centres apart, in half the time. Other costs are differences of
+    larger numbers.
+    """
+    if geometry.distance_costs:
+        return Layout(dtype if sparse else np.dtype(np.float32), sparse, "distance", None)
+    return Layout(dtype, sparse, "affine", None)
+
+
+def path_type(partition: Partition) -> type[Path]:
+    """Return the kind of path for a partition."""
+    steps = partition.geometry.distance_costs and not partition.prior_weight
+    return SteppedPath if steps else FallingPath

@@ -1,0 +1,272 @@
+"""Bounds on what centres cost each row, carried from one assignment to the next.
+
+Centres move, are born and die; bounds follow. Each row has an upper bound on the cost of its own
+centre and, for each group of blocks, a lower bound on the costs of all other centres there (Hamerly
+2010 with one group, Ding et al. 2015 with many). Most rows then keep their cluster without a score.
+
+Bounds are float32, and every update gives away more than its rounding error. Bounds hold for the
+labels that an assignment left: where labels are changed otherwise, `MemoryRows` drops them.
+
+The number of groups is what a budget for all per-row state allows; with few columns several blocks
+share a bound, because one bound would cost more than the scores that it may spare.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from hardbayes.kernels.partition.bounds import NARROW, TINY, Bounds
+from hardbayes.kernels.partition.placing import gaps
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from hardbayes.matrices import Floats
+    from hardbayes.tuples import Centres, Drift, Layout
+
+# What bounds, labels and the rest of a row's state may take in all; beyond it rows have one lower
+# bound.
+STATE_BYTES = 48e6
+BYTES_WITHOUT_LOWER = 17
+# Nanoseconds to keep one bound, beside some 5 + 0.3 d to score a row against one block.
+BOUND_COST = 25
+# And to keep those on costs, which are wider than those on distances, for a row.
+COST_BOUNDS = 50
+# Entries of centres that are compared with each other, for each row.
+COMPARED_A_ROW = 8
+FEW = 64  # new centres compared with all others at a time
+
+
+def has_little_room(n_rows: int) -> bool:
+    """Whether bounds and one more labelling take more than the budget for per-row state."""
+    return n_rows * (BYTES_WITHOUT_LOWER + 8) > STATE_BYTES
+
+
+def cell_of(layout: Layout, n_columns: int) -> int:
+    """Return how many blocks are scored before the two least scores are found."""
+    return 1 if layout.sparse else int(np.ceil(BOUND_COST / (5 + 0.3 * n_columns)))
+
+
+def no_bounds(layout: Layout, centres: Centres) -> Bounds:
+    """Return bounds for kernels that score every centre."""
+    nothing, one = np.empty(0, np.float32), np.zeros(1, np.float32)
+    shifts, cell = np.zeros(1), cell_of(layout, centres.exact.shape[1])
+    return Bounds(
+        nothing, nothing.reshape(0, 1), nothing, nothing, one, one, shifts, shifts, 0.0, 0.0,
+        -(-centres.room // centres.block // cell) * cell, cell,
+    )  # fmt: skip
+
+
+class DistanceBounds:
+    """Bounds on distances, where costs are squared distances."""
+
+    #: Whether tight bounds tell which rows could lower the objective by moving.
+    rules_out_moves = True
+
+    def __init__(
+        self, n_rows: int, layout: Layout, centres: Centres, radius: Callable[[], Floats]
+    ) -> None:
+        slots, n_columns = centres.room, centres.exact.shape[1]
+        blocks = slots // centres.block
+        affordable = max(1, int((STATE_BYTES / n_rows - BYTES_WITHOUT_LOWER) // 4))
+        self.cell = cell_of(layout, n_columns)
+        self.span = -(-blocks // affordable // self.cell) * self.cell  # blocks in a group
+        self.width = self.span * centres.block  # slots in a group
+        groups = -(-blocks // self.span)
+        self.upper = np.full(n_rows, np.inf, np.float32)
+        self.lower = np.full((n_rows, groups), -np.inf, np.float32)  # rules nothing out
+        self.half = np.zeros(slots, np.float32)
+        self.drift = np.zeros(slots, np.float32)
+        self.known = _used(centres)  # slots that the lower bounds speak of
+        self.precision = (n_columns + 8) * float(np.finfo(np.float64).eps)
+        self._starts = np.arange(0, slots, self.width)
+
+    @staticmethod
+    def are_worth_it(layout: Layout, centres: Centres) -> bool:
+        """Whether bounds spare more than they cost."""
+        return _used(centres) > 1
+
+    def hold_for(self, centres: Centres) -> bool:
+        """Whether the centres have the slots that these bounds were made for."""
+        return len(self.drift) == centres.room
+
+    def move(self, centres: Centres, drift: Drift) -> None:
+        """Take in how far the centres have moved since the bounds held."""
+        self.drift[:] = drift.distance * (1 + 1e-6)
+        # Half the distance from each centre to the next, where that takes little time.
+        slots = np.flatnonzero(centres.rank >= 0)
+        n_columns = centres.exact.shape[1]
+        self.half[:] = 0
+        if len(slots) > 1 and len(slots) ** 2 * n_columns <= COMPARED_A_ROW * len(self.upper):
+            nearest = np.empty(len(slots))
+            gaps(slots, centres, np.zeros(n_columns), nearest)
+            # Equal entries may differ by their rounding.
+            rounding = 2.0 * self.precision * np.sqrt(centres.offset_bound)
+            self.half[slots] = 0.5 * NARROW * np.maximum(np.sqrt(nearest) - rounding, 0.0)
+
+    def view(self, blocks: int) -> Bounds:
+        """Return the arrays for a kernel that reads so many blocks."""
+        used = -(-blocks // self.span)
+        nothing = np.zeros(1)
+        return Bounds(
+            self.upper, self.lower, self.half, self.drift,
+            np.maximum.reduceat(self.drift, self._starts)[:used], np.ones(1, np.float32),
+            nothing, nothing, self.precision, 0.0, self.span, self.cell,
+        )  # fmt: skip
+
+    def hold_now(self) -> None:
+        """Declare that the bounds hold for the centres where they are."""
+        self.drift[:] = 0
+
+    def radii(self, centres: Centres) -> NDArray[np.float32]:
+        """Return for each slot how near a row must be to its centre to need no new one.
+
+        By the triangle inequality: half the distance to the nearest new centre. Zero, which spares
+        no comparison, where there are many new centres.
+        """
+        used = _used(centres)
+        if used - self.known > FEW:
+            return np.zeros(used, np.float32)
+        return (0.5 * NARROW * _to_new(centres, self.known, used)).astype(np.float32)
+
+    def include(self, centres: Centres, labels: NDArray[np.int32]) -> None:
+        """Bound the distances to new centres, before any centre moves.
+
+        A row is no nearer to a new centre than its own centre is, less its distance to that.
+        """
+        used = _used(centres)
+        for group in range(self.known // self.width, -(-used // self.width)):
+            first = max(group * self.width, self.known)
+            last = min((group + 1) * self.width, used)
+            nearest = _to_new(centres, first, last) * NARROW
+            nearest[self.known :] = 0  # their members are dealt with below
+            low = (nearest.astype(np.float32)[labels] - self.upper) * np.float32(NARROW) - TINY
+            if group * self.width < self.known:
+                np.minimum(low, self.lower[:, group], out=low)
+            self.lower[:, group] = low
+        self._leave_open(labels, used)
+
+    def might_move(
+        self,
+        part: slice,
+        labels: NDArray[np.int32],
+        weights: Floats,
+        sizes: Floats,
+        prior_weight: float,
+        slack: float,
+        centres: Centres,
+    ) -> NDArray[np.bool_]:
+        """Return which of some rows might gain by moving to another cluster.
+
+        To join a cluster of size N costs ``N / (N + w)`` times a squared distance or more, to
+        leave one frees ``N / (N - w)`` times one or less. A row alone in its cluster might free the
+        penalty. ``sizes`` (slots,): weights with the prior's; ``weights`` (m,) of these rows.
+        """
+        own = sizes[labels]
+        left = own - weights
+        alone = left - prior_weight <= 1e-9 * weights
+        frees = own / np.where(alone, own, left)
+        frees *= np.square(self.upper[part], dtype=np.float64)
+        pays = np.ones(len(self.drift))  # no row joins a free slot
+        taken = np.flatnonzero(centres.rank >= 0)
+        pays[taken] = sizes[taken] / (sizes[taken] + weights.max())
+        used = -(-_used(centres) // self.width)  # groups
+        factors = np.minimum.reduceat(pays, self._starts)[:used]
+        least = factors * np.maximum(self.lower[part, :used], 0.0) ** 2
+        could: NDArray[np.bool_] = (slack * least.min(axis=1) <= frees) | alone
+        return could
+
+    def _leave_open(self, labels: NDArray[np.int32], used: int) -> None:
+        # For members of new clusters nothing is known of the centres they left.
+        self.lower[labels >= self.known] = -np.inf
+        self.known = used
+
+
+class CostBounds(DistanceBounds):
+    """Bounds on the costs themselves, where these are affine in the row.
+
+    A centre that moves changes a cost by what it changes at the anchor m, give or take
+    ``|x - m| |change of theta|`` (Cauchy and Schwarz): one number for each centre, one for each
+    row. These bounds are wider than those on distances.
+    """
+
+    rules_out_moves = False
+
+    def __init__(
+        self, n_rows: int, layout: Layout, centres: Centres, radius: Callable[[], Floats]
+    ) -> None:
+        super().__init__(n_rows, layout, centres, radius)
+        assert layout.anchor is not None
+        self.radius = radius()  # (n,): the distance of each row from the anchor, rounded up
+        self.farthest = float(np.linalg.norm(layout.anchor))
+        self.shift = np.zeros(centres.room)
+        self._least_shift = np.zeros(centres.room)
+
+    @staticmethod
+    def are_worth_it(layout: Layout, centres: Centres) -> bool:
+        """Whether bounds spare more than they cost."""
+        if layout.anchor is None or layout.sparse or _used(centres) == 1:
+            return False  # of the thousands of columns of sparse rows some theta always moves far
+        blocks = -(-_used(centres) // centres.block)
+        return blocks * (5 + 0.3 * centres.exact.shape[1]) > COST_BOUNDS
+
+    def move(self, centres: Centres, drift: Drift) -> None:
+        """Take in how far the centres have moved since the bounds held."""
+        slots = np.flatnonzero(centres.rank >= 0)
+        self.drift[:] = drift.distance * (1 + 1e-6)
+        self.shift[:] = drift.most
+        self._least_shift[:] = np.inf  # no row goes to a free slot
+        self._least_shift[slots] = drift.least[slots]
+
+    def view(self, blocks: int) -> Bounds:
+        """Return the arrays for a kernel that reads so many blocks."""
+        used = -(-blocks // self.span)
+        least = np.minimum.reduceat(self._least_shift, self._starts)[:used]
+        least[np.isinf(least)] = 0.0  # groups of free slots
+        return Bounds(
+            self.upper, self.lower, self.half, self.drift,
+            np.maximum.reduceat(self.drift, self._starts)[:used], self.radius, self.shift, least,
+            self.precision, self.farthest, self.span, self.cell,
+        )  # fmt: skip
+
+    def hold_now(self) -> None:
+        """Declare that the bounds hold for the centres where they are."""
+        super().hold_now()
+        self.shift[:] = 0
+        self._least_shift[:] = 0
+
+    def radii(self, centres: Centres) -> NDArray[np.float32]:
+        """Return zeros: costs obey no triangle inequality, so every row compares."""
+        return np.zeros(_used(centres), np.float32)
+
+    def include(self, centres: Centres, labels: NDArray[np.int32]) -> None:
+        """Leave the groups of new centres open until they are scored."""
+        used = _used(centres)
+        self.lower[:, self.known // self.width : -(-used // self.width)] = -np.inf
+        self._leave_open(labels, used)
+
+
+#: By the kind of costs of a layout.
+BOUNDS: dict[str, type[DistanceBounds]] = {"distance": DistanceBounds, "affine": CostBounds}
+
+
+def _used(centres: Centres) -> int:
+    """Return the number of slots up to the last that was ever taken, free ones included."""
+    return int(centres.used)
+
+
+def _to_new(centres: Centres, first: int, last: int) -> Floats:
+    """Return each slot's distance (slots,) to the nearest other of slots first to last."""
+    exact = centres.exact[: _used(centres)]
+    nearest = np.full(len(exact), np.inf)
+    for start in range(first, last, FEW):
+        stop = min(start + FEW, last)
+        distances = cdist(exact, exact[start:stop])
+        distances[np.arange(start, stop), np.arange(stop - start)] = np.inf
+        np.minimum(nearest, distances.min(axis=1), out=nearest)
+    return nearest

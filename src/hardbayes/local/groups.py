@@ -1,0 +1,215 @@
+"""Rows in groups, each with a few slots of its own: where divisions and exchanges are tried.
+
+All clusters are divided at once, each a group with two slots; several divisions of a cluster are
+copies of its group. An exchange is one group: a neighbourhood of clusters with one slot more.
+Nothing of the fit changes.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from hardbayes.kernels.partition.local import add_up, choose, project, relocate, spread
+from hardbayes.tuples import Centres, no_totals
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from hardbayes.local.rows import LocalRows
+    from hardbayes.matrices import Floats
+    from hardbayes.tuples import DirectForm
+
+# Entries of rows compared with centres in one call: enough to be worth it, and at most so many
+# before Ctrl-C is noticed.
+ENTRIES_A_CALL = 1 << 20
+MOST_ENTRIES_A_CALL = 1 << 22
+OUT_OF_REACH = 1e300
+
+Tiles = list[tuple[int, int]]
+
+
+class MovingClusters(NamedTuple):
+    """Clusters whose centres follow every row that moves; a slot without members is not open."""
+
+    sizes: Floats  # (slots,): weights with the prior's
+    members: NDArray[np.int64]  # (slots,): rows of positive weight
+    prior_weight: float
+    table: Centres
+
+    @property
+    def centres(self) -> Floats:
+        """Where they are now (slots, d)."""
+        return self.table.exact
+
+
+class Relocated(NamedTuple):
+    """What single-row moves did."""
+
+    n_moves: int
+    gain: float  # by how much the objective fell
+
+
+class GroupedRows:
+    """Rows ``ids`` (m,) in groups (m,); group g has slots ``first[g]`` to ``first[g + 1]``.
+
+    A row may occur several times, in different groups. Where rows are sorted by group (`choose` and
+    `along` do not need it), groups run in parallel.
+
+    Sums are plain float64 in the order of the rows, and a group is the unit of parallel work: so
+    their rounding does not depend on the number of threads.
+    """
+
+    def __init__(
+        self,
+        local: LocalRows,
+        ids: NDArray[np.intp],
+        groups: NDArray[np.intp],
+        first: NDArray[np.intp],
+    ) -> None:
+        self._local = local
+        self._rows, self._weights, self._constants = local.rows, local.weights, local.constants
+        self._ids = ids
+        self.groups = groups
+        self.first = first
+        mean_width = int(first[-1]) // (len(first) - 1)
+        self._entries = max(1, mean_width) * local.entries_per_row  # compared with for each row
+        self.n_slots = int(first[-1])
+        self.places = np.zeros(len(ids), np.int64)  # the slot of each row
+        zeros = np.zeros(local.n_columns)
+        self._no_rounding = (zeros, zeros)
+
+    def choose(self, form: DirectForm, closed: NDArray[np.bool_] | None = None) -> Floats:
+        """Move every row to the cheapest centre (slots, d) of its group; return its cost (m,).
+
+        No row goes to slots that are ``closed`` (slots,).
+        """
+        centres = self._local.centres(form)
+        if closed is not None:
+            centres.exact_offset[closed] = OUT_OF_REACH
+        out = np.empty(len(self._ids))
+        self._run(
+            lambda _, start, stop: choose(
+                self._rows, self._constants, centres, self._ids, self.groups, self.first,
+                self.places, out, start, stop,
+            ),
+            self._tiles,
+        )  # fmt: skip
+        return out
+
+    def totals(self) -> tuple[Floats, Floats]:
+        """Return weights (slots,) and totals (slots, d) of the rows in their slots."""
+        totals = no_totals(self.n_slots, self._local.n_columns)
+        self._run(
+            lambda _, start, stop: add_up(
+                self._rows, self._weights, self._ids, self.places, totals, self._no_rounding,
+                self._no_rounding, start, stop,
+            ),
+            self._units,
+        )  # fmt: skip
+        return totals.weight_coarse, totals.coarse
+
+    def stretch(self, directions: Floats, centres: Floats) -> Floats:
+        """Return the directions (g, d) after one step of power iteration on each group."""
+        totals = no_totals(len(directions), self._local.n_columns)
+        middles = np.einsum("ij,ij->i", directions, centres)
+        self._run(
+            lambda _, start, stop: spread(
+                self._rows, self._weights, self._ids, self.groups, directions, middles, totals,
+                self._no_rounding, start, stop,
+            ),
+            self._units,
+        )  # fmt: skip
+        stretched = totals.coarse - totals.weight_coarse[:, np.newaxis] * centres
+        length = np.sqrt(np.einsum("ij,ij->i", stretched, stretched))
+        return stretched / np.where(length > 0, length, 1.0)[:, np.newaxis]
+
+    def along(self, directions: Floats, centres: Floats) -> Floats:
+        """Return each row's coordinate (m,) along its group's direction, from the centre."""
+        out = np.empty(len(self._ids))
+        middles = np.einsum("ij,ij->i", directions, centres)
+        self._run(
+            lambda _, start, stop: project(
+                self._rows, self._ids, self.groups, directions, middles, out, start, stop
+            ),
+            self._tiles,
+        )
+        return out
+
+    def relocate(
+        self, clusters: MovingClusters, penalty: float, room: int, max_passes: int = 1
+    ) -> Relocated:
+        """Move rows one by one while the objective falls, where costs are squared distances.
+
+        ``room``: how many clusters may be opened, in slots without members.
+        """
+        near = np.empty(len(self._ids), bool)
+        units = self._units
+        tally = np.array([[room, 0]] * len(units))
+        gains = np.zeros((len(units), 1))
+        some = np.zeros(len(units), bool)  # whether a pass is for rows near to moving only
+
+        def task(unit: int, start: int, stop: int) -> None:
+            # Several passes within one call, as long as that is short.
+            at_once = max_passes if len(units[unit]) == 1 else 1
+            relocate(
+                self._rows, self._weights, self._constants, clusters.table, clusters.sizes,
+                clusters.members, self._ids, self.groups, self.first, self.places, penalty,
+                clusters.prior_weight, near, some[unit], tally[unit], gains[unit], at_once, start,
+                stop,
+            )  # fmt: skip
+
+        for _ in range(max_passes if any(len(unit) > 1 for unit in units) else 1):
+            before = tally[:, 1].copy()
+            self._run(task, units)
+            unmoved = before == tally[:, 1]
+            if unmoved.all() and not some.any():
+                break
+            some = ~unmoved
+        return Relocated(int(tally[:, 1].sum()), float(gains.sum()))
+
+    def moving(self, form: DirectForm, weights: Floats, prior_weight: float) -> MovingClusters:
+        """Return the clusters of these rows, with weights (slots,), at these centres (slots, d)."""
+        weighted = slice(None) if len(self._weights) == 1 else self._weights[self._ids] > 0
+        members = np.bincount(self.places[weighted], minlength=self.n_slots)
+        return self._local.moving(form, weights, members, prior_weight)
+
+    @cached_property
+    def _tiles(self) -> list[Tiles]:
+        """Tiles that are independent, where every row is."""
+        return [[tile] for tile in _cut(0, len(self._ids), ENTRIES_A_CALL // self._entries)]
+
+    @cached_property
+    def _units(self) -> list[Tiles]:
+        """Tiles of whole groups, which are independent; those of a large group run in order."""
+        size = max(64, ENTRIES_A_CALL // self._entries)
+        largest = MOST_ENTRIES_A_CALL // self._entries
+        ends = np.append(np.flatnonzero(np.diff(self.groups)) + 1, len(self._ids))
+        units = []
+        start = 0
+        while start < len(self._ids):
+            # As many groups as make a call worth it, at least one.
+            last = np.searchsorted(ends, start + size, side="right") - 1
+            stop = int(ends[max(last, np.searchsorted(ends, start, side="right"))])
+            units.append(_cut(start, stop, largest))
+            start = stop
+        return units
+
+    def _run(self, task: Callable[[int, int, int], None], units: list[Tiles]) -> None:
+        """Run ``task(unit, start, stop)``: units in parallel, the tiles of each in order."""
+
+        def run(unit: int, worker: int) -> None:
+            for start, stop in units[unit]:
+                task(unit, start, stop)
+
+        self._local.pool.run(run, len(units))
+
+
+def _cut(start: int, stop: int, size: int) -> Tiles:
+    """Cut a range of rows into tiles (start, stop) of this size."""
+    size = max(64, size)
+    return [(begin, min(begin + size, stop)) for begin in range(start, stop, size)]

@@ -1,0 +1,29 @@
+"""What a move would do to a partition."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hardbayes.matrices import Floats
+
+NO_ROWS: NDArray[np.intp] = np.zeros(0, np.intp)
+
+
+class PartitionProposal(NamedTuple):
+    """Rows that go to other clusters, or clusters whose rows all go to others.
+
+    Clusters go by their numbers, in order of creation; those from k on are new.
+    """
+
+    change: float  # of the objective: negative
+    ids: NDArray[np.intp] = NO_ROWS  # (m,): rows that go
+    numbers: NDArray[np.intp] = NO_ROWS  # (m,): to these clusters
+    opened: Floats | None = None  # (new, d): where new clusters open
+    united: NDArray[np.intp] | None = None  # (k,): the rows of cluster c go to ``united[c]``
+    n_splits: int = 0
+    n_merges: int = 0
