@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hardbayes.clusters.centre_table import CentreTable
-from hardbayes.tuples import Drift
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hardbayes.matrices import Floats
-    from hardbayes.tuples import Totals
+    from hardbayes.tuples import Drift, Totals
 
 
 class AffineTable(CentreTable):
@@ -23,6 +22,8 @@ class AffineTable(CentreTable):
     keeps that cost, up to a constant of the anchor, and its rounding error.
     """
 
+    _most: Floats
+    _least: Floats
     per_slot = (*CentreTable.per_slot, "_level", "_doubt", "_most", "_least")
 
     def refit(self, totals: Totals) -> tuple[float, float]:
@@ -49,8 +50,8 @@ class AffineTable(CentreTable):
 
     def take_drift(self) -> Drift:
         """Return how far centres have moved since this was last called."""
-        drift = Drift(self._moved.copy(), self._most.copy(), self._least.copy())
-        self._forget_drift(slice(None))
+        drift = super().take_drift()._replace(most=self._most, least=self._least)
+        self._most, self._least = np.zeros(self.n_slots), np.zeros(self.n_slots)
         return drift
 
     def _forget_drift(self, slots: NDArray[np.intp] | slice) -> None:

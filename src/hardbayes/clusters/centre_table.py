@@ -85,6 +85,7 @@ class CentreTable(ABC):
         No `view` may ever be needed, because rows are few.
     """
 
+    _moved: Floats  # (slots,): how far each centre has moved since `take_drift`
     #: Arrays with an axis of slots, which a table that grows takes along, beside theta.
     per_slot: tuple[str, ...] = ("rank", "offset", "exact", "exact_offset", "theta_norm", "_moved")
 
@@ -210,8 +211,8 @@ class CentreTable(ABC):
 
     def take_drift(self) -> Drift:
         """Return how far centres have moved since this was last called."""
-        drift = Drift(self._moved.copy(), NO_DRIFT, NO_DRIFT)
-        self._forget_drift(slice(None))
+        drift = Drift(self._moved, NO_DRIFT, NO_DRIFT)
+        self._moved = np.zeros(self.n_slots)
         return drift
 
     def _forget_drift(self, slots: NDArray[np.intp] | slice) -> None:

@@ -183,9 +183,10 @@ class ExactTotals:
     def add(self, ids: NDArray[np.intp], slots: NDArray[np.intp]) -> None:
         """Add rows ``ids`` (m,) to these slots (m,)."""
         entries = entries_per_row(self._rows, self._shape)
-        shared = self._pool.n_threads > 1 and self.can_be_shared()
-        size = max(64, -(-len(ids) // (4 * self._pool.n_threads))) if shared else len(ids)
-        size = max(64, min(size, TILE_ENTRIES // entries))
+        size = max(64, TILE_ENTRIES // entries)  # short calls, so that Ctrl-C is prompt
+        shared = len(ids) * entries >= WORTH_SHARING and self.can_be_shared()
+        if shared:
+            size = min(size, -(-len(ids) // (4 * self._pool.n_threads)))
 
         def task(tile: int, worker: int) -> None:
             start, stop = tile * size, min((tile + 1) * size, len(ids))

@@ -99,10 +99,10 @@ class DistanceBounds:
         """Take in how far the centres have moved since the bounds held."""
         self.drift[:] = drift.distance * (1 + 1e-6)
         # Half the distance from each centre to the next, where that takes little time.
-        slots = np.flatnonzero(centres.rank >= 0)
-        n_columns = centres.exact.shape[1]
         self.half[:] = 0
-        if len(slots) > 1 and len(slots) ** 2 * n_columns <= COMPARED_A_ROW * len(self.upper):
+        n_columns = centres.exact.shape[1]
+        if centres.used > 1 and centres.used**2 * n_columns <= COMPARED_A_ROW * len(self.upper):
+            slots = np.flatnonzero(centres.rank >= 0)
             nearest = np.empty(len(slots))
             gaps(slots, centres, np.zeros(n_columns), nearest)
             # Equal entries may differ by their rounding.

@@ -260,11 +260,13 @@ class PartitionState:
             self.rows.set_labels(proposal.ids, slots[proposal.numbers])
         self.close_empty()
 
-    def close_empty(self) -> None:
-        """Close clusters without weight."""
-        empty = self.weights() == 0
-        if empty.any():
-            self.close(empty)
+    def close_empty(self) -> Totals:
+        """Close clusters without weight; return the totals of all slots."""
+        totals = self._totals()
+        weights = totals.weights(self._slots)
+        if not weights.all():
+            self.close(weights == 0)
+        return totals
 
     def close(self, which: NDArray[np.bool_]) -> None:
         """Close clusters (mask over them)."""
@@ -273,10 +275,10 @@ class PartitionState:
 
     def refit(self) -> Potential:
         """Close clusters without weight, and move the others to their minimising centres."""
-        self.close_empty()
         table = self._laid_out()
+        totals = self.close_empty()
         is_crowded = table.is_crowded
-        value = table.refit(self._totals())
+        value = table.refit(totals)
         if is_crowded or table.layout is not self.rows.layout:
             self._lay_out_anew(table)
         return Potential(self.n_clusters, *value)
