@@ -1,7 +1,8 @@
-"""Divergences: how dear a row is at a centre."""
+"""Divergences: the cost of a row at a centre."""
 
 from hardbayes.geometry.base import Geometry
 from hardbayes.geometry.cosine import Cosine
+from hardbayes.geometry.entrywise_totals import EntrywiseTotals
 from hardbayes.geometry.exponential_family import ExponentialFamily
 from hardbayes.geometry.itakura_saito import ItakuraSaito
 from hardbayes.geometry.kullback_leibler import KullbackLeibler
@@ -21,13 +22,14 @@ GEOMETRIES: dict[str, type[Geometry]] = {
 
 
 def geometry_for(divergence: str | Geometry) -> Geometry:
-    """Return the geometry of this name; a geometry object is returned as it is."""
+    """Return the geometry of this name; a geometry object is returned unchanged."""
     return divergence if isinstance(divergence, Geometry) else GEOMETRIES[divergence]()
 
 
 __all__ = [
     "GEOMETRIES",
     "Cosine",
+    "EntrywiseTotals",
     "ExponentialFamily",
     "Geometry",
     "ItakuraSaito",

@@ -1,14 +1,16 @@
-"""What a divergence is: a convex function of rows, and its slope."""
+"""The interface of a divergence: a convex function of rows and its gradient."""
 
 from abc import ABC
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from hardbayes.matrices import Floats, Matrix, chunks, row_lengths, row_sums
+from hardbayes.matrices import Floats, Matrix, chunks, is_sparse, row_lengths, row_sums
+
+EPSILON = float(np.finfo(np.float64).eps)
 
 
 class Geometry(ABC):
@@ -16,38 +18,62 @@ class Geometry(ABC):
 
     ``D(x, c) = phi(x) - phi(c) - <phi'(c), x - c>``
 
-    with a convex ``phi``. It is affine in the row once ``phi(x)`` is set aside, and the mean
-    minimises the sum of divergences to a centre: that is all the engine needs.
+    with a convex ``phi``. The cost of a row is affine in the row, up to ``phi(x)``, and the mean
+    minimises the sum of divergences to a centre. The engine uses no other property.
 
-    Where phi is a sum over columns, a subclass gives `generator` (phi) and `gradient` (phi') of
-    single entries, elementwise. Any other subclass gives `potential`, `affine` and `divergence` of
-    whole rows, and `sparse_potential` if it takes sparse rows.
+    Where phi is a sum over columns, a subclass defines `generator` (phi) and `gradient` (phi') of
+    single entries, elementwise. Any other subclass defines `potential`, `affine` and `divergence`
+    of whole rows, and `sparse_potential` if it accepts sparse rows.
+
+    Class attributes declare the domain, the units and the capabilities of a divergence. Faster code
+    is chosen by these capabilities, never by the class:
+
+    - `distance_costs`, `rotation_invariant` and `separable`, documented below;
+    - the base class `EntrywiseTotals`: a sparse row updates the potential of a cluster in its own
+      columns only.
     """
 
-    #: phi of each entry of an array. ``phi(0)`` must be 0 for sparse rows to stay sparse.
+    #: phi of each entry of an array. Sparse rows need ``phi(0) = 0``.
     generator: Callable[[Floats], Floats]
     #: phi' of each entry, finite for every centre that can occur.
     gradient: Callable[[Floats], Floats]
 
-    #: Costs are squared Euclidean distances: bounds between sweeps are on distances, not on costs.
+    # -- capabilities -----------------------------------------------------------------------------
+
+    #: Costs are squared Euclidean distances. The direct formula reads the centres themselves,
+    #: scores may be float32, bounds between sweeps are on distances (else on costs), and single-row
+    #: moves change the objective by a closed form. `SquaredEuclidean` sets it, together with the
+    #: methods that depend on it; derive from that class to keep both.
+    distance_costs: bool = False
+    #: Former name of `distance_costs`.
     squared_distance: bool = False
-    #: Costs stay the same when rows and centres are shifted alike.
+    #: Costs are unchanged when rows and centres are shifted and rotated alike: wide rows may be
+    #: replaced by their coordinates along the first principal directions.
+    rotation_invariant: bool = False
+    #: phi is a sum over columns: `generator` and `gradient` are defined. Set for every subclass.
+    separable: bool = False
+    #: Fits without a prior need the overall mean: costs and their rounding are bounded there.
+    needs_mean: bool = True
+
+    # -- units and domain -------------------------------------------------------------------------
+
+    #: Costs are unchanged when rows and centres are shifted alike.
     translation_invariant: bool = False
-    #: Costs grow as this power of the rows' scale; None where they follow no power.
+    #: Costs are proportional to this power of the rows' scale; None where they follow no power.
     degree: int | None = None
-    #: What every row is divided by before anything else: its "sum", its "length", or None.
+    #: Every row is divided by its "sum", by its "length", or by nothing (None).
     row_unit: str | None = None
-    #: Rows weigh what they were divided by, times their weights.
+    #: The weight of a row is multiplied by what the row is divided by.
     length_as_weight: bool = False
-    #: Entries are at least zero; a column of zeros then says nothing about any cluster.
+    #: Entries are at least zero. Columns of zeros are then left out of the costs.
     nonnegative: bool = False
     #: Entries lie between zero and one.
     unit_interval: bool = False
-    #: Costs from here on stand for infinity.
+    #: Costs of at least this value stand for infinity.
     infinite_cost: float = np.inf
-    #: Number of columns it is made for; None where it takes any.
+    #: Required number of columns; None where any number is accepted.
     n_columns: int | None = None
-    #: What entries must be, in words; None where every finite number will do.
+    #: Description of valid entries for error messages; None where every finite number is valid.
     domain: str | None = None
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -61,43 +87,44 @@ class Geometry(ABC):
                 f"The geometry {cls.__name__} must define 'generator' and 'gradient' of entries, "
                 "or 'potential', 'affine' and 'divergence' of rows."
             )
+        cls.separable = hasattr(cls, "generator")
 
     # -- the data ---------------------------------------------------------------------------------
 
     def statistic(self, matrix: Matrix) -> Matrix:
-        """Return what stands for the rows: their sufficient statistics."""
+        """Return the sufficient statistics of the rows, which take their place."""
         return matrix
 
     def outside(self, values: Floats) -> NDArray[np.bool_]:
-        """Return where entries lie outside the domain."""
+        """Return a mask of the entries outside the domain."""
         return np.zeros(values.shape, bool)
 
     def at_border(self, values: Floats) -> NDArray[np.bool_]:
-        """Return where entries lie where a cluster of them alone would be infinitely dear."""
+        """Return a mask of the entries at which a cluster of one row costs other rows infinity."""
         return values == 0
 
     def inside(self, means: Floats) -> Floats:
-        """Return means that rounding has carried out of the domain, back at its border."""
+        """Return means, with those that rounding moved out of the domain set to its border."""
         return np.maximum(means, 0.0) if self.nonnegative else means
 
     def row_sizes(self, matrix: Matrix) -> NDArray[np.float64]:
-        """Return what each row (n,) is divided by."""
+        """Return the divisor of each row (n,): its sum or its length."""
         return row_sums(matrix) if self.row_unit == "sum" else row_lengths(matrix)
 
     @property
     def takes_zeros(self) -> bool:
-        """Whether zeros are in the domain, so that rows may be sparse."""
+        """Whether zero is in the domain, so that rows may be sparse."""
         return not self.outside(np.zeros(1))[0]
 
     def default_prior_weight(self, has_border: bool) -> float:
-        """Pseudo-rows that each cluster carries under ``prior_weight="auto"``.
+        """Return the pseudo-rows of each cluster under ``prior_weight="auto"``.
 
-        ``has_border``: whether any entry is where `at_border` says.
+        ``has_border``: whether `at_border` is true of any entry.
         """
         return 0.0
 
     def shown(self, centres: Floats) -> Floats:
-        """Return centres (k, d) as users see them."""
+        """Return centres (k, d) in the form of ``cluster_centers_``."""
         return centres
 
     # -- costs ------------------------------------------------------------------------------------
@@ -116,14 +143,82 @@ class Geometry(ABC):
         return np.sum(self.terms(x, c), axis=-1)
 
     def terms(self, x: Floats, c: Floats) -> Floats:
-        """Return what each column adds to ``D(x, c)``, where phi is a sum over columns."""
+        """Return the terms of ``D(x, c)``, one per column, where phi is a sum over columns."""
         return self.generator(x) - self.generator(c) - self.gradient(c) * (x - c)
 
     def between(self, centres: Floats, others: Floats) -> Floats:
-        """Return ``D(c, c')`` for all pairs of centres (k, l), quickly rather than exactly."""
+        """Return ``D(c, c')`` of all pairs of centres (k, l), fast but with cancellation."""
         theta, offset = self.affine(others)
         products = np.einsum("id,jd->ij", centres, theta)  # not BLAS: the same bits anywhere
         return self.potential(centres)[:, np.newaxis] + offset - products
+
+    # -- direct costs and their rounding ----------------------------------------------------------
+
+    def exact_form(self, centres: Floats) -> tuple[Floats, Floats]:
+        """Return what the direct formula reads of centres: ``exact`` (k, d), ``offset`` (k,).
+
+        Never the array passed in. Here these are theta and offset of `affine`.
+        """
+        return self.affine(centres)
+
+    def constant_potential(self, rows: Matrix) -> Floats | None:
+        """Return ``phi(x)`` of each row (n,); None where the direct formula has no constant."""
+        return self.sparse_potential(rows) if is_sparse(rows) else self.potential(rows)
+
+    def row_constants(self, blocks: Iterable[Matrix]) -> Floats:
+        """Return `constant_potential` of all rows (n,) of some blocks.
+
+        One zero (1,) where the direct formula has no constant; the blocks are then not read.
+        """
+        found = (self.constant_potential(rows) for rows in blocks)
+        return np.concatenate([constants for constants in found if constants is not None])
+
+    def as_distances(self, costs: Floats) -> Floats:
+        """Return costs as ``transform`` reports them: distances where they are squares of one."""
+        return costs
+
+    def equality_rounding(self, n_columns: int) -> float:
+        """Return a bound on the computed cost of a dense row at an equal centre; 0: none known."""
+        return 0.0
+
+    def cost_rounding(
+        self, n_columns: int, constants: Floats, rows: Matrix, mean: Floats
+    ) -> float | Floats:
+        """Return bounds (m,) on the computed costs of rows (m, d) whose true cost is zero.
+
+        A cost is the difference of larger numbers, ``phi(x) + offset - <x, theta>``. Their size is
+        taken from ``constants`` (m,), the rows' phi(x), and from theta and offset at ``mean`` (d,).
+        """
+        theta, offset = self.affine(mean[np.newaxis])
+        sizes = np.abs(constants) + np.abs(offset) + np.abs(rows @ theta[0])
+        return (n_columns + 8) * EPSILON * sizes
+
+    def objective_rounding(
+        self, weights: Floats, n_rows: int, constants: Floats, mean: Floats
+    ) -> float:
+        """Return a bound on the rounding error of the sum of all costs.
+
+        ``weights`` (n,), or (1,) for all rows alike; ``constants`` and ``mean`` as above, for all
+        rows. Where `needs_mean` is false, any array (d,) may stand for the mean.
+        """
+        weights = np.broadcast_to(weights, n_rows)
+        theta, offset = self.affine(mean[np.newaxis])
+        at_mean = float(np.abs(offset[0]) + np.abs(theta[0] * mean).sum())
+        size = float(weights @ np.abs(constants)) + float(weights.sum()) * at_mean
+        return (len(mean) + 8) * EPSILON * size
+
+    # Costs that are no squares of entries need no check of their range.
+
+    def check_scale(  # noqa: B027
+        self, shape: tuple[int, int], weights: Floats, largest: float
+    ) -> None:
+        """Raise ValueError where costs of a data set, in the user's units, do not fit float64.
+
+        ``largest``: largest absolute entry once columns are shifted.
+        """
+
+    def check_reach(self, matrix: Matrix, scale: float, squares: str) -> None:  # noqa: B027
+        """Raise ValueError where costs of new rows, multiplied by ``scale``, do not fit float64."""
 
     # -- sparse rows ------------------------------------------------------------------------------
 
@@ -136,8 +231,9 @@ class Geometry(ABC):
     ) -> NDArray[np.float64]:
         """Return ``w D(x, mu) + eta D(m, mu)`` of each sparse row (n,) at a centre of its own.
 
-        ``mu = (w x + eta m) / (w + eta)`` is ``eta m / (w + eta)`` wherever the row has no entry:
-        one sum over all columns serves all rows of a weight, and is put right where they have.
+        ``mu = (w x + eta m) / (w + eta)`` is ``eta m / (w + eta)`` in columns without an entry: one
+        sum over all columns serves all rows of a weight, and is corrected in the columns of their
+        entries.
         """
         kinds, kind = np.unique(weights, return_inverse=True)
         nothing = self.empty_opening_costs(kinds, prior_weight, prior_mean)[kind]
@@ -146,7 +242,7 @@ class Geometry(ABC):
         own = self._opening_terms(rows.data, mean, weight, prior_weight)
         covered = _sums_by_row(rows, self._opening_terms(np.zeros(1), mean, weight, prior_weight))
         costs = _sums_by_row(rows, own) + np.maximum(nothing - covered, 0.0)
-        # Where the entries cover nearly all, that difference would cancel.
+        # Where the entries cover nearly everything, that difference would cancel.
         full = np.flatnonzero(nothing - covered < 1e-3 * covered)
         for part in chunks(len(full), rows.shape[1]):
             ids = full[part]
@@ -158,7 +254,7 @@ class Geometry(ABC):
     def empty_opening_costs(
         self, weights: Floats, prior_weight: float, prior_mean: Floats
     ) -> NDArray[np.float64]:
-        """Return the same of rows of zeros with these weights (n,)."""
+        """Return the opening costs of rows of zeros with these weights (n,)."""
         return np.concatenate(
             [
                 self._opening_terms(
@@ -174,12 +270,12 @@ class Geometry(ABC):
 
 
 def _sums_by_row(rows: csr_array, values: Floats) -> NDArray[np.float64]:
-    """Return sums (n,) of values that stand in place of a matrix's entries."""
+    """Return the sums by row (n,) of values, one for each stored entry of a matrix."""
     n = rows.shape[0]
     owner = np.repeat(np.arange(n), np.diff(rows.indptr))
     return np.asarray(np.bincount(owner, values, n), np.float64)
 
 
 def t_log_t(t: Floats) -> Floats:
-    """Return ``t log t`` of numbers >= 0, 0 at zero; several times as fast as SciPy's."""
+    """Return ``t log t`` of numbers >= 0, 0 at zero; several times as fast as SciPy's xlogy."""
     return t * np.log(np.maximum(t, np.finfo(np.float64).tiny))

@@ -5,15 +5,15 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from hardbayes.geometry.base import Geometry
-from hardbayes.geometry.stock import KeepsStock
+from hardbayes.geometry.entrywise_totals import EntrywiseTotals
 from hardbayes.matrices import Floats
 
 
-class Cosine(KeepsStock, Geometry):
+class Cosine(EntrywiseTotals, Geometry):
     """``D(x, c) = |x| - <x, c / |c|>``: ``1 - cos`` for rows divided by their lengths.
 
-    It is the Bregman divergence of ``phi(c) = |c|``, which is convex though not strictly so: a
-    centre counts by its direction alone. The mean of the rows of a cluster has the direction that
+    It is the Bregman divergence of ``phi(c) = |c|``, which is convex but not strictly convex: only
+    the direction of a centre matters. The mean of the rows of a cluster has the direction that
     minimises their cost, and ``N phi(mu)`` is the length of their total.
     """
 
@@ -24,23 +24,23 @@ class Cosine(KeepsStock, Geometry):
         return np.sqrt(np.einsum("...d,...d->...", centres, centres))
 
     def affine(self, centres: Floats) -> tuple[Floats, Floats]:
-        """Return the directions, and no offsets; a centre at the origin has no direction."""
+        """Return the directions, and offsets of zero; a centre at the origin has direction zero."""
         return self.directions(centres), np.zeros(len(centres))
 
     def divergence(self, x: Floats, c: Floats) -> Floats:
-        """Return ``|x| |x / |x| - c / |c||^2 / 2``, which does not cancel where they are near."""
+        """Return ``|x| |x / |x| - c / |c||^2 / 2``, which does not cancel for close directions."""
         lengths, others = self.potential(x), self.potential(c)
         gap = self.directions(x) - self.directions(c)
         apart = lengths * np.einsum("...d,...d->...", gap, gap) / 2.0
         return np.where(others > 0, apart, lengths)
 
     def directions(self, points: Floats) -> Floats:
-        """Return points (..., d) divided by their lengths; the origin stays where it is."""
+        """Return points (..., d) divided by their lengths; the origin is unchanged."""
         lengths = self.potential(points)
         return points / np.where(lengths > 0, lengths, 1.0)[..., np.newaxis]
 
     def shown(self, centres: Floats) -> Floats:
-        """Return centres as users see them: of length one."""
+        """Return centres of length one."""
         return self.directions(centres)
 
     def sparse_potential(self, rows: csr_array) -> NDArray[np.float64]:
@@ -55,14 +55,14 @@ class Cosine(KeepsStock, Geometry):
         products = weights * (rows @ prior_mean)
         prior = prior_weight * length
         square = lengths**2 + 2.0 * prior_weight * products + prior**2
-        # (a + b)^2 - |a + b|^2 over the sum of the roots, rather than the roots' difference.
+        # The difference of squares over the sum of their roots: the roots' difference cancels.
         gap = 2.0 * (lengths * prior - prior_weight * products)
         return np.maximum(gap, 0.0) / (lengths + prior + np.sqrt(np.maximum(square, 0.0)))
 
-    def stocked(self, totals: Floats) -> Floats:
+    def entry_terms(self, totals: Floats) -> Floats:
         """Return ``T^2``."""
         return totals * totals
 
-    def kept(self, sizes: Floats, sums: Floats, stock: Floats) -> Floats:
+    def cluster_potential(self, weights: Floats, sums: Floats, term_sums: Floats) -> Floats:
         """Return ``|T|``."""
-        return np.sqrt(np.maximum(stock, 0.0))
+        return np.sqrt(np.maximum(term_sums, 0.0))

@@ -1,4 +1,4 @@
-"""Any exponential family, from its three functions."""
+"""Any exponential family, from its log-partition and its mean-to-natural map."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from hardbayes.geometry.base import Geometry
 from hardbayes.matrices import Floats, Matrix
 
-# Stands for an infinite natural parameter, such as the logarithm of zero: "never", in nats.
+# Stands for an infinite natural parameter, such as the logarithm of zero, in nats.
 CERTAIN = 690.0
 
 
@@ -16,9 +16,9 @@ class ExponentialFamily(Geometry):
     """``D(x, c) = sum_j phi(T_j) - phi(c_j) - theta(c_j) (T_j - c_j)`` with ``T = statistic(x)``.
 
     The family ``p(x | theta) = h(x) exp(<T(x), theta> - psi(theta))`` in its mean parameter c, with
-    ``phi(c) = c theta(c) - psi(theta(c))``: the divergence is minus the logarithm of the
-    likelihood, up to what depends on the row alone (Banerjee et al. 2005; Jiang, Kulis & Jordan
-    2012, section 2.1). Columns are independent given the cluster.
+    ``phi(c) = c theta(c) - psi(theta(c))``: the divergence is minus the log-likelihood, up to a
+    term of the row alone (Banerjee et al. 2005; Jiang, Kulis & Jordan 2012, section 2.1). Columns
+    are independent given the cluster.
 
     Parameters
     ----------
@@ -27,14 +27,14 @@ class ExponentialFamily(Geometry):
     mean_to_natural : callable
         ``theta(c)``, the inverse of psi', elementwise.
     statistic : callable or None, default=None
-        ``T``: from the checked rows (n, d), dense or CSR, to statistics (n, e) of the same kind.
-        Centres are means of statistics. None: the rows themselves.
+        ``T``, from the checked rows (n, d), dense or CSR, to statistics (n, e) of the same kind.
+        Centres are means of statistics. If None, the rows themselves.
     domain : str or None, default=None
-        What statistics must be, in words.
+        Description of valid statistics for error messages.
     allowed : callable or None, default=None
-        Whether statistics are in the domain, elementwise. None: everywhere.
+        Whether statistics are in the domain, elementwise. If None, all are.
     prior_weight : float, default=0.0
-        Pseudo-rows under ``prior_weight="auto"`` on data with zeros.
+        Pseudo-rows of each cluster under ``prior_weight="auto"`` on data with zeros.
     """
 
     def __init__(
@@ -70,9 +70,9 @@ class ExponentialFamily(Geometry):
         return np.where(np.isinf(theta), np.copysign(CERTAIN, theta), theta)
 
     def outside(self, values: Floats) -> NDArray[np.bool_]:
-        """Return where ``allowed`` says no."""
+        """Return a mask of the entries for which ``allowed`` is false."""
         return np.zeros(values.shape, bool) if self.allowed is None else ~self.allowed(values)
 
     def default_prior_weight(self, has_border: bool) -> float:
-        """Return what was given, where there are zeros."""
+        """Return the ``prior_weight`` passed in where there are zeros, else 0."""
         return self.prior_weight if has_border else 0.0

@@ -10,7 +10,7 @@ from hardbayes.matrices import Floats
 class ItakuraSaito(Geometry):
     """``D(x, c) = a sum_j x_j / c_j - log(x_j / c_j) - 1``, from ``phi(t) = -a log t``.
 
-    It compares ratios: a change of unit changes no cost.
+    It compares ratios: costs do not depend on the unit of the rows.
 
     Parameters
     ----------
@@ -39,14 +39,14 @@ class ItakuraSaito(Geometry):
         return -self.shape / c
 
     def terms(self, x: Floats, c: Floats) -> Floats:
-        """Return each column's divergence, exact where x is near c."""
+        """Return each column's divergence, accurate where x is close to c."""
         beyond = (x - c) / c
         return self.shape * (beyond - np.log1p(beyond))
 
     def outside(self, values: Floats) -> NDArray[np.bool_]:
-        """Return where entries are not positive."""
+        """Return a mask of the entries that are not positive."""
         return values <= 0
 
     def inside(self, means: Floats) -> Floats:
-        """Return means, those that rounding has made zero or less as the smallest number."""
+        """Return means, with those that rounding made <= 0 set to the smallest number."""
         return np.maximum(means, np.finfo(np.float64).tiny)

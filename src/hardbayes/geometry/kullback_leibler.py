@@ -6,14 +6,14 @@ from hardbayes.geometry.poisson import Poisson
 class KullbackLeibler(Poisson):
     """``D(x, c) = sum_j x_j log(x_j / c_j)`` for rows normalised to sum one.
 
-    The Poisson's divergence: the rest of it cancels where both sides sum to one.
+    This is the Poisson's divergence: its other terms cancel where both sides sum to one.
 
     Parameters
     ----------
     length_as_weight : bool, default=False
-        Whether a row of N counts weighs N, as the multinomial likelihood has it:
-        ``N KL(x / N || c)``. The same as ``sample_weight=X.sum(axis=1)``; weights that are passed
-        multiply it.
+        Whether a row of N counts has weight N, as in the multinomial likelihood
+        ``N KL(x / N || c)``. Equivalent to ``sample_weight=X.sum(axis=1)``; weights that are passed
+        are multiplied by it.
     """
 
     degree = None

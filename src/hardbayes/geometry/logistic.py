@@ -7,8 +7,8 @@ from scipy.special import rel_entr
 from hardbayes.geometry.base import Geometry, t_log_t
 from hardbayes.matrices import Floats
 
-# A centre at 0 or 1 counts as so close to it: what contradicts it costs 690 nats for each column,
-# dearer than any sensible penalty, and yet not so dear that the other columns are lost beside it.
+# A centre at 0 or 1 is treated as this far from it. An entry at the other end then costs 690 nats,
+# above any sensible penalty, and small enough that the other columns still count in the sum.
 CLOSE = 1e-300
 CERTAIN = -np.log(CLOSE)
 ALMOST_ONE = np.nextafter(1.0, 0.0)
@@ -17,9 +17,9 @@ ALMOST_ONE = np.nextafter(1.0, 0.0)
 class Logistic(Geometry):
     """``D(x, c) = sum_j x_j log(x_j / c_j) + (1 - x_j) log((1 - x_j) / (1 - c_j))``.
 
-    For zeros and ones, or shares between them; a share of n trials weighs n (the binomial). On data
-    with zeros or ones ``prior_weight="auto"`` is 10: a cluster opened at one row would be (as good
-    as) infinitely far from every other.
+    For zeros and ones, or shares between them; pass n as the weight of a share of n trials (the
+    binomial). On data with zeros or ones ``prior_weight="auto"`` is 10: the cost of every other row
+    at a cluster opened at one row would be (practically) infinite.
     """
 
     unit_interval = True
@@ -27,7 +27,7 @@ class Logistic(Geometry):
 
     def generator(self, x: Floats) -> Floats:
         """Return ``x log x + (1 - x) log(1 - x)``."""
-        # Of one itself the logarithm counts for nothing, whatever it is.
+        # At one the factor is zero; the logarithm only has to be finite.
         return t_log_t(x) + (1.0 - x) * np.log1p(-np.minimum(x, ALMOST_ONE))
 
     def gradient(self, c: Floats) -> Floats:
@@ -41,17 +41,17 @@ class Logistic(Geometry):
         return rel_entr(x, yes) + rel_entr(1.0 - x, no)
 
     def outside(self, values: Floats) -> NDArray[np.bool_]:
-        """Return where entries are no shares."""
+        """Return a mask of the entries below 0 or above 1."""
         return (values < 0) | (values > 1)
 
     def at_border(self, values: Floats) -> NDArray[np.bool_]:
-        """Return where entries are zero or one."""
+        """Return a mask of the zeros and ones."""
         return (values == 0) | (values == 1)
 
     def inside(self, means: Floats) -> Floats:
-        """Return means between 0 and 1."""
+        """Return means clipped to [0, 1]."""
         return np.clip(means, 0.0, 1.0)
 
     def default_prior_weight(self, has_border: bool) -> float:
-        """Ten pseudo-rows where zeros or ones would make costs infinite."""
+        """Return ten pseudo-rows where zeros or ones would make costs infinite."""
         return 10.0 if has_border else 0.0

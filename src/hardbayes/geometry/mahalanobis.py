@@ -45,14 +45,14 @@ class Mahalanobis(Geometry):
 
     def potential(self, centres: Floats) -> Floats:
         """Return ``c' M c``."""
-        seen = self._seen(centres)
-        return np.einsum("...d,...d->...", seen, seen)
+        whitened = self._whitened(centres)
+        return np.einsum("...d,...d->...", whitened, whitened)
 
     def affine(self, centres: Floats) -> tuple[Floats, Floats]:
         """Return ``2 M c`` and ``c' M c``."""
-        seen = self._seen(centres)
-        theta = 2.0 * np.einsum("kd,ed->ke", seen, self._root)
-        return theta, np.einsum("kd,kd->k", seen, seen)
+        whitened = self._whitened(centres)
+        theta = 2.0 * np.einsum("kd,ed->ke", whitened, self._root)
+        return theta, np.einsum("kd,kd->k", whitened, whitened)
 
     def divergence(self, x: Floats, c: Floats) -> Floats:
         """Return the squared distances."""
@@ -68,13 +68,13 @@ class Mahalanobis(Geometry):
         self, rows: csr_array, weights: Floats, prior_weight: float, prior_mean: Floats
     ) -> NDArray[np.float64]:
         """Return ``w eta / (w + eta) D(x, m)`` of each sparse row (n,)."""
-        at_mean = self._seen(prior_mean)
+        at_mean = self._whitened(prior_mean)
         apart = np.concatenate(
             [((rows[part] @ self._root - at_mean) ** 2).sum(axis=1) for part in chunks(*rows.shape)]
         )
         return weights * prior_weight / (weights + prior_weight) * apart
 
-    def _seen(self, points: Floats) -> Floats:
-        """Return points (..., d) in coordinates whose squared length is ``x' M x``."""
-        # Not BLAS: the same bits whatever the number of threads and of points.
+    def _whitened(self, points: Floats) -> Floats:
+        """Return points (..., d) in coordinates in which ``x' M x`` is the squared length."""
+        # Not BLAS: the same bits for any number of threads and points.
         return np.einsum("...d,de->...e", points, self._root)

@@ -5,18 +5,18 @@ from numpy.typing import NDArray
 from scipy.special import kl_div
 
 from hardbayes.geometry.base import Geometry, t_log_t
-from hardbayes.geometry.stock import KeepsStock
+from hardbayes.geometry.entrywise_totals import EntrywiseTotals
 from hardbayes.matrices import Floats
 
-# Stands for minus the logarithm of zero: dearer than any penalty, yet finite in float32 arithmetic.
+# Stands for minus the logarithm of zero: above any penalty, yet finite in float32 arithmetic.
 NEVER = 1e30
 
 
-class Poisson(KeepsStock, Geometry):
+class Poisson(EntrywiseTotals, Geometry):
     """``D(x, c) = sum_j x_j log(x_j / c_j) - x_j + c_j`` for counts and rates.
 
-    A centre with a zero where the row has none is (as good as) infinitely dear. On data with zeros
-    a cluster opened at one row would then attract nobody, so ``prior_weight="auto"`` is 10 there.
+    The cost is (practically) infinite at a centre with a zero where the row has none. On data with
+    zeros no other row would join a cluster opened at one row, so ``prior_weight="auto"`` is 10.
     """
 
     degree: int | None = 1
@@ -42,24 +42,24 @@ class Poisson(KeepsStock, Geometry):
         return np.minimum(kl_div(x, c), NEVER)
 
     def outside(self, values: Floats) -> NDArray[np.bool_]:
-        """Return where entries are negative."""
+        """Return a mask of the negative entries."""
         return values < 0
 
     def default_prior_weight(self, has_border: bool) -> float:
-        """Ten pseudo-rows where zeros would make costs infinite."""
+        """Return ten pseudo-rows where zeros would make costs infinite."""
         return 10.0 if has_border else 0.0
 
     def empty_opening_costs(
         self, weights: Floats, prior_weight: float, prior_mean: Floats
     ) -> NDArray[np.float64]:
-        """Return ``eta log(1 + w / eta) sum_j m_j``: all columns are alike but for their m."""
+        """Return ``eta log(1 + w / eta) sum_j m_j``: each column is proportional to its mean."""
         costs: NDArray[np.float64] = prior_weight * np.log1p(weights / prior_weight)
         return costs * prior_mean.sum()
 
-    def stocked(self, totals: Floats) -> Floats:
+    def entry_terms(self, totals: Floats) -> Floats:
         """Return ``T log T``."""
-        return t_log_t(np.maximum(totals, 0.0))  # but for rounding
+        return t_log_t(np.maximum(totals, 0.0))  # rounding may make zeros negative
 
-    def kept(self, sizes: Floats, sums: Floats, stock: Floats) -> Floats:
+    def cluster_potential(self, weights: Floats, sums: Floats, term_sums: Floats) -> Floats:
         """Return ``sum_j T_j log(T_j / N) - T_j``."""
-        return stock - sums * (np.log(np.where(sizes > 0, sizes, 1.0)) + 1.0)
+        return term_sums - sums * (np.log(np.where(weights > 0, weights, 1.0)) + 1.0)
