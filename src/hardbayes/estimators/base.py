@@ -99,7 +99,7 @@ class Estimator(ABC, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return self
 
     def score_samples(self, X: Any) -> Floats:
-        """Return minus the cost of each row, at the centre of lowest cost or with the best features.
+        """Return minus the cost of each row, at its best centre or with its best features.
 
         Parameters
         ----------
