@@ -44,7 +44,7 @@ def test_the_limit_ends_with_an_error():
 def test_a_child_does_not_inherit_a_held_lock(run_python):
     """The thread that holds it does not exist there: waiting would never end."""
     script = """
-        import os, threading
+        import os, signal, threading
         from hardbayes.blas import one_blas_thread
         held, done = threading.Event(), threading.Event()
         def hold():
@@ -56,6 +56,7 @@ def test_a_child_does_not_inherit_a_held_lock(run_python):
         held.wait()
         child = os.fork()
         if child == 0:
+            signal.alarm(20)
             with one_blas_thread():
                 os._exit(7)
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
