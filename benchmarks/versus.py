@@ -18,7 +18,16 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-SECTIONS = ("small", "whole-fits", "default", "sparse", "divergences", "threads", "features", "cold")
+SECTIONS = (
+    "small",
+    "whole-fits",
+    "default",
+    "sparse",
+    "divergences",
+    "threads",
+    "features",
+    "cold",
+)
 
 
 def cases(section: str) -> dict[str, Callable[[], Any]]:
@@ -180,11 +189,12 @@ def serve(section: str) -> None:
 
 def show(name: str, pairs: list[tuple[dict[str, float], dict[str, float]]]) -> None:
     """Print the medians of one fit."""
-    ratios = {
-        kind: median(old[kind] / new[kind] for old, new in pairs) for kind in pairs[0][0]
-    }
+    ratios = {kind: median(old[kind] / new[kind] for old, new in pairs) for kind in pairs[0][0]}
     times = " -> ".join(f"{median(pair[i]['wall'] for pair in pairs):.4f}" for i in (0, 1))
-    print(f"  {name:<44} {times} s  " + "  ".join(f"{k} {v:.3f}" for k, v in ratios.items()), flush=True)
+    print(
+        f"  {name:<44} {times} s  " + "  ".join(f"{k} {v:.3f}" for k, v in ratios.items()),
+        flush=True,
+    )
 
 
 def compare(old: str, new: str, section: str, repeats: int) -> None:

@@ -1,4 +1,4 @@
-"""Binary profiles: the logistic divergence, for answers of yes and no."""
+"""Binary profiles: the logistic divergence, for yes-no answers."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -7,7 +7,8 @@ from sklearn.metrics import adjusted_rand_score
 from hardbayes import DPMeans, penalty_path
 
 rng = np.random.RandomState(0)
-# Four kinds of people: questions that nearly all answer alike, and a few that tell them apart.
+# Four groups of people: eight questions that all groups answer alike, and four for each group
+# that separate it.
 yes = np.full((4, 24), 0.3)
 yes[:, :8] = 0.05
 for number in range(4):

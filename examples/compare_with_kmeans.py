@@ -1,6 +1,6 @@
-"""The same objective for two clusterers: DPMeans, and KMeans at every number of clusters.
+"""Comparison by the same objective: DPMeans, and KMeans for every number of clusters.
 
-KMeans is told the number of clusters; the penalty decides which of its answers is the best.
+KMeans needs the number of clusters; the penalty decides which of its results is the best.
 """
 
 from sklearn.cluster import KMeans

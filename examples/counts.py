@@ -1,7 +1,7 @@
-"""Counts: the Poisson divergence weighs a difference by how much counts vary anyway.
+"""Counts: the Poisson divergence takes into account that large counts vary more.
 
-Shops with three weekly rhythms. Busy days vary more than quiet ones, so squared distances see
-little but the busy days.
+Shops with three weekly rhythms. Busy days vary more than quiet ones, so squared distances are
+dominated by the busy days.
 """
 
 import matplotlib.pyplot as plt

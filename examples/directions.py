@@ -1,4 +1,4 @@
-"""Directions: the cosine forgets how long rows are."""
+"""Directions: the cosine ignores the lengths of rows."""
 
 import matplotlib.pyplot as plt
 import numpy as np

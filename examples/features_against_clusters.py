@@ -1,7 +1,7 @@
 """Digits as overlapping features and as clusters, after Broderick, Kulis & Jordan 2013, 5.2.
 
-Two features and a base make four groups of pictures from three components; k-means needs four
-components for four groups, and draws them elsewhere.
+Two features and a base divide the pictures into four groups with three components; k-means needs
+four centres for four groups, and finds other groups.
 """
 
 from collections import Counter

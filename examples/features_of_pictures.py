@@ -1,6 +1,6 @@
 """Overlapping features of pictures: four dice without a base, four objects on a table.
 
-The penalty is found along the way. Needs matplotlib to draw; prints what it found in any case.
+The penalty is chosen automatically. Plots need matplotlib; the printed results do not.
 """
 
 from hardbayes import BPMeans

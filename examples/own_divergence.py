@@ -1,6 +1,6 @@
-"""A divergence of your own: the generalised I-divergence of counts, Poisson's.
+"""A user-defined divergence: the generalised I-divergence of counts, that of the Poisson.
 
-A geometry is a convex function of one number and its slope, both elementwise. Nothing is compiled.
+A geometry is a convex function of one number and its derivative, elementwise, in plain NumPy.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Waiting times: Itakura-Saito compares ratios, so that fast things count as much as slow ones."""
+"""Waiting times: Itakura-Saito compares ratios, so that short times count as much as long ones."""
 
 import matplotlib.pyplot as plt
 import numpy as np

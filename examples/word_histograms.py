@@ -1,7 +1,7 @@
-"""Word histograms: Kullback-Leibler compares shares of words, with a prior for words not seen.
+"""Word histograms: Kullback-Leibler compares shares of words, with a prior for unseen words.
 
-The published algorithm fails here: a cluster opened at one document is infinitely far from every
-document with another word. It is drawn beside the default for that reason.
+The published algorithm, drawn for comparison, fails here: a cluster opened at one document is
+infinitely far from every document with another word.
 """
 
 import matplotlib.pyplot as plt

@@ -1,4 +1,4 @@
-"""numba is imported at the first fit, and whole whatever happens."""
+"""numba is imported at the first fit, and completely even after Ctrl-C."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ INTERRUPTED = """
 import os, signal, sys, threading, time
 import numpy as np
 from hardbayes import DPMeans
-signal.signal(signal.SIGINT, signal.default_int_handler)  # who began this may ignore it
+signal.signal(signal.SIGINT, signal.default_int_handler)  # the parent may ignore it
 X = np.random.RandomState(0).randn(200, 2)
 assert "numba" not in sys.modules
 
@@ -36,7 +36,17 @@ def test_a_fit_works_after_one_that_was_interrupted_while_numba_was_imported():
     assert done.stdout.split() == ["interrupted", "True"], done.stderr
 
 
-def test_an_import_that_fails_is_told_by_the_next(tmp_path, monkeypatch):
+def test_a_module_is_imported_once_and_not_in_the_calling_thread(tmp_path, monkeypatch):
+    source = "import threading\nthread = threading.current_thread().name"
+    (tmp_path / "whole_module_of_a_test.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    for _ in range(2):
+        import_whole("whole_module_of_a_test")
+    module = sys.modules.pop("whole_module_of_a_test")
+    assert module.thread == "import whole_module_of_a_test"
+
+
+def test_an_import_that_fails_raises_in_the_next_import(tmp_path, monkeypatch):
     (tmp_path / "broken_module_of_a_test.py").write_text("1 / 0")
     monkeypatch.syspath_prepend(tmp_path)
     import_whole("broken_module_of_a_test")

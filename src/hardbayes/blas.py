@@ -1,4 +1,4 @@
-"""BLAS on one thread, where the number of its threads would change the last bits of a result."""
+"""BLAS limited to one thread, where more threads would change the last bits of a result."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from threadpoolctl import ThreadpoolController
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# The limit holds for the whole process. One after the other, or somebody might take the limit of
-# another for how things were before.
-_turn = Lock()
+# The limit holds for the whole process. Without a lock a thread could save, and later restore, the
+# limit of another thread.
+_lock = Lock()
 
 
-def _begin_anew() -> None:
-    global _turn
-    _turn = Lock()
+def _reset_lock() -> None:
+    global _lock
+    _lock = Lock()
 
 
-if hasattr(os, "register_at_fork"):  # a thread that has its turn is not there in a child
-    os.register_at_fork(after_in_child=_begin_anew)
+if hasattr(os, "register_at_fork"):  # the thread that holds the lock does not exist in a child
+    os.register_at_fork(after_in_child=_reset_lock)
 
 
 @cache
 def _controller() -> Any:
-    # Looks through all loaded libraries, which takes a millisecond.
+    # Cached: it searches all loaded libraries, which takes a millisecond.
     return ThreadpoolController()
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Hold BLAS to one thread, as nobody else does meanwhile."""
-    with _turn, _controller().limit(limits=1, user_api="blas"):
+    """Limit BLAS to one thread; other threads that call this wait."""
+    with _lock, _controller().limit(limits=1, user_api="blas"):
         yield

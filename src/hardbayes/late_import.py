@@ -1,4 +1,4 @@
-"""Imports that come late, and whole."""
+"""Late imports that Ctrl-C cannot leave unfinished."""
 
 import sys
 from contextlib import suppress
@@ -7,16 +7,16 @@ from threading import Thread
 
 
 def import_whole(name: str) -> None:
-    """Import a module to its end, even where Ctrl-C comes in between.
+    """Import a module completely, even if Ctrl-C arrives meanwhile.
 
-    numba that was imported by half could never be used again in that process. Ctrl-C goes to the
-    main thread alone: so another one imports, and who waits for it may be interrupted.
+    A partially imported numba cannot be used again in the same process. Ctrl-C is raised in the
+    main thread only, so another thread imports while the caller waits.
     """
     if name in sys.modules:
         return
 
     def work() -> None:
-        with suppress(Exception):  # whoever imports it next is told
+        with suppress(Exception):  # the caller's own import raises it again
             import_module(name)
 
     thread = Thread(target=work, name=f"import {name}")

@@ -1,4 +1,4 @@
-"""The one type of a data matrix, and how to go through its rows."""
+"""The types of data matrices, blocks of rows, and sums and lengths of rows."""
 
 from typing import TypeAlias, TypeGuard
 
@@ -10,7 +10,7 @@ Floats: TypeAlias = NDArray[np.floating]
 Matrix: TypeAlias = Floats | sparse.csr_array
 
 CHUNK_BYTES = 1 << 21
-SAFE = (1e-250, 1e250)  # squares that neither overflow nor lose their small terms
+SAFE = (1e-250, 1e250)  # sums of squares that neither overflow nor underflow
 
 
 def is_sparse(matrix: Matrix) -> TypeGuard[sparse.csr_array]:
@@ -19,25 +19,25 @@ def is_sparse(matrix: Matrix) -> TypeGuard[sparse.csr_array]:
 
 
 def chunks(n: int, d: int) -> list[slice]:
-    """Return slices of n rows, each small enough to stay in cache as (rows, d) doubles."""
+    """Return slices of n rows, each small enough to stay in cache as float64 (rows, d)."""
     size = max(1, CHUNK_BYTES // (8 * d))
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
 def inverse_permutation(order: NDArray[np.signedinteger]) -> NDArray[np.signedinteger]:
-    """Return each number's place (n,) in a permutation of 0 to n - 1."""
+    """Return the index (n,) of each number in a permutation of 0 to n - 1."""
     places = np.empty_like(order)
     places[order] = np.arange(len(order), dtype=order.dtype)
     return places
 
 
 def total_weight(weights: NDArray[np.floating], n_rows: int) -> float:
-    """Return the sum of the weights of so many rows: (n,), or (1,) a power of two for each."""
+    """Return the sum of the weights (n,) of rows; (1,) is the weight of every row."""
     return float(weights.sum()) if len(weights) == n_rows else n_rows * float(weights[0])
 
 
 def row_lengths(matrix: Matrix) -> NDArray[np.float64]:
-    """Return the Euclidean length of each row in float64, safe from overflow of squares."""
+    """Return the Euclidean length of each row in float64; squares may leave its range."""
     if is_sparse(matrix):
         n = matrix.shape[0]
         owner = np.repeat(np.arange(n), np.diff(matrix.indptr))
@@ -64,7 +64,7 @@ def row_lengths(matrix: Matrix) -> NDArray[np.float64]:
 
 
 def row_sums(matrix: Matrix) -> NDArray[np.float64]:
-    """Return the sum of each row in float64."""
+    """Return the sum of each row as float64; SciPy adds up sparse rows in their own dtype."""
     if is_sparse(matrix):
         return np.asarray(matrix.sum(axis=1, dtype=np.float64)).ravel()
     return np.concatenate(

@@ -1,4 +1,9 @@
-"""Threads over fixed tiles: interruptible between tiles, created for one fit and gone with it."""
+"""A thread pool over fixed tiles of rows: interruptible between tiles, one pool for each fit.
+
+numba's ``parallel=True`` is not used. Depending on its threading layer it aborts the process when
+two threads enter a kernel, or kills a forked child; its float reductions depend on the number of
+threads; and Ctrl-C has to wait for the end of a kernel.
+"""
 
 import os
 import threading
@@ -14,21 +19,21 @@ from joblib import cpu_count
 
 @cache
 def _cores() -> int:
-    # Reads files under Linux, which takes longer than a fit of a hundred rows.
+    # Cached: it reads files under Linux, which takes longer than a fit of a hundred rows.
     cores: int = cpu_count()
     return cores
 
 
 def resolve_threads(n_jobs: int | None) -> int:
-    """Return the number of threads that ``n_jobs`` asks for.
+    """Return the number of threads for ``n_jobs``.
 
-    None means every core this process may use, negative counts from the end. OMP_NUM_THREADS lowers
-    None, so that processes started by joblib share the cores among them.
+    None means all cores that this process may use, or OMP_NUM_THREADS if that is less, so that
+    processes started by joblib share the cores. Negative values count from the number of cores.
     """
     cores = _cores()
     if n_jobs is None:
-        asked = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
-        return max(1, min(cores, int(asked))) if asked.isdigit() else cores
+        limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+        return max(1, min(cores, int(limit))) if limit.isdigit() else cores
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
 
 
@@ -41,13 +46,13 @@ class _Job:
         self.error: BaseException | None = None
 
     def _next(self, worker: int) -> int:
-        """Take the worker's next tile, or the last of another's; IndexError where none is left.
+        """Take the worker's next tile, or the last of the longest queue; IndexError: none is left.
 
-        From pass to pass a worker meets the same tiles, which its cache may still hold.
+        A worker gets the same tiles in every pass, which its cache may still hold.
         """
         own = self.queues[worker % len(self.queues)]
         while any(self.queues):
-            with suppress(IndexError):  # somebody else was faster
+            with suppress(IndexError):  # another thread has taken the tile
                 return own.popleft() if own else max(self.queues, key=len).pop()
         raise IndexError("no tile is left")
 
@@ -59,8 +64,8 @@ class _Job:
                 return
             self.task(tile, worker)
 
-    def give_up(self) -> None:
-        """Let nobody begin another tile."""
+    def cancel(self) -> None:
+        """Drop all tiles that have not begun."""
         for queue in self.queues:
             queue.clear()
 
@@ -69,15 +74,16 @@ class _Job:
             self.work(worker)
         except BaseException as error:
             self.error = error
-            self.give_up()
+            self.cancel()
         finally:
             self.finished.release()
 
 
 class Pool:
-    """The calling thread and its helpers, which share the tiles among them.
+    """The calling thread and helper threads, which share the tiles of a pass.
 
-    Helpers start at the first pass that has more than one tile, so small data never pays for them.
+    Helpers start at the first pass with more than one tile, so small data starts none. They end
+    with the context, so that no thread survives a fit.
     """
 
     def __init__(self, n_threads: int) -> None:
@@ -97,15 +103,15 @@ class Pool:
         self._helpers.clear()
 
     def stop_if_given_up(self) -> None:
-        """Raise where the caller has been interrupted and waits: for tasks longer than a tile."""
+        """Raise RuntimeError if the pass has been interrupted: for tasks longer than a tile."""
         if self._given_up:
             raise RuntimeError("the pass was interrupted")
 
     def run(self, task: Callable[[int, int], None], n_tiles: int) -> None:
-        """Call ``task(tile, worker)`` for every tile, worker 0 being the caller.
+        """Call ``task(tile, worker)`` for every tile; worker 0 is the calling thread.
 
-        Raise the first error after all threads have stopped. A task may itself call this with other
-        tiles; after an interrupt such a call raises at once.
+        The first error is raised after all threads have stopped. A task may call this method again;
+        after an interrupt such a call raises at once.
         """
         self.stop_if_given_up()
         n_helpers = min(self.n_threads, n_tiles) - 1
@@ -130,8 +136,8 @@ class Pool:
             self._given_up = True
             raise
         finally:
-            # Also after Ctrl-C: nobody may still write into arrays that the caller believes idle.
-            job.give_up()
+            # Also after Ctrl-C: no thread may go on writing into arrays of the caller.
+            job.cancel()
             for _ in range(called):
                 job.finished.acquire()
             self._given_up = False
@@ -144,4 +150,4 @@ class Pool:
             if job is None:
                 return
             job.help(worker)
-            del job  # or its arrays would live on while this thread waits
+            del job  # or its arrays would stay in memory while this thread waits

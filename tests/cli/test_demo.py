@@ -1,4 +1,4 @@
-"""hardbayes demo: what it prints, what it draws, and what stops it."""
+"""hardbayes demo: printed output, picture and errors."""
 
 import os
 import sys

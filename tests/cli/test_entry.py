@@ -1,4 +1,4 @@
-"""The command as a whole: version, help, mistakes, pipes."""
+"""The command as a whole: version, help, errors, pipes."""
 
 import os
 import shlex
@@ -141,7 +141,7 @@ def test_a_closed_stderr_leaves_errors_unsaid(tmp_path):
 )
 def test_a_path_that_cannot_be_shown_is_escaped(name, encoding, shown, tmp_path):
     arguments = ["demo", "-o", os.fsdecode(name)]
-    # UTF-8 mode: what the file is called does not depend on where the tests run.
+    # UTF-8 mode: the encoding of the file name does not depend on the machine.
     done = in_shell(arguments, "", tmp_path, PYTHONIOENCODING=encoding, PYTHONUTF8="1")
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.endswith(b"/" + shown + b"\n")

@@ -1,4 +1,4 @@
-"""Writing results: whole or not at all, and one line when it fails."""
+"""Result files are written completely or not at all, and errors take one line."""
 
 import os
 
@@ -44,7 +44,7 @@ def test_a_pipe_is_not_replaced(tmp_path):
 
 
 def test_no_permission_is_found_before_the_work(tmp_path, monkeypatch):
-    # The superuser may write anywhere, so the system's answer is put in its mouth.
+    # Simulated, since the superuser may write anywhere.
     monkeypatch.setattr(files.os, "access", lambda path, mode: False)
     with pytest.raises(CommandError, match="no permission to write in"):
         check_writable(tmp_path / "new")

@@ -1,4 +1,4 @@
-"""Points: what the generators promise about shapes, seeds, gaps and arguments."""
+"""Points: shapes, seeds, gaps and arguments of the generators."""
 
 import numpy as np
 import pytest

@@ -1,11 +1,16 @@
-"""A cache of compiled kernels that cannot be used is no reason for a fit to fail."""
+"""How kernels are compiled, and caches of compiled kernels that cannot be used."""
 
 import os
 import pickle
 import subprocess
 import sys
 
-from hardbayes.kernels.compiling import _forgive
+import numpy as np
+import pytest
+from numba import njit
+
+from hardbayes.kernels import compiling
+from hardbayes.kernels.compiling import INLINE, OPTIONS, _forgive, inlined, kernel, part
 
 FIT = """
 import numpy as np
@@ -13,6 +18,48 @@ from hardbayes import DPMeans
 X = np.random.RandomState(0).randn(50, 2)
 print(DPMeans(3.0, search="paper", random_state=0).fit(X).n_clusters_)
 """
+
+
+def ratio(x, y):
+    return x / y
+
+
+def test_options():
+    """No fastmath and no threads of numba's own; the GIL is released."""
+    for options in (OPTIONS, INLINE):
+        assert options["nogil"] and "fastmath" not in options and "parallel" not in options
+
+
+def test_a_division_by_zero_gives_infinity():
+    assert njit(**OPTIONS)(ratio)(1.0, 0.0) == np.inf
+
+
+@pytest.mark.parametrize("decorator", [inlined, part])
+def test_functions_that_become_a_part_of_their_caller(decorator):
+    inner = decorator(ratio)
+
+    @njit(**OPTIONS)
+    def caller(x):
+        return inner(x, 4.0) + 1.0
+
+    assert caller(2.0) == 1.5
+    assert len(caller.signatures) == 1
+
+
+def test_a_kernel_is_cached_on_disk():
+    compiled = kernel(ratio)
+    assert compiled._cache.cache_path.startswith(os.environ["NUMBA_CACHE_DIR"])
+    assert compiled.targetoptions["nogil"] and compiled(1.0, 4.0) == 0.25
+
+
+def test_a_kernel_without_a_cache_folder_is_compiled_all_the_same(monkeypatch):
+    def without_cache(cache=False, **options):
+        if cache:
+            raise RuntimeError("cannot cache function: no locator available")
+        return njit(**options)
+
+    monkeypatch.setattr(compiling, "njit", without_cache)
+    assert kernel(ratio)(1.0, 4.0) == 0.25
 
 
 class Broken:

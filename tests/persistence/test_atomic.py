@@ -1,4 +1,4 @@
-"""A file appears whole or not at all, and an old one is replaced only on request."""
+"""A file is written completely or not at all, and an old one is replaced only on request."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Damaged, cut off, random and hostile files give one sentence, quickly and without memory."""
+"""Damaged, truncated, random and malicious files raise one sentence, without large allocations."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Real estimators: a loaded model answers as the saved one, to the bit."""
+"""Real estimators: a loaded model gives the same bits as the saved one."""
 
 import numpy as np
 import pandas as pd

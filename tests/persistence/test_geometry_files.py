@@ -1,4 +1,4 @@
-"""Divergences that are objects: this library's own come back, anybody else's are refused."""
+"""Geometry objects: those of this library are saved and loaded, others are refused."""
 
 import os
 import struct
@@ -68,7 +68,7 @@ def test_every_named_divergence_can_be_saved_as_an_object():
 
 
 class Mine(SquaredEuclidean):
-    """A subclass, which would come back as its parent."""
+    """A subclass, which would be loaded as its parent."""
 
 
 @pytest.mark.parametrize(

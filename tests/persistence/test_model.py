@@ -1,4 +1,4 @@
-"""What goes into a file comes out of it, and what cannot go in is refused by name."""
+"""Values are loaded as they were saved, and those that cannot be saved are named."""
 
 import ast
 import math

@@ -1,4 +1,4 @@
-"""Files that version 0.1.0 wrote are read for good."""
+"""Files written by version 0.1.0 can be loaded."""
 
 import json
 from pathlib import Path

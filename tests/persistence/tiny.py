@@ -1,4 +1,4 @@
-"""A tiny estimator to save, and files forged byte by byte."""
+"""A tiny estimator to save, and files made byte by byte."""
 
 import hashlib
 import json
@@ -45,7 +45,7 @@ def small_model():
 
 
 def header(**changes):
-    """A right header for a file without arrays, with changes."""
+    """A valid header for a file without arrays, with changes."""
     right = {"library_version": "0", "class": "TinyModel", "params": {}, "state": {}, "arrays": []}
     return {**right, **changes}
 
@@ -55,7 +55,7 @@ def array_row(name="state.a_", dtype="float64", shape=(1,), offset=0):
 
 
 def forge(head, payload=b"", *, version=1, length=None):
-    """The bytes of a file with this header and payload, checksums right."""
+    """The bytes of a file with this header and payload, and valid checksums."""
     text = head if isinstance(head, bytes) else json.dumps(head).encode()
     length = len(text) if length is None else length
     start = container.MAGIC + struct.pack("<IQ", version, length) + text

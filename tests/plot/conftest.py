@@ -1,4 +1,4 @@
-"""Pictures are drawn without a screen, and every figure is closed again."""
+"""Plots are drawn without a screen, and all figures are closed."""
 
 import matplotlib as mpl
 import pytest

@@ -1,4 +1,4 @@
-"""ClustersDisplay: every row and centre is drawn, in two dimensions whatever the data has."""
+"""ClustersDisplay: every row and centre is drawn in the plane, for any number of columns."""
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -1,4 +1,4 @@
-"""fit_figure: both pictures on one sheet, without pyplot."""
+"""fit_figure: both plots in one figure, without pyplot."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""ObjectiveDisplay: the curve is the history, and the title tells how it ended."""
+"""ObjectiveDisplay: the curve is the history, and the title reports convergence."""
 
 import matplotlib.pyplot as plt
 import numpy as np

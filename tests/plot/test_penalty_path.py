@@ -1,4 +1,4 @@
-"""PenaltyPathDisplay: the steps are the path's, plateaus are marked, and the widest is named."""
+"""PenaltyPathDisplay: steps of the path, marked plateaus, and the widest in the title."""
 
 import io
 
@@ -103,7 +103,7 @@ def test_no_plateaus():
 
 
 def test_a_plateau_that_begins_at_zero():
-    """Where clusters fit without remainder: the bar ends with the picture, and nothing is odd."""
+    """Clusters with a fit term of zero: the bar ends at the edge of the axes."""
     display = PenaltyPathDisplay([8.0, 4.0, 2.0], [1, 2, 2], [9.0, 8.0, 4.0], [Plateau(2, 0, 5.0)])
     above, _ = display.plot().axes_
     np.testing.assert_allclose(marked(above)[2], [2.0, 5.0])

@@ -1,3 +1,5 @@
+"""penalty_for: Kulis & Jordan's rule against a literal implementation."""
+
 import numpy as np
 import pytest
 
@@ -5,7 +7,7 @@ from hardbayes import penalty_for
 
 
 def literal(X, k, mean):
-    """Kulis & Jordan's rule, word by word."""
+    """Kulis & Jordan's rule, literally."""
     T = [mean]
     for _ in range(k):
         nearest = np.min([((X - t) ** 2).sum(axis=1) for t in T], axis=0)

@@ -1,4 +1,4 @@
-"""local_global_penalties_for: Kulis & Jordan's rule with whole groups in the place of rows."""
+"""local_global_penalties_for: Kulis & Jordan's rule with groups in the place of rows."""
 
 import re
 
@@ -12,7 +12,7 @@ from tests.reference.dp_means import divergence_matrix, prepared_rows
 
 
 def literal_farthest_first(X, k, divergence):
-    """The largest distance to T in round k; T begins with the mean and takes the farthest row."""
+    """The largest distance to T in round k; T starts with the mean, each round adds a row."""
     T = [X.mean(axis=0)]
     for _ in range(k):
         nearest = divergence_matrix(X, np.array(T), divergence).min(axis=1)
@@ -21,7 +21,7 @@ def literal_farthest_first(X, k, divergence):
 
 
 def literal(X, groups, n_local, n_global, divergence="squared_euclidean"):
-    """The section, word by word: a group's distance to t is the sum of its rows' distances."""
+    """The rule, literally: the distance of a group to t is the sum of its rows' distances."""
     X = prepared_rows(X, divergence)
     groups = np.asarray(groups)
     parts = [X[groups == name] for name in dict.fromkeys(groups.tolist())]
@@ -101,7 +101,7 @@ def test_scale_and_offset():
     np.testing.assert_allclose(moved, plain, rtol=1e-6)
 
 
-def test_inputs_are_not_touched():
+def test_inputs_are_not_modified():
     X, groups = grouped_rows(5)
     X.flags.writeable = groups.flags.writeable = False
     before = X.copy(), groups.copy()

@@ -1,4 +1,4 @@
-"""The lower hull: vertices, plateaus and optima against all numbers of things, in fractions."""
+"""The lower hull: vertices, plateaus and optima against exhaustive search, in fractions."""
 
 from fractions import Fraction
 from itertools import pairwise
@@ -10,7 +10,7 @@ from hardbayes.selection.hull import Plateau, lower_hull, plateaus, widest
 
 
 def random_points(seed, whole):
-    """Numbers of things with fit terms; whole ones are full of ties and points in line."""
+    """Numbers of clusters with fit terms; integers have many ties and collinear points."""
     rng = np.random.default_rng(seed)
     ks = rng.choice(30, int(rng.integers(1, 20)), replace=bool(rng.integers(2))) + 1
     if whole:
@@ -20,12 +20,12 @@ def random_points(seed, whole):
 
 
 def best_fits(points):
-    """The least fit term of each number of things, exactly."""
+    """The least fit term of each k, exactly."""
     return {k: min(Fraction(f) for j, f in points if j == k) for k, _ in points}
 
 
 def interval(best, k):
-    """Penalties between which k is optimal: no fewer and no more things are cheaper."""
+    """Penalties between which k is optimal: neither less nor more clusters cost less."""
     gains = [(best[k] - best[j]) / (j - k) for j in best if j > k]
     losses = [(best[j] - best[k]) / (k - j) for j in best if j < k]
     return max(gains, default=None), min(losses, default=None)
@@ -86,11 +86,11 @@ def test_the_optimum_at_any_penalty_lies_in_the_plateau_that_contains_it(seed, w
         totals = {k: fit + Fraction(float(penalty)) * k for k, fit in best.items()}
         optimum = min(totals, key=lambda k: (totals[k], k))
         holding = [p.k for p in found if p.low < penalty < p.high]
-        # Outside every plateau the optimum is the fewest things, or the most.
+        # Outside every plateau the optimum is the least k or the largest.
         assert holding == [optimum] if holding else optimum in (hull[0][0], hull[-1][0])
 
 
-def test_plateaus_run_from_few_things_to_many_and_join():
+def test_plateaus_are_ordered_by_k_and_adjacent():
     found = plateaus([(k, 100.0 / k) for k in range(1, 12)])
     assert [p.k for p in found] == list(range(2, 11))
     assert all(a.low == b.high for a, b in pairwise(found))
@@ -101,26 +101,26 @@ def test_only_the_best_fit_of_a_number_counts():
     assert lower_hull(points) == [(1, 10.0), (2, 3.0), (3, 1.0)]
 
 
-def test_points_in_line_are_no_vertices():
+def test_collinear_points_are_no_vertices():
     assert lower_hull([(1, 9.0), (2, 8.0), (4, 6.0), (7, 3.0)]) == [(1, 9.0), (7, 3.0)]
     assert plateaus([(1, 9.0), (2, 8.0), (4, 6.0), (7, 3.0)]) == []
 
 
-def test_the_last_number_is_known_on_one_side_only():
+def test_the_lower_end_of_the_last_plateau_is_unknown():
     points = [(1, 10.0), (2, 4.0), (3, 1.0)]
     assert plateaus(points) == [Plateau(2, 3.0, 6.0)]
     assert plateaus(points, floor=0.5) == [Plateau(2, 3.0, 6.0), Plateau(3, 0.5, 3.0)]
     assert plateaus(points, floor=3.0) == [Plateau(2, 3.0, 6.0)]
 
 
-def test_nothing_follows_a_fit_of_zero():
+def test_a_fit_of_zero_is_optimal_down_to_zero():
     found = plateaus([(1, 10.0), (2, 4.0), (3, 0.0)])
     assert found[-1] == Plateau(3, 0.0, 4.0)
     assert found[-1].width == np.inf
     assert found[-1].low < found[-1].middle < found[-1].high
 
 
-def test_more_things_that_do_not_help_are_no_plateau():
+def test_a_larger_k_without_a_better_fit_is_no_plateau():
     assert plateaus([(1, 5.0), (2, 5.0), (3, 6.0)]) == []
     assert plateaus([(1, 5.0), (2, 4.0), (3, 4.0), (4, 7.0)]) == [Plateau(2, 0.0, 1.0)]
 
@@ -138,16 +138,16 @@ def test_width_and_middle_are_those_of_the_logarithm():
     assert Plateau(4, 1e290, 1e300).middle == pytest.approx(1e295)
 
 
-def test_the_widest_is_of_fewer_things_among_equals():
+def test_the_widest_has_the_least_k_among_equals():
     narrow, wide, same = Plateau(5, 1.0, 3.0), Plateau(3, 4.0, 64.0), Plateau(7, 0.5, 8.0)
     assert widest([narrow, wide, same]) == widest([same, wide, narrow]) == wide
 
 
-def test_with_a_prior_prices_tell_the_width():
-    """The penalty goes down to zero, what a cluster costs does not."""
+def test_with_a_prior_opening_costs_give_the_width():
+    """The penalty begins at zero, the opening cost does not."""
     plateau = Plateau(4, 0.0, 6.0, (1.0, 8.0))
     assert plateau.width == pytest.approx(np.log(8.0))
-    assert plateau.middle == pytest.approx(np.sqrt(2.0 * 8.0) - 2.0)  # the prior takes two
+    assert plateau.middle == pytest.approx(np.sqrt(2.0 * 8.0) - 2.0)  # the prior costs two
     assert Plateau(4, 0.0, 6.0, (6.0, 6.0)).width == 0.0
 
 

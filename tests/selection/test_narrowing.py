@@ -1,4 +1,4 @@
-"""Wide rows along a few directions: distances that matter are kept, what is left out is known."""
+"""Projection of wide rows: distances between clusters are kept, what is left out is measured."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def test_few_columns_stay(d, dtype):
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_what_is_left_out_is_what_one_more_cluster_saves_there(weighted):
-    """Of noise in all columns, for clusters that know nothing of it."""
+    """For noise in all columns, and clusters that are independent of it."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((500, 2000))
     X[:, :5] += 100.0 * rng.standard_normal((500, 5))

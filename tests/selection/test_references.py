@@ -1,4 +1,4 @@
-"""Rows without structure: of the data's shape, dtype and domain, and otherwise like the data."""
+"""Reference rows: the data's shape, dtype, domain and moments, without its clusters."""
 
 import copy
 
@@ -68,7 +68,7 @@ def test_the_box_is_spanned_by_the_data_along_its_principal_axes():
 
 
 @pytest.mark.parametrize("number", [0, 1])
-def test_columns_that_follow_from_others_still_do(number):
+def test_linear_relations_between_columns_are_kept(number):
     X = np.random.default_rng(0).standard_normal((200, 2))
     drawn = draw(np.column_stack([X, X.sum(axis=1), np.full(200, 7.0)]), number=number)
     np.testing.assert_allclose(drawn[:, 2], drawn[:, 0] + drawn[:, 1], atol=1e-9)
@@ -77,7 +77,7 @@ def test_columns_that_follow_from_others_still_do(number):
 
 @pytest.mark.parametrize("number", [0, 1])
 def test_clusters_are_gone(number):
-    """In their gap, where no row was, there are as many rows as chance would put there."""
+    """The gap between two clusters is filled."""
     X = np.concatenate([np.full((500, 1), -10.0), np.full((500, 1), 10.0)])
     X += np.random.default_rng(0).standard_normal(X.shape)
     assert not (np.abs(X) < 3).any()
@@ -85,8 +85,8 @@ def test_clusters_are_gone(number):
 
 
 @pytest.mark.parametrize("number", [0, 1])
-def test_rows_weigh_as_much_as_repeated_ones(number):
-    """Half of the rows have nine times the weight: the draw is one of the heavy rows' place."""
+def test_weights_are_equivalent_to_repetition(number):
+    """Half of the rows have nine times the weight."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((4000, 2))
     X[2000:, 0] += 9.0
@@ -114,7 +114,7 @@ def test_positive_rows_keep_their_columns_means_and_variances(dtype):
     assert np.abs(np.corrcoef(drawn[:, :3].T) - np.eye(3)).max() < 0.1
 
 
-def test_positive_rows_weigh_as_much_as_repeated_ones():
+def test_weights_of_positive_rows_are_equivalent_to_repetition():
     rng = np.random.default_rng(0)
     X = np.concatenate([rng.gamma(2.0, size=(2000, 2)), rng.gamma(50.0, size=(2000, 2))])
     weights = np.repeat([1.0, 9.0], 2000)
@@ -127,7 +127,7 @@ def test_positive_rows_weigh_as_much_as_repeated_ones():
 
 
 @pytest.mark.parametrize("geometry", [KL, ItakuraSaito()])
-def test_the_domain_is_kept_however_uneven_the_rows_are(geometry):
+def test_draws_are_in_the_domain_for_skewed_rows(geometry):
     X = np.random.default_rng(0).lognormal(0.0, 5.0, (2000, 2))
     drawn = draw(X, geometry)
     assert not geometry.outside(drawn).any()
@@ -171,7 +171,7 @@ def test_words_of_heavy_rows_are_drawn_more_often():
     assert drawn[:, 2:].sum() / drawn.sum() == pytest.approx(0.75, abs=0.05)
 
 
-def test_words_no_longer_go_together():
+def test_correlations_of_words_are_removed():
     rng = np.random.default_rng(0)
     member = np.repeat([0, 1], 150)
     X = rng.poisson(np.where(member[:, None] == np.repeat([0, 1], 6), 3.0, 0.02))
@@ -196,7 +196,7 @@ def test_dense_rows_that_are_mostly_zeros_are_drawn_like_sparse_ones(geometry):
 @pytest.mark.parametrize("geometry", [SQUARED, KL])
 @pytest.mark.parametrize("filled", [0.2, 0.9])
 @pytest.mark.parametrize("number", [0, 1])
-def test_dense_input_is_not_touched(geometry, filled, number):
+def test_dense_input_is_not_modified(geometry, filled, number):
     X = counts(50, 6, filled=filled)
     X.flags.writeable = False
     before = X.copy()

@@ -1,4 +1,4 @@
-"""Lets ``python -m hardbayes.cli`` stand in for the ``hardbayes`` command."""
+"""Makes ``python -m hardbayes.cli`` equivalent to the ``hardbayes`` command."""
 
 import sys
 

@@ -37,20 +37,20 @@ def add_parser(commands: Any) -> None:
 def run(options: argparse.Namespace) -> None:
     """Run the demo: fit, print, draw."""
     output = Path(options.output)
-    # Before the work, so that a wrong path costs no waiting and nothing is half done.
+    # Before the fit, so that a wrong path is reported at once.
     check_writable(output)
     if output.suffix.lower() not in _FORMATS:
         raise cannot_write(output, f"a picture's name ends in {', '.join(_FORMATS)}")
 
-    # Here and not above: `hardbayes --help` need not wait for what it does not use. scikit-learn
-    # itself comes with the package, numba only with the first fit.
+    # Not at the top: `hardbayes --help` does not need them. scikit-learn is imported with the
+    # package, numba at the first fit.
     from sklearn.metrics import normalized_mutual_info_score
 
     from hardbayes import DPMeans
     from hardbayes.datasets import make_three_gaussians
 
     X, y = make_three_gaussians(random_state=_SEED)
-    # From a start of its own, not from where the search for the penalty ended: to see it fall.
+    # With `init` the fit does not start from the solution of the path, so that the history falls.
     model = DPMeans(init="farthest-first", random_state=_SEED).fit(X)
 
     print(f"Data: {X.shape[0]} rows, {X.shape[1]} columns, drawn from three Gaussians")
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def describe(model: Any) -> str:
-    """Return the trace of the objective, how the fit ended and the clusters, as text."""
+    """Return the history of the objective, the status and the clusters, as text."""
     lines = [" Step      Objective"]
     lines += [
         f"{step:5d} {value:14.4f}" for step, value in enumerate(model.objective_history_, start=1)
@@ -82,7 +82,7 @@ def describe(model: Any) -> str:
 
 
 def draw(model: Any, X: Any, output: Path) -> str:
-    """Write the picture, and return the line that says where it is or why there is none."""
+    """Write the picture and return a line with its path, or with the reason why there is none."""
     from hardbayes.plot import fit_figure
 
     try:
@@ -96,6 +96,6 @@ def draw(model: Any, X: Any, output: Path) -> str:
 
 
 def printable(text: str) -> str:
-    """Return text as the standard output can show it, with backslash escapes where it cannot."""
+    """Return text with backslash escapes for what the standard output cannot encode."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)

@@ -1,4 +1,4 @@
-"""The command line's entry: reads the arguments, runs the command, turns failures into one line."""
+"""Entry point of the command line: runs a command and reports errors in one line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
 
 
 class _Parser(argparse.ArgumentParser):
-    """An argument parser that reports a mistake in one line."""
+    """An argument parser that reports an error in one line."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(BAD_INPUT, f"{self.prog}: {message} (see '{self.prog} --help')\n")
@@ -45,38 +45,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     code : int
-        The exit code: 0 when done; 2 for input that the user can put right, and 130 after Ctrl-C,
-        both with one line on the standard error stream.
+        The exit code: 0 for success, 2 for invalid input and 130 after Ctrl-C, the latter two with
+        one line on the standard error stream.
     """
-    if sys.stdout is None:  # started with it closed (`>&-`): no work whose result nobody sees
-        _complain("cannot print: the standard output is closed; open it or send it to a file")
+    if sys.stdout is None:  # closed by `>&-`: the results could not be printed
+        _report("cannot print: the standard output is closed; open it or send it to a file")
         return BAD_INPUT
     options = build_parser().parse_args(arguments)
     try:
         options.run(options)
         sys.stdout.flush()
     except CommandError as error:
-        _complain(str(error))
+        _report(str(error))
         return BAD_INPUT
     except BrokenPipeError:
-        _abandon_output()  # the reader (`| head`) has seen enough
+        _discard_output()  # the reader (`| head`) has closed the pipe
         return DONE
     except OSError as error:
-        _abandon_output()
-        _complain(f"cannot print: {(error.strerror or str(error)).lower()}")
+        _discard_output()
+        _report(f"cannot print: {(error.strerror or str(error)).lower()}")
         return BAD_INPUT
     except KeyboardInterrupt:
-        _complain("interrupted")
+        _report("interrupted")
         return INTERRUPTED
     return DONE
 
 
-def _complain(line: str) -> None:
-    """Print a line on the standard error stream, if there is one: print() would take another."""
+def _report(line: str) -> None:
+    """Print a line on the standard error stream, if it is open: print() would use stdout."""
     if sys.stderr is not None:
         print(f"hardbayes: {line}", file=sys.stderr)
 
 
-def _abandon_output() -> None:
-    """Let what is still to be printed vanish, or Python fails on it once more at exit."""
+def _discard_output() -> None:
+    """Redirect buffered output to the null device, or flushing it at exit would fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,7 +1,7 @@
-"""What a command raises to end with one line instead of a traceback."""
+"""The error that ends a command with one line instead of a traceback."""
 
 from __future__ import annotations
 
 
 class CommandError(Exception):
-    """Something the user can put right: its text is the one line, and the exit code is 2."""
+    """Invalid input: the text is printed as one line, and the exit code is 2."""

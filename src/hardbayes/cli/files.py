@@ -1,4 +1,4 @@
-"""Writing results: checked before the work, complete or not at all."""
+"""Writing of result files, checked in advance and atomic."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hardbayes.persistence.atomic import atomic_write
 
 
 def check_writable(path: Path) -> None:
-    """Raise a CommandError if a file plainly cannot be written at `path`."""
+    """Raise a CommandError if a file cannot be written at `path`."""
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:
@@ -30,7 +30,7 @@ def check_writable(path: Path) -> None:
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write `content` to `path` whole, or leave what was there as it was."""
+    """Write all of `content` to `path`, or leave `path` as it was."""
     check_writable(path)
     try:
         with atomic_write(os.fspath(path), overwrite=True) as file:
@@ -40,7 +40,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def cannot_write(path: Path | str, reason: str | Exception) -> CommandError:
-    """Return the error that names the file and says why it cannot be written."""
+    """Return the error for a file that cannot be written, with the reason."""
     if isinstance(reason, Exception):
         reason = (getattr(reason, "strerror", None) or str(reason)).lower()
     return CommandError(f"cannot write {str(path)!r}: {reason}")

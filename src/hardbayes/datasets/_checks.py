@@ -1,4 +1,4 @@
-"""Checks of the generators' arguments, and the labels that all of them draw."""
+"""Checks of the generators' arguments, and the drawing of labels."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def check_above(name: str, value: Any, *, function: str, bound: float) -> float:
 
 
 def check_rows_for_clusters(n_samples: int, n_clusters: int, *, function: str) -> None:
-    """Raise if there are more clusters than rows, for every cluster gets at least one."""
+    """Raise if there are more clusters than rows: every cluster has at least one row."""
     if n_clusters > n_samples:
         raise ValueError(
             f"The 'n_clusters' parameter of {function} must be at most n_samples={n_samples}, "

@@ -1,4 +1,4 @@
-"""Pictures that overlap: dice that show or do not, objects that lie on a table or do not."""
+"""Images that are sums of overlapping parts: dice, and objects on a table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hardbayes.datasets._checks import check_above, check_count
 DICE_SHAPE = (14, 14)
 TABLE_SHAPE = (24, 32)
 
-# Where the pips of a die lie on its 5 x 5 face, for the numbers two to five.
+# Positions of the pips on the 5 x 5 face of a die, for the numbers two to five.
 _PIPS = (
     ((1, 1), (3, 3)),
     ((1, 1), (2, 2), (3, 3)),
@@ -23,11 +23,11 @@ _PIPS = (
 def make_dice(
     n_samples: int = 100, *, random_state: int | np.random.RandomState | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Draw pictures of four dice, each of which shows or does not.
+    """Draw pictures of four dice, each of them present or absent.
 
     Black pixels are ones: a die is its frame and its pips, and a picture is the sum of the dice in
-    it. So four features explain every picture exactly, and no base is among them. In the style of
-    the simulated data of Broderick, Kulis and Jordan [1]_.
+    it. So four features explain every picture exactly, without a common base. In the style of the
+    simulated data of Broderick, Kulis and Jordan [1]_.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def make_dice(
     X : ndarray of shape (n_samples, 196)
         The pictures, 14 x 14 pixels of zeros and ones.
     membership : ndarray of shape (n_samples, 4), bool
-        Which dice each picture shows; each shows in half of them, on average.
+        Which dice are present in each picture; each is in half of them, on average.
 
     References
     ----------
@@ -67,7 +67,7 @@ def make_tabletop(
     noise: float = 0.05,
     random_state: int | np.random.RandomState | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Draw noisy pictures of a table on which four objects lie or do not.
+    """Draw noisy pictures of a table with four objects, each of them present or absent.
 
     The table is a base that all pictures share; two objects are lighter than it and two are darker.
     In the style of the pictures of Griffiths and Ghahramani that Broderick, Kulis and Jordan [1]_
@@ -87,7 +87,7 @@ def make_tabletop(
     X : ndarray of shape (n_samples, 768)
         The pictures, 24 x 32 pixels.
     membership : ndarray of shape (n_samples, 5), bool
-        The base, which all pictures have, and which of the four objects lie on it.
+        The base, present in all pictures, and which of the four objects are present.
 
     References
     ----------
@@ -123,7 +123,7 @@ def _dice() -> NDArray[np.float64]:
 
 
 def _table() -> NDArray[np.float64]:
-    """Return the table and what each object changes of it (5, 24, 32)."""
+    """Return the table and the change made by each object (5, 24, 32)."""
     row, column = np.mgrid[: TABLE_SHAPE[0], : TABLE_SHAPE[1]]
     table = 0.4 + 0.2 * row / TABLE_SHAPE[0]
     disc = 0.4 * ((row - 6) ** 2 + (column - 7) ** 2 < 20)

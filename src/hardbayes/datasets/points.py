@@ -13,8 +13,8 @@ from hardbayes.datasets._checks import (
     draw_labels,
 )
 
-# Chosen so that DP-means, its penalty set by the farthest-first rule for three clusters, nearly
-# always finds three and agrees with the truth as well as the paper reports: an NMI of about .89.
+# Chosen so that DP-means, with the farthest-first penalty for three clusters, nearly always finds
+# three and has the agreement with the truth that the paper reports: an NMI of about .89.
 _MEANS = np.array([[0.0, 0.0], [5.0, 5.5], [8.5, 0.0]])
 _DEVIATIONS = np.array([1.5, 1.8, 1.6])
 
@@ -32,7 +32,7 @@ def make_three_gaussians(
     Parameters
     ----------
     n_samples : int, default=300
-        Number of rows, at least 3; the three Gaussians get equal shares, to a row.
+        Number of rows, at least 3. The sizes of the three Gaussians differ by one row at most.
     random_state : int, RandomState instance or None, default=None
         The seed. Pass an int for the same data at every call.
 
@@ -71,12 +71,11 @@ def make_blobs_apart(
     radius: float = 1.0,
     random_state: int | np.random.RandomState | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """Draw round clusters with certain gaps between them, in any dimension.
+    """Draw round clusters with guaranteed gaps between them, in any dimension.
 
-    Rows are uniform in balls around centres that lie at least ``separation * radius`` apart. So
-    two rows of one cluster are never farther apart than ``2 * radius``, and two rows of
-    different clusters never nearer than ``(separation - 2) * radius``: beyond a separation of 4
-    there is one right answer, and a method either finds it or does not.
+    Rows are uniform in balls around centres that are at least ``separation * radius`` apart. So
+    two rows of one cluster are at most ``2 * radius`` apart, and two rows of different clusters at
+    least ``(separation - 2) * radius``: above a separation of 4 the clusters are unambiguous.
 
     Parameters
     ----------
@@ -127,7 +126,7 @@ def _draw_centers(
 ) -> NDArray[np.float64]:
     """Draw centres one by one, each at least `gap` from all before it."""
     centers = np.empty((n_clusters, n_features))
-    # Room for all of them; where chance fills it badly, it grows until the next one fits.
+    # A box large enough for all; it grows where no place is left for the next centre.
     side = 1.5 * gap * n_clusters ** (1.0 / n_features)
     for k in range(n_clusters):
         while True:

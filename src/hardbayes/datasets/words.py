@@ -1,4 +1,4 @@
-"""Word histograms: counts of words in short documents, full of zeros."""
+"""Word histograms: sparse counts of words in short documents."""
 
 from __future__ import annotations
 
@@ -27,12 +27,11 @@ def make_word_histograms(
     sparse: bool = False,
     random_state: int | np.random.RandomState | None = None,
 ) -> tuple[Any, NDArray[np.int32]]:
-    """Draw word counts of documents that each have one of a few subjects.
+    """Draw word counts of documents, each on one of a few subjects.
 
-    Every cluster has its own frequencies of words, drawn from a symmetric Dirichlet
-    distribution; every document draws its length from a Poisson distribution and then its words
-    from its cluster's frequencies. Most documents lack most words, so the data tries what a
-    divergence makes of zeros.
+    Every cluster has its own word frequencies, drawn from a symmetric Dirichlet distribution. The
+    length of a document is drawn from a Poisson distribution, its words from the frequencies of
+    its cluster. Most counts are zero, which tests the treatment of zeros by a divergence.
 
     Parameters
     ----------
@@ -45,10 +44,10 @@ def make_word_histograms(
     n_tokens : int, default=100
         Mean number of words in a document; none is empty.
     concentration : float, default=0.1
-        Parameter of the Dirichlet distribution. Small values give clusters with few words of
-        their own, easy to tell apart; large values give clusters that are all alike.
+        Parameter of the Dirichlet distribution. Small values give clusters with few words each,
+        which are easy to separate; large values give clusters that are all alike.
     sparse : bool, default=False
-        Whether to return a CSR matrix. Its counts are those of the dense array.
+        Whether to return a CSR matrix, with the same counts as the dense array.
     random_state : int, RandomState instance or None, default=None
         The seed. Pass an int for the same data at every call.
 
@@ -83,6 +82,6 @@ def make_word_histograms(
     for cluster in range(n_clusters):
         own = np.flatnonzero(y[document] == cluster)
         word[own] = rng.choice(n_words, size=own.shape[0], p=frequencies[cluster])
-    # The constructor adds up equal (document, word) pairs: that is the counting.
+    # The conversion adds up equal (document, word) pairs, which counts them.
     counts = coo_matrix((np.ones(word.shape[0]), (document, word)), (n_samples, n_words)).tocsr()
     return (counts if sparse else counts.toarray()), y

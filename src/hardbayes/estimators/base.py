@@ -1,4 +1,4 @@
-"""What all estimators share: one way to fit, a score, and how they are kept in files."""
+"""Base class of all estimators: fit, score, and the state for files."""
 
 import sys
 import warnings
@@ -39,7 +39,7 @@ SHARED_CONSTRAINTS: dict[str, list[Any]] = {
 
 
 class Estimator(ABC, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """An estimator whose fitted state is a ``_model`` and the attributes that end in ``_``."""
+    """Base class: the fitted state is ``_model`` and the attributes that end in ``_``."""
 
     _model: Any
     n_jobs: int | None
@@ -55,17 +55,17 @@ class Estimator(ABC, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _fitted(
         self, matrix: Matrix, weights: Floats | None, rng: np.random.RandomState, pool: Pool
     ) -> tuple[dict[str, Any], Status]:
-        """Return all that a fit of checked rows finds, and how it ended."""
+        """Return the fitted attributes for checked rows, and the status of the fit."""
 
     @abstractmethod
     def _costs(self, matrix: Matrix, pool: Pool) -> Floats:
-        """Return what each row (n,) costs under the fitted model."""
+        """Return the cost of each row (n,) under the fitted model."""
 
     @abstractmethod
     def _model_from(self, arrays: dict[str, Any], fitted: dict[str, Any]) -> tuple[Any, int]:
         """Return the model made of arrays from a file, and its number of columns.
 
-        Raises ValueError where the fitted attributes do not go with it.
+        Raises ValueError if the fitted attributes contradict it.
         """
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -75,42 +75,42 @@ class Estimator(ABC, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows; `GaussianDPMeans` takes dense ones only. C-contiguous float32 or float64 arrays,
-            memory maps and CSR matrices are used as they are.
+            Rows; `GaussianDPMeans` accepts dense rows only. C-contiguous float32 or float64 arrays,
+            memory maps and CSR matrices are not copied.
         y : ignored
-            For scikit-learn's conventions.
+            Not used, present for API consistency by convention.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each row counts. A row of weight zero opens nothing, but is placed like any
+            Weights of the rows. A row of weight zero opens no cluster, but is labelled like any
             other.
 
         Returns
         -------
         self : estimator
-            The fitted estimator. If anything is raised, the estimator is as it was before.
+            The fitted estimator. If an error is raised, the estimator is unchanged.
         """
         matrix, weights, names = checked_data(self, self._geometry, X, sample_weight)
         with Pool(resolve_threads(self.n_jobs)) as pool:
             fitted, status = self._fitted(matrix, weights, self._stream(), pool)
         if status is not Status.CONVERGED:
-            # past scikit-learn's wrapper of fit
+            # The stack level skips scikit-learn's wrapper of fit.
             warnings.warn(fitted["status_"], ConvergenceWarning, stacklevel=3)
         kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}
-        self.__dict__ = kept | fitted | names  # at once, or not at all
+        self.__dict__ = kept | fitted | names  # all attributes or none
         return self
 
     def score_samples(self, X: Any) -> Floats:
-        """Return minus the cost of each row: at its cheapest centre, or with its best features.
+        """Return minus the cost of each row, at its best centre or with its best features.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows. They weigh one each, or their length where the divergence says so
-            (``length_as_weight``).
+            Rows. Their weights are one, or their lengths if the divergence has
+            ``length_as_weight``.
 
         Returns
         -------
         scores : ndarray of shape (n_samples,)
-            The higher, the better a row fits.
+            Higher is better.
         """
         matrix = self._checked(X)
         with Pool(resolve_threads(self.n_jobs)) as pool:
@@ -119,16 +119,16 @@ class Estimator(ABC, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return minus the fit term of X under the fitted model.
 
-        There is no penalty in it. More clusters or features fit better, new rows too, so that a
-        ``GridSearchCV`` over the penalty takes the smallest: compare penalties by `penalty_path`,
-        or leave the choice to "auto".
+        The penalty is not included. More clusters or features fit better, also on new rows, so a
+        ``GridSearchCV`` over the penalty selects the smallest. Compare penalties by `penalty_path`,
+        or use "auto".
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Rows.
         y : ignored
-            For scikit-learn's conventions.
+            Not used, present for API consistency by convention.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
 
@@ -146,14 +146,14 @@ class Estimator(ABC, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return check_matrix(X, self._model.geometry, self, reset=False)
 
     def _stream(self) -> np.random.RandomState:
-        """Return the stream of ``random_state``: for None not NumPy's global one."""
+        """Return the generator of ``random_state``; for None a new one, not NumPy's global one."""
         if self.random_state is None:
             return np.random.RandomState()
         return check_random_state(self.random_state)
 
     def _say(self, sentence: str) -> None:
         if self.verbose:
-            print(  # noqa: T201 - what verbose asks for
+            print(  # noqa: T201 - verbose
                 f"[{type(self).__name__}] {sentence}", file=sys.stderr
             )
 
@@ -185,9 +185,10 @@ class Estimator(ABC, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 def checked_data(
     estimator: Estimator, geometry: Geometry, X: Any, sample_weight: Any
 ) -> tuple[Matrix, Floats | None, dict[str, Any]]:
-    """Return rows and weights for a fit, and the attributes that tell their columns."""
-    seen = copy(estimator)  # takes these attributes: a fit that fails leaves no trace
-    matrix = check_matrix(X, geometry, seen)
+    """Return rows and weights for a fit, and the attributes that describe their columns."""
+    described = copy(estimator)  # gets the attributes: a fit that fails must not change them
+    matrix = check_matrix(X, geometry, described)
     weights = check_weights(sample_weight, matrix, geometry)
-    told = ("feature_names_in_", "n_features_in_")
-    return matrix, weights, {name: vars(seen)[name] for name in told if name in vars(seen)}
+    names = ("feature_names_in_", "n_features_in_")
+    found = vars(described)
+    return matrix, weights, {name: found[name] for name in names if name in found}

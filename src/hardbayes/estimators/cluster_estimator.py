@@ -1,4 +1,4 @@
-"""What the estimators of clusters share: placing rows in clusters."""
+"""Base class of the clustering estimators: predict and transform."""
 
 from typing import Any
 
@@ -12,24 +12,26 @@ from hardbayes.pool import Pool, resolve_threads
 
 
 class ClusterEstimator(ClusterMixin, Estimator):
-    """Base of the estimators that give each row to one cluster.
+    """Base of the estimators that assign each row to one cluster.
 
-    Their ``_model`` has ``place(matrix, pool)``, which returns what can be asked of placed rows.
+    Their ``_model`` has ``place(matrix, pool)``, which returns an object with ``labels()``,
+    ``costs()``, ``distances()`` and ``novel()`` of the rows.
     """
 
     n_clusters_: int
 
     def predict(self, X: Any, novelty: bool = False) -> NDArray[np.int32]:
-        """Return the cheapest cluster of each row; no cluster is ever opened.
+        """Return the cluster of lowest cost for each row; no cluster is opened.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Rows.
         novelty : bool, default=False
-            Return -1 for rows dearer than the penalty: those that would have opened a cluster. Rows
-            weigh one each here, or their length where the divergence says so. A row as near to its
-            centre as rounding can tell is none of them, even at a penalty of zero.
+            Return -1 for rows whose cost is above their opening cost, which would have opened a
+            cluster. Weights are one, or the rows' lengths if the divergence has
+            ``length_as_weight``. Rows that differ from their centre by rounding only are not among
+            them, even at a penalty of zero.
 
         Returns
         -------
@@ -45,7 +47,7 @@ class ClusterEstimator(ClusterMixin, Estimator):
         return labels
 
     def transform(self, X: Any) -> Floats:
-        """Return how far each row is from each centre.
+        """Return the distance of each row from each centre.
 
         Parameters
         ----------
@@ -55,8 +57,8 @@ class ClusterEstimator(ClusterMixin, Estimator):
         Returns
         -------
         distances : ndarray of shape (n_samples, n_clusters_)
-            Euclidean distances, as scikit-learn's KMeans gives them; Mahalanobis distances where
-            clusters have covariances; or divergences where `divergence` is another.
+            Euclidean distances, as in scikit-learn's KMeans; Mahalanobis distances if clusters have
+            covariances; divergences for any other `divergence`.
         """
         matrix = self._checked(X)
         with Pool(resolve_threads(self.n_jobs)) as pool:

@@ -1,4 +1,4 @@
-"""What a fitted estimator must hold, checked before a file may become one."""
+"""Checks of the fitted attributes read from a file."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ def check_clusters(fitted: dict[str, Any], k: int, d: int) -> None:
 
 
 def check_gaussians(fitted: dict[str, Any], k: int, d: int, shape: tuple[int, ...]) -> None:
-    """Raise ValueError unless these are those of k clusters with covariances of this shape."""
+    """Raise ValueError unless these are the attributes of k clusters with such covariances."""
     _check_kinds(
         fitted, CLUSTERS | dict.fromkeys(("covariances_", "covariance_prior_"), np.ndarray)
     )

@@ -1,4 +1,4 @@
-"""The objective of any labelling, so that any clusterer can be compared."""
+"""The objective of any labelling, to compare clusterings of any origin."""
 
 from dataclasses import replace
 from numbers import Real
@@ -31,26 +31,26 @@ def objective(
     prior_weight: float = 0.0,
     sample_weight: Any = None,
 ) -> float:
-    """Objective of a labelling, from the labels alone.
+    """Objective of a labelling.
 
     ``sum_i w_i D(x_i, mu_z(i)) + sum_c [cluster_penalty + prior_weight D(m, mu_c)]``
 
-    with each cluster's minimising centre ``mu_c`` (Kulis & Jordan 2012, eq. 1).
+    where ``mu_c`` is the minimising centre of cluster c (Kulis & Jordan 2012, eq. 1).
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
         Rows.
     labels : array-like of shape (n_samples,)
-        Any labels: equal ones make a cluster.
+        Labels of any type; rows with equal labels form a cluster.
     cluster_penalty : float
-        What each cluster costs.
+        Cost of each cluster.
     divergence : str or Geometry, default="squared_euclidean"
         Cost of a row at a centre.
     prior_weight : float, default=0.0
-        Pseudo-rows at the overall mean that each cluster carries. To compare with a fitted model,
-        pass its ``prior_weight_``: under `DPMeans`'s "auto" that is 10 for "kl", "poisson" and
-        "logistic" on data with zeros, not 0.
+        Number of pseudo-rows at the overall mean in each cluster. To compare with a fitted model,
+        pass its ``prior_weight_``: under "auto" `DPMeans` uses 10 for "kl", "poisson" and
+        "logistic" on data with zeros.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows. A cluster of weight zero is not counted.
 
@@ -70,7 +70,7 @@ def objective(
     >>> print(f"{model.objective_:.1f}, {objective(X, labels, 300.0):.1f}")
     2404.7, 2404.7
 
-    With a prior, which "kl" has on data with zeros:
+    With a prior, which "kl" has on data with zeros by default:
 
     >>> counts, subjects = make_word_histograms(random_state=0)
     >>> model = DPMeans(divergence="kl", random_state=0).fit(counts)

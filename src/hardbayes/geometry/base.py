@@ -45,8 +45,6 @@ class Geometry(ABC):
     #: moves change the objective by a closed form. `SquaredEuclidean` sets it, together with the
     #: methods that depend on it; derive from that class to keep both.
     distance_costs: bool = False
-    #: Former name of `distance_costs`.
-    squared_distance: bool = False
     #: Costs are unchanged when rows and centres are shifted and rotated alike: wide rows may be
     #: replaced by their coordinates along the first principal directions.
     rotation_invariant: bool = False

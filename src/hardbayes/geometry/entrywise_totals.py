@@ -20,13 +20,3 @@ class EntrywiseTotals(ABC):
     @abstractmethod
     def cluster_potential(self, weights: Floats, sums: Floats, term_sums: Floats) -> Floats:
         """Return ``N phi(T / N)`` from N, ``sum_j T_j`` and ``sum_j f(T_j)``, elementwise."""
-
-    # Former names of the two methods.
-
-    def stocked(self, totals: Floats) -> Floats:
-        """Return `entry_terms`."""
-        return self.entry_terms(totals)
-
-    def kept(self, sizes: Floats, sums: Floats, stock: Floats) -> Floats:
-        """Return `cluster_potential`."""
-        return self.cluster_potential(sizes, sums, stock)

@@ -21,7 +21,6 @@ def distance_rounding(n_columns: int) -> float:
 class SquaredEuclidean(Geometry):
     """``D(x, c) = |x - c|^2``, from ``phi(t) = t^2``."""
 
-    squared_distance = True
     distance_costs = True
     rotation_invariant = True
     needs_mean = False

@@ -1,4 +1,4 @@
-"""The one switch for how kernels are compiled."""
+"""How kernels are compiled: options and decorators."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -6,26 +6,24 @@ from typing import Any
 
 from numba import njit
 
-# No fastmath: sums and guards must mean what they say. The numpy error model lets a division by
-# zero give inf. Kernels allocate nothing, so reference counting is switched off: its atomic
-# counters would cost more than most rows.
+# No fastmath: it reorders sums and removes guards against inf and NaN. With the numpy error model a
+# division by zero gives inf. Kernels allocate nothing, so reference counting is switched off: its
+# atomic counters would take longer than most rows.
 OPTIONS = {"nogil": True, "error_model": "numpy", "boundscheck": False, "_nrt": False}
-
-
-# For small functions called once a row: a call would copy every array's description.
+# For small functions called for each row: a call would copy the descriptor of every array.
 INLINE = {**OPTIONS, "forceinline": True}
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile ``function``, and put the machine code into each of its callers."""
+    """Compile ``function`` and inline its machine code into each caller."""
     return njit(**INLINE)(function)
 
 
 def part(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make ``function`` a part of its one or two callers before they are compiled.
+    """Inline the source of ``function`` into its one or two callers before they are compiled.
 
-    That takes half as long as to compile a long function alone and once more within its caller.
-    Short ones in inner loops are faster `inlined`.
+    This takes half as long as compiling a long function by itself and again in its caller. Short
+    functions in inner loops run faster when `inlined`.
     """
     return njit(inline="always", **OPTIONS)(function)
 
@@ -34,16 +32,16 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile ``function`` on first call, without the GIL, cached on disk if possible."""
     try:
         compiled = njit(cache=True, **OPTIONS)(function)
-    except RuntimeError:  # no cache folder is writable: compile in every process instead
+    except RuntimeError:  # no writable cache folder: compile in every process
         return njit(**OPTIONS)(function)
     _forgive(compiled._cache)
     return compiled
 
 
 def _forgive(cache: Any) -> None:
-    """Take files that cannot be read or written for none: a cache is no reason for a fit to fail.
+    """Treat cache files that cannot be read or written as missing, so that fits do not fail.
 
-    The disk may be full, or was when a file was written.
+    The disk may be full, or have been full when a file was written.
     """
     load, save = cache.load_overload, cache.save_overload
 
@@ -52,7 +50,7 @@ def _forgive(cache: Any) -> None:
             return load(signature, context)
         except Exception:
             with suppress(Exception):
-                cache.flush()  # so that the next process finds what this one will save
+                cache.flush()  # or the next process could not load what this one saves
             return None
 
     def save_overload(signature: Any, result: Any) -> None:

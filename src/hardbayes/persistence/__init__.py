@@ -3,8 +3,8 @@
 - `save` writes an estimator to one file, atomically.
 - `load` reads it back, or raises ValueError in one sentence.
 
-A model file holds numbers and names only, so loading one never runs code from it. The checksums
-find damage, not forgery: whoever can write the file can also choose the numbers in it.
+A model file holds numbers and names only, so loading one never runs code from it. Checksums detect
+damage, not forgery: anyone who can write the file can choose the numbers in it.
 """
 
 from hardbayes.persistence.model import load, save

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import BinaryIO
 
-# What file systems without hard links answer to link(2); EACCES and EPERM also come from policies.
+# Errors of link(2) on file systems without hard links; EACCES and EPERM also come from policies.
 _NO_HARD_LINKS = {
     errno.EPERM,
     errno.EACCES,
@@ -24,10 +24,10 @@ _NO_HARD_LINKS = {
 
 @contextlib.contextmanager
 def atomic_write(path: str, *, overwrite: bool) -> Iterator[BinaryIO]:
-    """Open a new binary file that takes the name `path` only when the block ends well.
+    """Open a temporary binary file that is renamed to `path` if the block succeeds.
 
-    On any failure, an interrupt included, the temporary file is removed and what was at `path`
-    stays as it was. Links are followed, and a replaced file keeps its permission bits.
+    On any failure, including an interrupt, the temporary file is removed and `path` is left as it
+    was. Links are followed, and a replaced file keeps its permission bits.
 
     Parameters
     ----------
@@ -50,10 +50,10 @@ def atomic_write(path: str, *, overwrite: bool) -> Iterator[BinaryIO]:
     ValueError
         If `path` is a device, a pipe or a socket.
     OSError
-        What the operating system refused, with `path` as its file name.
+        Any other error of the operating system, with `path` as its file name.
     """
     target = os.path.realpath(path)
-    # Only the name is fixed before the try: an interrupt after open() still meets the cleanup.
+    # Only the name is chosen before the try: an interrupt after open() still runs the cleanup.
     temporary = os.path.join(os.path.dirname(target), f".hardbayes-{secrets.token_hex(8)}.tmp")
     try:
         mode = _mode_for(target, path, overwrite)
@@ -69,7 +69,7 @@ def atomic_write(path: str, *, overwrite: bool) -> Iterator[BinaryIO]:
     except OSError as error:
         if error.filename == path:
             raise
-        # The user knows `path`, not the temporary name the system complains about.
+        # The error names `path`, not the temporary file.
         raise OSError(error.errno, error.strerror or str(error), path) from error
     finally:
         with contextlib.suppress(OSError):
@@ -77,7 +77,7 @@ def atomic_write(path: str, *, overwrite: bool) -> Iterator[BinaryIO]:
 
 
 def _mode_for(target: str, path: str, overwrite: bool) -> int | None:
-    """Check what is at the target now; return its permission bits, None where nothing is."""
+    """Check an existing target and return its permission bits; None if there is no file."""
     try:
         status = os.stat(target)
     except FileNotFoundError:
@@ -92,17 +92,17 @@ def _mode_for(target: str, path: str, overwrite: bool) -> int | None:
 
 
 def _create(temporary: str, flags: int, mode: int | None) -> int:
-    """Create the temporary file, never wider open than the file it will replace."""
+    """Create the temporary file with at most the permissions of the file it replaces."""
     descriptor = os.open(temporary, flags, 0o666 if mode is None else mode)
     if mode is not None and hasattr(os, "fchmod"):
-        # Some file systems know no permissions; they then have none to lose.
+        # Some file systems have no permissions.
         with contextlib.suppress(OSError):
             os.fchmod(descriptor, mode)
     return descriptor
 
 
 def _move_to_free_name(temporary: str, target: str, path: str) -> None:
-    """Give the finished file its name, failing if somebody took that name meanwhile."""
+    """Rename the finished file; fail if another process has taken the name meanwhile."""
     try:
         os.link(temporary, target)
         return
@@ -111,7 +111,7 @@ def _move_to_free_name(temporary: str, target: str, path: str) -> None:
     except OSError as error:
         if error.errno not in _NO_HARD_LINKS:
             raise
-    # Without hard links: claim the name with an empty file, which only one writer can create.
+    # Without hard links: reserve the name with an empty file, which only one process can create.
     try:
         os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
     except FileExistsError:
@@ -120,7 +120,7 @@ def _move_to_free_name(temporary: str, target: str, path: str) -> None:
         os.replace(temporary, target)
     except BaseException:
         with contextlib.suppress(OSError):
-            # An interrupt can come after the replacement: then the file is whole and stays.
+            # After an interrupt that follows the replacement the file is complete, and stays.
             if os.path.getsize(target) == 0:
                 os.unlink(target)
         raise
@@ -132,7 +132,7 @@ def _exists(path: str) -> FileExistsError:
 
 
 def _sync_folder(folder: str) -> None:
-    """Make the new name survive a power cut, where the system can."""
+    """Make the new name durable, where the system can."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

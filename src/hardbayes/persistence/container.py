@@ -7,8 +7,8 @@ Layout, integers little-endian::
     arrays, little-endian, C order, back to back in the order of the header's table
     SHA-256 of all bytes so far (32)
 
-The first checksum lets a damaged header be called damaged, and not be taken for an odd request.
-Nothing is allocated for an array before the whole header has been checked against the file's size.
+With the first checksum a damaged header is reported as damage, not as an unsupported value. No
+array is allocated before the whole header has been checked against the size of the file.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
-# As in PNG: a byte above 127 and both line ends, so that text-mode transfers show at once.
+# As in PNG: a byte above 127 and both line ends, which text-mode transfers change.
 MAGIC = b"\x89HBM\r\n\x1a\n"
 FORMAT_VERSION = 1
 MAX_HEADER_BYTES = 1 << 20
@@ -31,12 +31,12 @@ DTYPES = {
 _PREFIX = struct.Struct("<8sIQ")
 _DIGEST_BYTES = 32
 _MAX_DIMENSIONS = 32
-# Hashing and reading go by blocks, so that Ctrl-C never waits for a whole large array.
+# Arrays are hashed and read in blocks, so that Ctrl-C is handled between them.
 _BLOCK_BYTES = 1 << 22
 
 
 class ModelFileError(ValueError):
-    """What is wrong with a model file, and what to do about it."""
+    """A problem with a model file, and its remedy."""
 
     def __init__(
         self, problem: str, remedy: str = "restore it from a copy or save the model again"
@@ -52,7 +52,7 @@ class ArrayEntry(NamedTuple):
 
 
 def as_storable(array: np.ndarray) -> np.ndarray:
-    """Return the array little-endian and C-ordered, or raise ValueError if no file may hold it."""
+    """Return the array little-endian and C-ordered; raise ValueError if it cannot be stored."""
     if array.dtype.name not in DTYPES:
         raise ValueError(f"arrays of dtype {array.dtype} cannot be stored")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
@@ -67,7 +67,7 @@ def write_container(file: BinaryIO, header: dict[str, Any], arrays: dict[str, np
         shape = list(array.shape)
         table.append({"name": name, "dtype": array.dtype.name, "shape": shape, "offset": offset})
         offset += array.nbytes
-    # ASCII is UTF-8, and keeps lone surrogates (odd column names) representable.
+    # ASCII is UTF-8, and its escapes can represent lone surrogates (in column names).
     text = json.dumps({**header, "arrays": table}, allow_nan=False).encode("ascii")
     if len(text) > MAX_HEADER_BYTES:
         raise ValueError(f"the header would take {len(text)} bytes, over {MAX_HEADER_BYTES}")
@@ -185,12 +185,12 @@ def _bytes_of(array: np.ndarray) -> memoryview:
 
 
 def _short(value: object) -> str:
-    """Describe a value from a file in few characters, however large or deep it is."""
+    """Return a short description of a value from a file, of any size or depth."""
     return reprlib.repr(value)
 
 
 def _parse_json(text: bytes) -> Any:
-    """Parse strict JSON: no NaN or Infinity, no repeated names, no endless nesting."""
+    """Parse strict JSON: no NaN or Infinity, no repeated names, no deep nesting."""
 
     def refuse(token: str) -> None:
         raise ValueError(f"{token} is not JSON")
@@ -207,7 +207,7 @@ def _parse_json(text: bytes) -> Any:
 
 
 def _check_table(rows: list[Any], payload: int) -> dict[str, ArrayEntry]:
-    """Check the array table in Python integers, which do not overflow."""
+    """Check the array table, in Python integers, which do not overflow."""
     table: dict[str, ArrayEntry] = {}
     end = 0
     for row in rows:

@@ -1,4 +1,4 @@
-"""Divergences in files: which geometry objects can be saved, and what makes them again."""
+"""Geometry objects in model files: which can be saved, and how they are restored."""
 
 from typing import Any
 
@@ -16,8 +16,8 @@ from hardbayes.geometry import (
 )
 from hardbayes.persistence.container import ModelFileError
 
-# The only geometries a file can name, with the kinds of their constructor's arguments, which they
-# keep as attributes. One of somebody's own is code, and so are the functions of a family.
+# The only geometries that a file can name, with the types of their constructor's arguments, which
+# are also attributes. A user's own geometry is code, and so are the functions of a family.
 ARGUMENTS: dict[type[Geometry], dict[str, type]] = {
     Cosine: {},
     ItakuraSaito: {"shape": float},
@@ -38,7 +38,7 @@ def described(geometry: object) -> dict[str, Any]:
     ValueError
         If a file cannot name it.
     """
-    # Exactly the class: a subclass would come back as its parent, without its own behaviour.
+    # Exactly the class: a subclass would be loaded as its parent, without its own behaviour.
     name, cls = type(geometry).__name__, CLASSES.get(type(geometry).__name__)
     if cls is None or type(geometry) is not cls:
         raise ValueError(
@@ -74,7 +74,7 @@ def check_name(values: dict[str, Any], version: str) -> None:
 
 
 def geometry_from(values: dict[str, Any]) -> Geometry:
-    """Return the geometry of these decoded values; raise ValueError or TypeError if none is."""
+    """Return the geometry of these decoded values; raise ValueError or TypeError if invalid."""
     cls = CLASSES[values["class"]]
     arguments = {name: value for name, value in values.items() if name != "class"}
     if {name: type(value) for name, value in arguments.items()} != ARGUMENTS[cls]:

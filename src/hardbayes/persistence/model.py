@@ -1,4 +1,4 @@
-"""Save an estimator to a file and load it: what a model is, in terms of names and values."""
+"""Save an estimator to a file and load it: its class, parameters and fitted state."""
 
 import inspect
 import os
@@ -14,22 +14,22 @@ from hardbayes.persistence.container import ContainerReader, ModelFileError, wri
 from hardbayes.persistence.geometries import check_name, described, geometry_from, same_geometry
 from hardbayes.persistence.values import check, decode, encode
 
-# The only classes a file can name. A name from a file is looked up here and never imported, so a
-# file cannot choose what code runs.
+# The only classes that a file can name. Names are looked up here and never imported, so a file
+# cannot choose which code runs.
 REGISTRY: dict[str, type] = {
     cls.__name__: cls for cls in (BPMeans, DPMeans, GaussianDPMeans, KFeatures)
 }
 
 _HEADER_KEYS = {"library_version", "class", "params", "state"}
-# A divergence that is an object has a section of its own: its class and its arguments.
+# The section of a divergence that is an object: its class and its arguments.
 _DIVERGENCE = "divergence"
 
 
 def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Save an estimator, fitted or not, to one file without pickle.
 
-    The file appears whole or not at all: an error, an interrupt or a full disk leaves what was
-    there before.
+    The file is written completely or not at all: after an error, an interrupt or with a full disk
+    `path` is left as it was.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -
         An estimator of this library. Its constructor parameters and, if it is fitted, its fitted
         state are saved.
     path : str or path-like
-        Name of the file. No ending is added.
+        Name of the file. No extension is added.
     overwrite : bool, default=False
         Whether to replace an existing file. A replaced file keeps its permissions.
 
@@ -46,8 +46,8 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -
     TypeError
         If `model` is not an estimator of this library.
     ValueError
-        If the model holds something that a file without code cannot, such as a geometry of your own
-        passed as `divergence`.
+        If the model holds something that cannot be stored without code, such as a geometry of your
+        own passed as `divergence`.
     FileExistsError
         If the file exists and `overwrite` is False.
     OSError
@@ -55,11 +55,11 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -
 
     Notes
     -----
-    `random_state` is kept if it is an integer or None. A `RandomState` or `Generator` object is
-    saved as None: its position in its stream would be stale in another process, and a custom bit
-    generator is code. Pass an integer where a refit after loading must repeat the draws.
+    `random_state` is saved if it is an integer or None. A `RandomState` or `Generator` object is
+    saved as None: its position in the stream is meaningless in another process, and a custom bit
+    generator is code. Pass an integer for reproducible refits after loading.
 
-    List parameters come back as arrays. What `set_output` chose is not saved.
+    List parameters are loaded as arrays. The choice made by `set_output` is not saved.
 
     See Also
     --------
@@ -110,9 +110,9 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Load an estimator that `save` wrote.
+    """Load an estimator written by `save`.
 
-    No code comes from the file, and sizes are checked before memory is allocated.
+    No code is run from the file, and sizes are checked before memory is allocated.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def _text_path(path: str | os.PathLike[str]) -> str:
 
 
 def _open_to_read(name: str) -> BinaryIO:
-    # Without O_NONBLOCK, opening a named pipe would wait for ever for somebody to write to it.
+    # Without O_NONBLOCK, opening a named pipe would wait until another process writes to it.
     extra = getattr(os, "O_NONBLOCK", 0)
     try:
         return open(name, "rb", opener=lambda file, flags: os.open(file, flags | extra))
@@ -201,7 +201,7 @@ def _read_model(reader: ContainerReader) -> Any:
         if _DIVERGENCE in given:
             raise ModelFileError("it has two divergences")
         given.add(_DIVERGENCE)
-    # Parameters missing from the file take their defaults, so that older files stay readable.
+    # Parameters missing from the file take their defaults, so that older files can be loaded.
     unknown = sorted(given - set(inspect.signature(cls).parameters))
     if unknown:
         raise ModelFileError(
@@ -220,16 +220,16 @@ def _read_model(reader: ContainerReader) -> Any:
         if state:
             model._set_state(state)
     except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
-        # The file passed its checksum: these values were written so, or by another version.
+        # The checksum is right: these values were saved so, or by another version.
         problem = f"its values do not describe a {cls_name} ({str(error) or type(error).__name__})"
         raise ModelFileError(problem.replace("\n", " ")) from error
     return model
 
 
 def _storable_params(model: Any) -> tuple[dict[str, Any], object]:
-    """Return the parameters as a file holds them, and apart from them a divergence without a name.
+    """Return the parameters in storable form, and separately a divergence that is an object.
 
-    None where the divergence has a name, or there is none.
+    None where the divergence is a name, or there is none.
     """
     params = dict(model.get_params(deep=False))
     if isinstance(params.get("random_state"), np.random.RandomState | np.random.Generator):
@@ -240,7 +240,7 @@ def _storable_params(model: Any) -> tuple[dict[str, Any], object]:
 
 
 def _state_of(model: Any) -> dict[str, Any]:
-    """Return what the fit left; raise ValueError where the divergence no longer goes with it."""
+    """Return the fitted state; raise ValueError if `divergence` was changed after the fit."""
     state: dict[str, Any] = model._get_state()
     if hasattr(model, "_model") and not same_geometry(model._geometry, model._model.geometry):
         raise ValueError(
@@ -250,11 +250,11 @@ def _state_of(model: Any) -> dict[str, Any]:
 
 
 def _check_params(model: Any) -> None:
-    """Apply the estimator's declared parameter constraints, which otherwise wait for fit."""
+    """Check the estimator's parameter constraints, which are otherwise checked in fit."""
     if hasattr(model, "_parameter_constraints"):
         model._validate_params()
 
 
 def _is_registered(model: object) -> bool:
-    # Exactly the class: a subclass would come back as its parent, without its own behaviour.
+    # Exactly the class: a subclass would be loaded as its parent, without its own behaviour.
     return REGISTRY.get(type(model).__name__) is type(model)

@@ -1,9 +1,9 @@
 """Named Python values to strict JSON plus arrays, and back.
 
-None, booleans, integers, finite floats and text are themselves in JSON. The rest is an object with
-one key: ``{"float": "nan" | "inf" | "-inf"}``, ``{"array": name}`` for an entry of the array table,
-and ``{"strings": name}`` for a list of text, whose UTF-8 bytes and lengths are the two entries
-``name.utf8`` and ``name.lengths`` (so that a million column names do not swell the header).
+None, booleans, integers, finite floats and text are stored as JSON. All other values are objects
+with one key: ``{"float": "nan" | "inf" | "-inf"}``, ``{"array": name}`` for an entry of the array
+table, and ``{"strings": name}`` for a list of text, whose UTF-8 bytes and lengths are the two
+entries ``name.utf8`` and ``name.lengths`` (the header has no space for a million column names).
 """
 
 import math
@@ -15,19 +15,19 @@ import numpy as np
 from hardbayes.persistence.container import ArrayEntry, ModelFileError, as_storable
 
 _NON_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
-# Plain attribute names; names with two leading underscores mean something to Python itself.
+# Plain attribute names; names with two leading underscores are reserved by Python.
 _NAME = re.compile(r"(?!__)[A-Za-z_][A-Za-z0-9_]{0,99}")
 
 
 def encode(
     section: str, values: dict[str, Any], arrays: dict[str, np.ndarray]
 ) -> dict[str, object]:
-    """Turn named values into JSON values, adding what is an array to `arrays`.
+    """Turn named values into JSON values; arrays are added to `arrays`.
 
     Parameters
     ----------
     section : str
-        What the values are, the first part of the names of their arrays.
+        Name of the section, the first part of the names of its arrays.
     values : dict
         The values by name.
     arrays : dict of str to ndarray
@@ -41,7 +41,7 @@ def encode(
     Raises
     ------
     ValueError
-        If a value is of a kind that a model file does not hold.
+        If a value cannot be stored.
     """
     encoded = {}
     for name, value in values.items():
@@ -78,7 +78,7 @@ def _encode_one(key: str, value: Any, arrays: dict[str, np.ndarray]) -> object:
 def _encode_strings(
     key: str, texts: list[str] | tuple[str, ...], arrays: dict[str, np.ndarray]
 ) -> object:
-    # surrogatepass: file names in odd encodings become column names with lone surrogates.
+    # surrogatepass: column names taken from undecodable file names have lone surrogates.
     pieces = [text.encode("utf-8", "surrogatepass") for text in texts]
     arrays[f"{key}.utf8"] = np.frombuffer(b"".join(pieces), dtype=np.uint8)
     arrays[f"{key}.lengths"] = as_storable(np.array([len(p) for p in pieces], dtype=np.int64))

@@ -1,4 +1,4 @@
-"""Pictures of fitted models, as scikit-learn's Display objects.
+"""Plots of fitted models, in the style of scikit-learn's Display objects.
 
 Importing this package does not import matplotlib; drawing does. Install it with
 ``pip install "hardbayes[plot]"``.

@@ -1,4 +1,4 @@
-"""Where matplotlib comes in, and what is said when it is absent."""
+"""Import of matplotlib, and the colours and markers of all plots."""
 
 from __future__ import annotations
 
@@ -25,12 +25,17 @@ def axes_or_new(ax: Any, caller: str) -> Any:
     return ax
 
 
-# How text of the user's, such as a column's name, is shown: as it is. Dollars and backslashes would
-# make it a formula, or an error where it is no valid one.
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural if it is not one."""
+    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+# For text from the user, such as column names: dollar signs and backslashes are not parsed as
+# formulas.
 LITERAL = {"parse_math": False, "usetex": False}
 
-# Okabe and Ito's colours, which people with any of the common colour blindnesses can tell apart,
-# without their black (used for centres) and yellow (too pale on white).
+# Okabe and Ito's colours, distinct for the common types of colour blindness, without their black
+# (used for centres) and yellow (too pale on white).
 COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9")
-# Once every colour is used, the next round of clusters gets the next shape.
+# When all colours are used, the next clusters get the next marker.
 MARKERS = ("o", "^", "s", "D", "v", "P", "<", ">")

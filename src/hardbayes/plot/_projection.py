@@ -1,4 +1,4 @@
-"""From rows in any dimension to points on paper."""
+"""Projection of rows in any dimension to the plane."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ from sklearn.preprocessing import normalize
 def comparable_rows(model: Any, X: Any) -> Any:
     """Return the rows on the scale of the model's centres.
 
-    The Kullback-Leibler divergence compares shares, not counts: its centres sum to one, and rows
-    have to as well to be drawn among them; the cosine compares directions. A geometry object says
-    so of itself.
+    Centres of the Kullback-Leibler divergence sum to one, those of the cosine have length one, so
+    rows are normalised in the same way. A geometry object declares this by its ``row_unit``.
     """
     divergence = getattr(model, "divergence", "squared_euclidean")
     units = {"kl": "sum", "cosine": "length"}
@@ -41,16 +40,16 @@ def project(
     Returns
     -------
     points : ndarray of shape (n_samples, 2)
-        The two columns as they are; the first two principal components if there are more; the
-        column and the row's number if there is one.
+        Two columns unchanged; the first two principal components of more columns; a single
+        column and the number of the row.
     placed_centers : ndarray of shape (n_clusters, 2)
-        The centres in the same coordinates. With one column, half way up.
+        The centres in the same coordinates; for a single column at half the height.
     names : tuple of (str, str)
-        What the two axes show.
+        Names of the two axes.
     """
     n_samples, n_features = X.shape
     if n_features > 2 and n_samples > 2:
-        # The iterative solver takes sparse rows without filling them in, but not tiny matrices.
+        # The iterative solver keeps sparse rows sparse, but fails on tiny matrices.
         if issparse(X) and min(n_samples, n_features) < 10:
             X = X.toarray()
         solver = "arpack" if issparse(X) else "auto"

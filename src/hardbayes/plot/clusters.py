@@ -1,4 +1,4 @@
-"""A picture of the rows, coloured by cluster."""
+"""Scatter plot of the rows, coloured by cluster."""
 
 from __future__ import annotations
 
@@ -8,29 +8,36 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from hardbayes.plot._matplotlib import COLORS, LITERAL, MARKERS, axes_or_new, check_matplotlib
+from hardbayes.plot._matplotlib import (
+    COLORS,
+    LITERAL,
+    MARKERS,
+    axes_or_new,
+    check_matplotlib,
+    counted,
+)
 from hardbayes.plot._projection import comparable_rows, project
 
 _MOST_IN_LEGEND = 12
 
 
 class ClustersDisplay:
-    """The rows in the plane, a colour for each cluster, its centre marked with a cross.
+    """Scatter plot of the rows in the plane: a colour for each cluster, a cross for its centre.
 
-    Make one with :meth:`from_estimator`; the constructor takes what is drawn.
+    Use :meth:`from_estimator` to create one.
 
     Parameters
     ----------
     points : array-like of shape (n_points, 2)
-        Where the rows lie.
+        Positions of the rows.
     labels : array-like of shape (n_points,)
         The cluster of each row.
     centers : array-like of shape (n_clusters, 2)
-        Where the centres lie.
+        Positions of the centres.
     cluster_penalty : float or None, default=None
         The penalty, for the title.
     axis_names : tuple of (str, str), default=("column 0", "column 1")
-        What the two axes show, shown as it is: a dollar sign begins no formula.
+        Labels of the two axes. Dollar signs are not parsed as formulas.
     sizes : array-like of shape (n_clusters,) or None, default=None
         Number of rows in each cluster, for the legend. If None, counted from `labels`.
 
@@ -89,10 +96,10 @@ class ClustersDisplay:
         max_points: int = 20_000,
         **scatter_kwargs: Any,
     ) -> ClustersDisplay:
-        """Draw rows as a fitted model clusters them.
+        """Draw rows, coloured by their predicted clusters.
 
-        Two columns are drawn as they are, more are reduced to their first two principal
-        components, one is drawn against the row's number.
+        Two columns are drawn unchanged, more are reduced to their first two principal components,
+        and a single column is drawn against the number of the row.
 
         Parameters
         ----------
@@ -103,15 +110,15 @@ class ClustersDisplay:
         ax : matplotlib Axes or None, default=None
             Where to draw. If None, on a new figure.
         max_points : int, default=20_000
-            Draw at most this many rows, evenly spaced through `X`; more only blacken the paper.
-            The sizes in the legend count all rows.
+            Largest number of rows to draw, evenly spaced through `X`. The sizes in the legend count
+            all rows.
         **scatter_kwargs : dict
             Passed on to :meth:`matplotlib.axes.Axes.scatter`.
 
         Returns
         -------
         display : ClustersDisplay
-            The picture, drawn.
+            The display, drawn.
         """
         check_matplotlib(f"{cls.__name__}.from_estimator")
         check_is_fitted(estimator, "cluster_centers_")
@@ -142,7 +149,7 @@ class ClustersDisplay:
         return display.plot(ax=ax, **scatter_kwargs)
 
     def plot(self, *, ax: Any = None, **scatter_kwargs: Any) -> ClustersDisplay:
-        """Draw the picture.
+        """Draw the display.
 
         Parameters
         ----------
@@ -171,12 +178,14 @@ class ClustersDisplay:
                 **{
                     "color": COLORS[first % len(COLORS)],
                     "marker": MARKERS[first // len(COLORS)],
-                    "label": f"{first} ({_rows(self.sizes[first])})" if with_legend else None,
+                    "label": f"{first} ({counted(self.sizes[first], 'row')})"
+                    if with_legend
+                    else None,
                     **style,
                 },
             )
             self.scatters_.append(scatter)
-        # A white cross below the black one keeps centres visible on crowded clusters.
+        # A white cross below the black one keeps centres visible in dense clusters.
         ax.scatter(*self.centers.T, marker="x", s=110, linewidths=5.0, color="white", zorder=3)
         self.centers_ = ax.scatter(
             *self.centers.T,
@@ -191,19 +200,14 @@ class ClustersDisplay:
         ax.set_ylabel(self.axis_names[1], **LITERAL)
         ax.set_title(self._title())
         if with_legend:
-            # Looking for the emptiest corner takes long among many points.
+            # The search for the emptiest corner is slow with many points.
             corner = "best" if self.points.shape[0] <= 2_000 else "upper right"
             ax.legend(title="cluster", fontsize="small", framealpha=0.9, loc=corner)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
     def _title(self) -> str:
-        n_clusters = self.centers.shape[0]
-        title = "1 cluster" if n_clusters == 1 else f"{n_clusters:,} clusters"
+        title = counted(len(self.centers), "cluster")
         if self.cluster_penalty is not None:
             title += f", penalty {self.cluster_penalty:.4g}"
         return title
-
-
-def _rows(count: int) -> str:
-    return "1 row" if count == 1 else f"{count:,} rows"

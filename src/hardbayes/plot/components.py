@@ -1,4 +1,4 @@
-"""A picture of overlapping features: what each adds, who has it, and what comes of it."""
+"""Plot of overlapping features: components, memberships and reconstructed rows."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from hardbayes.plot._matplotlib import COLORS, check_matplotlib
+from hardbayes.plot._matplotlib import COLORS, check_matplotlib, counted
 
 _MOST_COMPONENTS = 12
 _MOST_ROWS = 2_000
 
 
 class ComponentsDisplay:
-    """Components, the membership matrix, and some rows beside what their features make of them.
+    """Plot of components, the membership matrix, and some rows beside their reconstructions.
 
-    Make one with :meth:`from_estimator`; the constructor takes what is drawn.
+    Use :meth:`from_estimator` to create one.
 
     Parameters
     ----------
     components : array-like of shape (n_components, n_features)
-        What each feature adds to a row.
+        The component that each feature adds to a row.
     membership : array-like of shape (n_samples, n_components)
-        Which rows have it.
+        Which rows have which features.
     examples : array-like of shape (n_examples, n_features) or None, default=None
         Rows to draw beside their reconstructions.
     rebuilt : array-like of shape (n_examples, n_features) or None, default=None
         The reconstructions.
     image_shape : tuple of (int, int) or None, default=None
-        Height and width where rows are images; None draws them as curves.
+        Height and width if rows are images; if None, they are drawn as curves.
 
     Attributes
     ----------
     figure_ : matplotlib Figure
         The figure drawn on.
     component_axes_ : list of matplotlib Axes
-        One for each component: a base that all rows share in grey, others red where they add and
-        blue where they take away.
+        One for each component. A base shared by all rows is grey; others are red where they are
+        positive and blue where they are negative.
     membership_ax_ : matplotlib Axes
         The membership matrix, a row for each row and a column for each feature.
     example_axes_ : list of (matplotlib Axes, matplotlib Axes)
@@ -93,7 +93,7 @@ class ComponentsDisplay:
         n_examples: int = 4,
         figure: Any = None,
     ) -> ComponentsDisplay:
-        """Draw the features of a fitted model and how they explain rows.
+        """Draw the features of a fitted model and some reconstructed rows.
 
         Parameters
         ----------
@@ -102,16 +102,16 @@ class ComponentsDisplay:
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows to draw, those of the fit or others.
         image_shape : tuple of (int, int) or None, default=None
-            Height and width where rows are images.
+            Height and width if rows are images.
         n_examples : int, default=4
-            How many rows to draw beside their reconstructions, evenly spaced through `X`.
+            Number of rows to draw beside their reconstructions, evenly spaced through `X`.
         figure : matplotlib Figure or None, default=None
             Where to draw. If None, on a new figure.
 
         Returns
         -------
         display : ComponentsDisplay
-            The picture, drawn.
+            The display, drawn.
         """
         check_matplotlib(f"{cls.__name__}.from_estimator")
         check_is_fitted(estimator, "components_")
@@ -133,7 +133,7 @@ class ComponentsDisplay:
         return display.plot(figure=figure)
 
     def plot(self, *, figure: Any = None) -> ComponentsDisplay:
-        """Draw the picture.
+        """Draw the display.
 
         Parameters
         ----------
@@ -181,13 +181,13 @@ class ComponentsDisplay:
             return
         largest = float(np.abs(values).max(initial=0.0)) or 1.0
         self._draw_values(ax, values, cmap="RdBu_r", vmin=-largest, vmax=largest)
-        ax.set_title(f"feature {k}, {_rows(members)}", fontsize="small")
+        ax.set_title(f"feature {k}, {counted(members, 'row')}", fontsize="small")
 
     def _draw_membership(self, ax: Any) -> None:
         ax.set(xlabel="feature", ylabel="row", title=self._title())
         if not self.membership.size:
             return
-        # Evenly spaced rows: a printed page has no room for more.
+        # Evenly spaced rows; more would exceed the resolution.
         n = len(self.membership)
         kept = np.unique(np.linspace(0, max(n - 1, 0), min(n, _MOST_ROWS)).astype(np.intp))
         ax.imshow(
@@ -219,9 +219,4 @@ class ComponentsDisplay:
         return (low, high) if high > low else (low - 0.5, high + 0.5)
 
     def _title(self) -> str:
-        n_components = len(self.components)
-        return "1 feature" if n_components == 1 else f"{n_components:,} features"
-
-
-def _rows(count: int) -> str:
-    return "1 row" if count == 1 else f"{count:,} rows"
+        return counted(len(self.components), "feature")

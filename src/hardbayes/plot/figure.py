@@ -1,4 +1,4 @@
-"""Both pictures of a fit side by side."""
+"""Clusters and objective of a fit side by side."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from hardbayes.plot.objective import ObjectiveDisplay
 
 
 def fit_figure(estimator: Any, X: Any, *, figsize: tuple[float, float] = (10.0, 4.5)) -> Any:
-    """Draw the clusters of a fitted model and, beside them, the trace of its objective.
+    """Draw the clusters of a fitted model and, beside them, the history of its objective.
 
-    The figure belongs to no window: show it in a notebook, or write it with its ``savefig``. It
-    works where there is no screen, and leaves pyplot's state alone.
+    The figure is not registered with pyplot: show it in a notebook, or write it with its
+    ``savefig``. No screen is needed.
 
     Parameters
     ----------

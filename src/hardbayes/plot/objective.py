@@ -1,4 +1,4 @@
-"""A picture of the objective, step by step."""
+"""Plot of the objective against the step of the fit."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from hardbayes.plot._matplotlib import COLORS, axes_or_new, check_matplotlib
+from hardbayes.plot._matplotlib import COLORS, axes_or_new, check_matplotlib, counted
 
 
 class ObjectiveDisplay:
-    """The objective after each step of a fit: a sweep over the rows, or a round of moves.
+    """Plot of the objective after each step of a fit: a sweep over the rows or a round of moves.
 
-    Make one with :meth:`from_estimator`; the constructor takes what is drawn.
+    Use :meth:`from_estimator` to create one.
 
     Parameters
     ----------
     objective_history : array-like of shape (n_steps,)
         The objective after each step.
     converged : bool, default=True
-        Whether the fit came to rest; the title says so if it did not.
+        Whether the fit converged. If not, the title says so.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class ObjectiveDisplay:
         Returns
         -------
         display : ObjectiveDisplay
-            The picture, drawn.
+            The display, drawn.
         """
         check_matplotlib(f"{cls.__name__}.from_estimator")
         check_is_fitted(estimator, "objective_history_")
@@ -78,7 +78,7 @@ class ObjectiveDisplay:
         return display.plot(ax=ax, **line_kwargs)
 
     def plot(self, *, ax: Any = None, **line_kwargs: Any) -> ObjectiveDisplay:
-        """Draw the picture.
+        """Draw the display.
 
         Parameters
         ----------
@@ -107,7 +107,7 @@ class ObjectiveDisplay:
                 textcoords="offset points",
                 ha="right",
             )
-        # A fit of one step has no width of its own, and half a step means nothing.
+        # Limits also for a single step, and ticks at whole steps.
         ax.set_xlim(0.5, max(n_steps, 1) + 0.5)
         ax.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         ax.grid(axis="y", alpha=0.3)
@@ -116,6 +116,5 @@ class ObjectiveDisplay:
         return self
 
     def _title(self) -> str:
-        n_steps = self.objective_history.shape[0]
-        steps = "1 step" if n_steps == 1 else f"{n_steps:,} steps"
+        steps = counted(len(self.objective_history), "step")
         return f"objective, {steps}" + ("" if self.converged else ", not converged")

@@ -1,4 +1,4 @@
-"""A picture of the number of clusters and the objective against the penalty."""
+"""Plot of the number of clusters and the objective against the penalty."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-# Plateaus with a name written beside them: more would hide each other.
+# Plateaus that are labelled; more labels would overlap.
 NAMED = 5
 
 
 class PenaltyPathDisplay:
-    """The number of clusters along a penalty path, with its plateaus, and the objective below.
+    """Plot of the number of clusters along a penalty path, its plateaus, and the objective.
 
-    Make one with :meth:`from_path`; the constructor takes what is drawn.
+    Use :meth:`from_path` to create one.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class PenaltyPathDisplay:
     objectives : array-like of shape (n_penalties,)
         Objective at each.
     plateaus : sequence of objects with ``k``, ``low``, ``high`` and ``width``
-        Numbers of clusters and the penalties between which they are best.
+        Numbers of clusters and the penalties between which they are optimal.
 
     Attributes
     ----------
@@ -71,20 +71,20 @@ class PenaltyPathDisplay:
         Parameters
         ----------
         path : PenaltyPath
-            What `hardbayes.penalty_path` returned.
+            The result of `hardbayes.penalty_path`.
         axes : pair of matplotlib Axes or None, default=None
             Where to draw. If None, on a new figure.
 
         Returns
         -------
         display : PenaltyPathDisplay
-            The picture, drawn.
+            The display, drawn.
         """
         display = cls(path.penalties, path.n_clusters, path.objectives, path.plateaus)
         return display.plot(axes=axes)
 
     def plot(self, *, axes: Any = None) -> PenaltyPathDisplay:
-        """Draw the picture.
+        """Draw the display.
 
         Parameters
         ----------

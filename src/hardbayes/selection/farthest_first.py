@@ -1,4 +1,4 @@
-"""The papers' rule: the penalty at which farthest-first traversal has found k rows."""
+"""The papers' rule: the penalty for k clusters from farthest-first traversal."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 def farthest_first_penalty(problem: Problem, n_clusters: int, prior_weight: float = 0.0) -> float:
     """Return the largest cost to the set T in round ``n_clusters``, in the user's units.
 
-    T starts as the overall mean; each round adds the row farthest from it. Rows of no weight take
-    no part. With a prior, a row opens a cluster at its own shrunk centre and pays for the
-    shrinking: that centre joins T, and the payment counts against the row's cost.
+    T starts as the overall mean; each round adds the row farthest from it. Rows of weight zero are
+    left out. With a prior, a row opens a cluster at a centre shrunk to the mean: that centre is
+    added to T, and its opening cost is subtracted from the row's cost.
     """
     rows = problem.rows
     counted = np.broadcast_to(rows.weights, rows.n_rows) > 0
@@ -33,7 +33,7 @@ def farthest_first_penalty(problem: Problem, n_clusters: int, prior_weight: floa
     nearest = costs_at(rows, free, problem.mean)
 
     def farthest_row() -> tuple[int, float]:
-        if len(surcharge) == 1 and counted.all():  # spares two arrays as long as the data
+        if len(surcharge) == 1 and counted.all():  # without temporary arrays of n rows
             row = int(np.argmax(nearest))
             return row, max(0.0, float(nearest[row] - surcharge[0]))
         excess = np.where(counted, nearest - surcharge, -1.0)
@@ -70,19 +70,19 @@ def penalty_for(
     divergence: str | Geometry = "squared_euclidean",
     sample_weight: Any = None,
 ) -> float:
-    """Penalty that gives about ``n_clusters`` clusters under the published algorithm.
+    """Penalty for about ``n_clusters`` clusters with the published algorithm.
 
-    Kulis & Jordan 2012, section 6.1: start a set with the overall mean, add the row farthest from
-    the set again and again, and return the largest distance to the set in round ``n_clusters``.
+    Kulis & Jordan 2012, section 6.1: a set starts with the overall mean, each round adds the row
+    farthest from the set, and the largest distance to the set in round ``n_clusters`` is returned.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
         Rows.
     n_clusters : int
-        Number of clusters wished for, from 1 to the number of rows.
+        Desired number of clusters, from 1 to the number of rows.
     divergence : str or Geometry, default="squared_euclidean"
-        The divergence in whose units the penalty is given.
+        The divergence, which determines the units of the penalty.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows in the overall mean; rows of weight zero are left out.
 
@@ -93,8 +93,8 @@ def penalty_for(
 
     Notes
     -----
-    The rule belongs to ``search="paper"``. A search that minimises better finds more clusters at
-    the same penalty: for the default search ask ``penalty_path(X).for_n_clusters(k)``.
+    The rule is made for ``search="paper"``. A search that minimises better finds more clusters at
+    the same penalty: for the default search use ``penalty_path(X).for_n_clusters(k)``.
 
     Examples
     --------

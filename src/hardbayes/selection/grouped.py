@@ -1,4 +1,4 @@
-"""The papers' rule for two penalties: of a cluster in a group, and of a cluster at all."""
+"""The papers' rule for the two penalties of the hard HDP: local and global."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def local_global_penalties_for(
     *,
     divergence: str | Geometry = "squared_euclidean",
 ) -> tuple[float, float]:
-    """Penalties that give about so many clusters in each group, and in all.
+    """Penalties for about ``n_local`` clusters in each group and ``n_global`` in all.
 
     Kulis & Jordan 2012, section 6.1. The local penalty is the farthest-first penalty for
-    ``n_local`` clusters, averaged over the groups. For the global one whole groups take the place
-    of rows: a set starts with the overall mean, the mean of the group whose rows cost most at the
-    set joins it again and again, and the largest cost in round ``n_global`` is the penalty.
+    ``n_local`` clusters, averaged over the groups. For the global penalty, groups take the place of
+    rows: a set starts with the overall mean; each round adds the mean of the group with the largest
+    total cost to the set; the largest cost in round ``n_global`` is the penalty.
 
     Parameters
     ----------
@@ -46,12 +46,11 @@ def local_global_penalties_for(
     groups : array-like of shape (n_samples,)
         The group of each row: any labels.
     n_local : int
-        Number of clusters wished for in each group. Groups with fewer rows count with as many as
-        they have.
+        Desired number of clusters in each group, at most its number of rows.
     n_global : int
-        Number of clusters wished for in all, from 1 to the number of groups.
+        Desired number of clusters in all, from 1 to the number of groups.
     divergence : str or Geometry, default="squared_euclidean"
-        The divergence in whose units the penalties are given.
+        The divergence, which determines the units of the penalties.
 
     Returns
     -------
@@ -60,8 +59,8 @@ def local_global_penalties_for(
 
     Notes
     -----
-    The paper's own experiment is not reproduced by this rule: its global penalty came out too large
-    for the 17 clusters reported, in every reading that was tried. Take it as a first guess.
+    This rule does not reproduce the paper's own experiment: in every reading that was tried, the
+    global penalty is too large for the 17 clusters reported. Use it as a first guess.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Which number of things is optimal at which penalty: the lower convex hull of their fit terms.
+"""The optimal number of clusters or features at each penalty, by a lower convex hull.
 
-``fit_k + penalty * k`` is least at a vertex of the lower hull of the points (k, fit_k), for
+``fit_k + penalty * k`` is least at a vertex of the lower convex hull of the points (k, fit_k), for
 penalties between the slopes on its two sides.
 """
 
@@ -10,15 +10,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-ROUNDING = 1e-9  # of a penalty: a plateau no wider is none
+ROUNDING = 1e-9  # relative width below which a plateau is taken for rounding
 
 
 class Plateau(NamedTuple):
-    """A number of things and the penalties between which it is optimal.
+    """A number k of clusters or features, and the penalties between which it is optimal.
 
-    A cluster must save its price: the penalty and, with a prior, what the prior takes for one more.
-    ``prices`` are those between which the number would be optimal, None where they are the
-    penalties.
+    A cluster must save its opening cost: the penalty and, with a prior, the cost of the prior for
+    one more cluster. ``prices`` are the opening costs between which k would be optimal, None where
+    they equal the penalties.
     """
 
     k: int
@@ -28,30 +28,30 @@ class Plateau(NamedTuple):
 
     @property
     def width(self) -> float:
-        """Width in the logarithm of the price; infinite where prices begin at zero."""
+        """Width in the logarithm of the opening cost; infinite where it begins at zero."""
         low, high = self.prices or (self.low, self.high)
         return float(np.log(high / low)) if low > 0 else float("inf")
 
     @property
     def middle(self) -> float:
-        """The penalty in the geometric middle; half the upper end where prices begin at zero."""
+        """Penalty in the geometric middle; half the upper end where opening costs begin at zero."""
         prior = max(0.0, self.prices[1] - self.high) if self.prices else 0.0
         low, high = self.low + prior, self.high + prior
         if low <= 0:
             return self.high / 2
         if not prior:
             return float(np.sqrt(low) * np.sqrt(high))
-        # sqrt(low high) - prior, without cancelling where the prior takes much.
+        # sqrt(low high) - prior, without cancellation where the prior's cost is large.
         return self.low + low * float(np.expm1(0.5 * np.log1p((self.high - self.low) / low)))
 
     def with_prices(self, factor: float, more: float = 0.0) -> Plateau:
-        """Return the plateau with penalties and prices multiplied, and raised by ``more``."""
+        """Return the plateau with costs and penalties times ``factor`` plus ``more``."""
         prices = self.prices and (factor * self.prices[0] + more, factor * self.prices[1] + more)
         return Plateau(self.k, factor * self.low + more, factor * self.high + more, prices)
 
 
 def lower_hull(points: list[tuple[int, float]]) -> list[tuple[int, float]]:
-    """Return the vertices of the lower convex hull, by increasing k; the best fit of each k."""
+    """Return the vertices of the lower convex hull by increasing k, with the best fit of each."""
     best = dict(sorted(points, reverse=True))
     hull: list[tuple[int, float]] = []
     for k, fit in sorted(best.items()):
@@ -62,10 +62,10 @@ def lower_hull(points: list[tuple[int, float]]) -> list[tuple[int, float]]:
 
 
 def plateaus(points: list[tuple[int, float]], floor: float | None = None) -> list[Plateau]:
-    """Return the plateaus of all vertices but the first and the last, from few things to many.
+    """Return the plateaus of all vertices but the first and the last, by increasing k.
 
-    The first would be optimal up to an infinite penalty. The last is known on one side only, unless
-    nothing follows it: where its fit term is zero, or down to a penalty ``floor`` that is known.
+    The first is optimal up to an infinite penalty. The lower end of the last is unknown unless its
+    fit term is zero, or unless it is given as ``floor``.
     """
     hull = lower_hull(points)
     found = []
@@ -85,7 +85,7 @@ def plateaus(points: list[tuple[int, float]], floor: float | None = None) -> lis
 
 
 def widest(found: list[Plateau]) -> Plateau:
-    """Return the widest plateau, the one of fewer things among equals."""
+    """Return the widest plateau, among equals the one of least k."""
     return max(found, key=lambda plateau: (plateau.width, -plateau.k))
 
 

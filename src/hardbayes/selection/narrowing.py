@@ -1,7 +1,7 @@
-"""Rows with many columns, seen along the few directions in which they differ most.
+"""Projection of rows with many columns to their first principal directions.
 
-The directions that part the centres of clusters are among those in which the rows differ most, so a
-path that only asks how many clusters there are need not look at the others.
+The directions that separate the centres of clusters are among those of the largest variance, so
+these suffice for a path that only serves to choose the number of clusters.
 """
 
 from __future__ import annotations
@@ -16,52 +16,52 @@ from hardbayes.matrices import is_sparse
 if TYPE_CHECKING:
     from hardbayes.matrices import Floats, Matrix
 
-# More columns than this are narrowed to so many directions.
+# Rows with more than WIDE columns are projected to DIRECTIONS directions.
 WIDE = 256
 DIRECTIONS = 128
-# Directions that are followed besides, and rounds: the last ones kept are then right as well.
+# Additional directions and rounds of the iteration, so that the last directions kept converge too.
 SPARE = 16
 ROUNDS = 4
 
 
 class Narrowed(NamedTuple):
-    """Rows along some directions, and what the others have to do with it."""
+    """Projected rows, and the effect of the other directions."""
 
     rows: Matrix
-    #: What one more cluster saves in the directions left out, on average and whatever its rows:
-    #: penalties for all columns are larger by this.
+    #: Mean saving of one more cluster in the directions left out, whatever its rows. Penalties for
+    #: all columns are larger by this amount.
     left_out: float
 
 
 @one_blas_thread()
 def narrow(rows: Matrix, weights: Floats | None, rng: np.random.RandomState) -> Narrowed:
-    """Return the rows along the directions in which they differ most, where they are wide.
+    """Return the rows projected to their principal directions, if they have many columns.
 
-    Halko, Martinsson & Tropp 2011: random directions, drawn out by power iteration.
+    Randomised subspace iteration (Halko, Martinsson & Tropp 2011).
     """
     n, d = rows.shape
     if d <= WIDE:
         return Narrowed(rows, 0.0)
-    heavy = np.broadcast_to(np.ones(1) if weights is None else weights, n)[:, np.newaxis]
-    weight = float(heavy.sum())
-    mean = np.asarray(rows.T @ heavy[:, 0]) / weight
+    row_weights = np.broadcast_to(np.ones(1) if weights is None else weights, n)[:, np.newaxis]
+    total = float(row_weights.sum())
+    mean = np.asarray(rows.T @ row_weights[:, 0]) / total
 
     def along(directions: Floats) -> Floats:
-        seen: Floats = rows @ directions - mean @ directions
-        return seen
+        projected: Floats = rows @ directions - mean @ directions
+        return projected
 
     kept = min(DIRECTIONS, n)
     directions = np.linalg.qr(rng.standard_normal((d, min(kept + SPARE, n))))[0]
     for _ in range(ROUNDS):
-        pulled = heavy * along(directions)
-        directions = np.linalg.qr(rows.T @ pulled - np.outer(mean, pulled.sum(axis=0)))[0]
-    seen = along(directions)
-    turn = np.linalg.eigh(seen.T @ (heavy * seen))[1]
-    seen = seen @ turn[:, ::-1][:, :kept]
+        weighted = row_weights * along(directions)
+        directions = np.linalg.qr(rows.T @ weighted - np.outer(mean, weighted.sum(axis=0)))[0]
+    projected = along(directions)
+    axes = np.linalg.eigh(projected.T @ (row_weights * projected))[1]
+    projected = projected @ axes[:, ::-1][:, :kept]
     squares = rows.multiply(rows) if is_sparse(rows) else rows * rows
     lengths = squares.sum(axis=1, dtype=np.float64) - 2.0 * (rows @ mean) + mean @ mean
-    rest = np.maximum(lengths - np.einsum("nr,nr->n", seen, seen), 0.0)
-    # Directions left out do not part clusters: means of c clusters have there what chance gives
-    # them, on average c times this.
-    left_out = float((heavy[:, 0] ** 2 * rest).sum()) / weight
-    return Narrowed(seen.astype(rows.dtype), left_out)
+    rest = np.maximum(lengths - np.einsum("nr,nr->n", projected, projected), 0.0)
+    # The directions left out do not separate clusters: there the means of c clusters differ by
+    # chance, and save c times this on average.
+    left_out = float((row_weights[:, 0] ** 2 * rest).sum()) / total
+    return Narrowed(projected.astype(rows.dtype), left_out)

@@ -1,7 +1,7 @@
-"""Data without structure, else as much like the given data as can be.
+"""Reference data without clusters, otherwise similar to the given data.
 
-What a plateau must stand out from. The idea is the gap statistic's (Tibshirani, Walther & Hastie
-2001).
+A plateau has to be wider than those of such data, as in the gap statistic (Tibshirani, Walther &
+Hastie 2001).
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 
 
 class Structureless:
-    """Draws rows like the given ones, but of one kind.
+    """Draws rows similar to the given ones, but without clusters.
 
-    Rows of numbers from 0 to 1 have beta distributed columns with the data's means and variances.
-    Sparse rows, and rows of numbers >= 0 that are mostly zeros, keep their entries, in columns
-    shuffled among all entries. Other rows of numbers >= 0 have gamma distributed columns with the
-    data's means and variances. The rest is drawn in turns from a Gaussian with the data's
-    covariance and from the box that the data span along its principal axes.
+    For divergences of numbers from 0 to 1, columns are beta distributed with the data's means and
+    variances. Sparse rows, and rows of numbers >= 0 that are mostly zeros, keep their entries,
+    with columns shuffled among all entries. Columns of other numbers >= 0 are gamma distributed
+    with the data's means and variances. All other rows are drawn alternately from a Gaussian with
+    the data's covariance and from the box that the data span along its principal axes.
 
     Parameters
     ----------
     rows : matrix (n, d)
-        In working coordinates: near one, and divided by their sizes where only shares or directions
-        count.
+        In working coordinates: of scale one, and divided by their sums or lengths where the
+        divergence normalises rows.
     geometry : Geometry
     weights : array (n,) or (1,), or None
-        All > 0. Means, variances and frequencies are those of rows repeated as often.
+        All > 0. Means, variances and frequencies are weighted.
     """
 
     def __init__(self, rows: Matrix, geometry: Geometry, weights: Floats | None) -> None:
@@ -50,7 +50,7 @@ class Structureless:
 
     @one_blas_thread()
     def draw(self, number: int, rng: np.random.RandomState) -> Matrix:
-        """Return as many rows as there are; ``number`` counts the draws."""
+        """Return a matrix of the same shape; ``number`` counts the draws."""
         rows, geometry = self.rows, self.geometry
         if is_sparse(rows):
             return self._shuffled(rows, rng)
@@ -62,7 +62,7 @@ class Structureless:
             cloud = self._gaussian(rng) if number % 2 == 0 else self._box(rng)
             return cloud.astype(rows.dtype)
         drawn = self._gammas(rng).astype(rows.dtype)
-        if not geometry.takes_zeros:  # nor what a gamma of small shape rounds to zero
+        if not geometry.takes_zeros:  # draws of a gamma with a small shape underflow
             np.maximum(drawn, rows.min(axis=0), out=drawn)
         return drawn
 
@@ -72,13 +72,13 @@ class Structureless:
 
     @cached_property
     def _variance(self) -> Floats:
-        """Exactly zero where a column does not vary."""
+        """Variances of the columns (d,), exactly zero for constant ones."""
         variance: Floats = self.shares @ (self.rows - self._mean) ** 2
         return np.where(np.ptp(self.rows, axis=0) > 0, variance, 0.0)
 
     @cached_property
     def _axes(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """Deviations along the principal axes (r,), least and most along them, the axes (r, d)."""
+        """Standard deviations, minima and maxima along the principal axes (r,), and axes (r, d)."""
         centred = self.rows - self._mean
         _, deviations, axes = np.linalg.svd(
             np.sqrt(self.shares)[:, np.newaxis] * centred, full_matrices=False
@@ -96,12 +96,12 @@ class Structureless:
         return self._mean + rng.uniform(least, most, (len(self.rows), len(axes))) @ axes
 
     def _shuffled(self, rows: csr_array, rng: np.random.RandomState) -> csr_array:
-        """Give the entries columns at random, as often as each column has entries.
+        """Give the entries random columns, with the data's frequencies of columns.
 
-        Two in one cell add up, to one at most where entries are no larger.
+        Entries in the same cell are added, up to one where entries are at most one.
         """
         columns: NDArray[np.signedinteger] = rng.permutation(rows.indices)
-        if self.shares.min() < self.shares.max():  # entries of heavy rows count for several
+        if self.shares.min() < self.shares.max():  # frequencies are weighted
             chances = np.cumsum(np.repeat(self.shares, np.diff(rows.indptr)))
             targets = rng.random_sample(len(chances)) * chances[-1]
             columns = rows.indices[np.searchsorted(chances, targets, side="right")]
@@ -112,7 +112,7 @@ class Structureless:
         return drawn
 
     def _gammas(self, rng: np.random.RandomState) -> Floats:
-        """Draw independent columns; those that do not vary stay as they are."""
+        """Draw independent columns; constant ones are unchanged."""
         mean, variance, n = self._mean, self._variance, len(self.rows)
         varies = variance > 0
         drawn = np.tile(mean, (n, 1))
@@ -121,7 +121,7 @@ class Structureless:
         return drawn
 
     def _betas(self, rng: np.random.RandomState) -> Floats:
-        """Draw independent columns of shares: zeros and ones where the data hold nothing else."""
+        """Draw independent columns, of zeros and ones where the data hold nothing else."""
         mean, variance, n = self._mean, self._variance, len(self.rows)
         drawn = (rng.random_sample(self.rows.shape) < mean).astype(np.float64)
         spread = mean * (1 - mean)

@@ -1,4 +1,4 @@
-"""What is accepted as data, and the sentences for what is not."""
+"""Validation of input data, with errors that name the parameter, the row and the remedy."""
 
 from hardbayes.validation.arguments import (
     check_centres,

@@ -1,4 +1,4 @@
-"""What comes beside a data matrix: weights, labels, centres, memberships."""
+"""Validation of what is passed beside a data matrix: weights, labels, centres, memberships."""
 
 import numbers
 from typing import Any, SupportsFloat, cast
@@ -12,7 +12,7 @@ from hardbayes.matrices import Floats, Matrix, is_sparse
 from hardbayes.validation.cells import one_sentence, place
 from hardbayes.validation.matrix import check_matrix, first_cell
 
-# Rows lighter than n times this share would be blurred in the sums of weights.
+# A row with a share of the total weight below n times this would be lost in the sums of weights.
 LIGHTEST_SHARE = 2.0**-72
 SMALLEST_WEIGHT = 1e-250
 
@@ -20,7 +20,7 @@ SMALLEST_WEIGHT = 1e-250
 def check_weights(
     sample_weight: Any, matrix: Matrix, geometry: Geometry | None = None
 ) -> Floats | None:
-    """Return weights as float64 (n,), (1,) where all are equal, or None."""
+    """Return weights as float64 (n,), as (1,) where all are equal, or None."""
     if geometry is not None and geometry.length_as_weight:
         given = check_weights(sample_weight, matrix)
         lengths = geometry.row_sizes(matrix)
@@ -47,7 +47,8 @@ def check_weights(
             f"The 'sample_weight' parameter must hold finite numbers >= 0. "
             f"Got {weights[bad[0]]} at row {bad[0]}."
         )
-    total = weights.sum()
+    with np.errstate(over="ignore"):
+        total = weights.sum()
     if not total > 0:
         raise ValueError(
             "The 'sample_weight' parameter must hold at least one number > 0. All are zero."
@@ -64,7 +65,7 @@ def check_weights(
 
 
 def check_labels(labels: Any, n_rows: int, name: str = "labels") -> NDArray[np.intp]:
-    """Return labels, the parameter ``name``, as cluster numbers 0..k-1."""
+    """Return labels as cluster numbers 0..k-1; ``name`` is the parameter in error messages."""
     try:
         labels = np.asarray(labels)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Tables of anything: columns by name, and the cells that are no numbers by their place."""
+"""Cells of tables that are not numbers, reported by row, column and column name."""
 
 from itertools import chain
 from typing import Any
@@ -8,19 +8,19 @@ from scipy import sparse
 
 
 def column_names(X: Any) -> list[str] | None:
-    """Return the column names of a data frame."""
+    """Return the column names of a data frame; None for anything else."""
     columns = getattr(X, "columns", None)
     return None if columns is None or sparse.issparse(X) else [str(name) for name in columns]
 
 
 def refuse_lazy(X: Any) -> None:
-    """Raise where X is a query that has not run; to look at its columns would run part of it."""
+    """Raise if X is a polars query that has not run; reading its columns would run part of it."""
     if type(X).__name__ == "LazyFrame":
         raise TypeError("X is a LazyFrame, which holds no rows yet. Call .collect() first.")
 
 
 def refuse_text(X: Any, names: list[str] | None) -> None:
-    """Raise where X holds text, dates or other objects, digits written as text included."""
+    """Raise if X holds text, dates or other objects; digits written as text are text."""
     kind = getattr(getattr(X, "dtype", None), "kind", "")
     if names is not None:
         refuse_columns(X, names)
@@ -49,18 +49,18 @@ def refuse_columns(X: Any, names: list[str]) -> None:
 
 def holds_numbers(dtype: Any) -> bool:
     """Whether a column of this dtype, of pandas or polars, holds real numbers."""
-    if hasattr(dtype, "is_numeric"):  # polars; a column of nothing but nulls is named as missing
+    if hasattr(dtype, "is_numeric"):  # polars; columns of nulls are reported as missing values
         return dtype.is_numeric() or str(dtype) in ("Boolean", "Null")
-    # Decimals of Arrow have no kind of their own; a dtype without any is scikit-learn's to judge.
+    # Decimals of Arrow have another kind; scikit-learn checks dtypes without one.
     return getattr(dtype, "kind", "f") in "biuf" or str(dtype).startswith("decimal")
 
 
 def refuse_cells(cells: Any, column: int, names: list[str]) -> None:
     """Raise at the first cell of an object column that is not a real number."""
-    strangers = {kind for kind in set(map(type, cells)) if not is_number(kind)}
-    if not strangers:
+    kinds = {kind for kind in set(map(type, cells)) if not is_number(kind)}
+    if not kinds:
         return
-    row, value = next((row, v) for row, v in enumerate(cells) if type(v) in strangers)
+    row, value = next((row, v) for row, v in enumerate(cells) if type(v) in kinds)
     if type(value).__name__ in ("NAType", "NaTType"):
         raise ValueError(missing_value(f"a missing value ({value!r})", row, column, names))
     what = "text" if isinstance(value, (str, bytes)) else f"{type(value).__name__} values"
@@ -71,18 +71,18 @@ def refuse_cells(cells: Any, column: int, names: list[str]) -> None:
 
 
 def is_number(kind: type) -> bool:
-    """Whether objects of this type stand for real numbers, or for None, which becomes NaN."""
-    # NumPy gives __float__ to all of its scalars, NaT among pandas' own has one that raises.
-    strange = (np.character, np.complexfloating, np.datetime64, np.timedelta64, np.ndarray)
-    if issubclass(kind, strange) or kind.__name__ == "NaTType":
+    """Whether objects of this type are real numbers, or None, which becomes NaN."""
+    # All scalars of NumPy have __float__; that of pandas' NaT raises.
+    others = (np.character, np.complexfloating, np.datetime64, np.timedelta64, np.ndarray)
+    if issubclass(kind, others) or kind.__name__ == "NaTType":
         return False
     return kind is type(None) or hasattr(kind, "__float__") or hasattr(kind, "__index__")
 
 
 def first_text(rows: Any) -> tuple[int, int] | None:
-    """Return row and column of the first cell that is text, in an array or a list of rows."""
+    """Return row and column of the first text cell in an array or a list of rows."""
     mixed = [(number, row) for number, row in enumerate(rows) if may_hold_text(row)]
-    # First the types alone, at C's speed: most tables hold no text.
+    # Types first, which is fast: most tables hold no text.
     kinds = set(map(type, chain.from_iterable(row for _, row in mixed)))
     if not any(issubclass(kind, (str, bytes)) for kind in kinds):
         return None
@@ -95,14 +95,14 @@ def first_text(rows: Any) -> tuple[int, int] | None:
 
 
 def may_hold_text(row: Any) -> bool:
-    """Whether a row is a list or an array that has cells of any type."""
+    """Whether a row is a list, or an array of objects or strings."""
     if isinstance(row, np.ndarray):
         return row.ndim == 1 and row.dtype.kind in "OSU"
     return isinstance(row, (list, tuple))
 
 
 def one_sentence(X: Any, error: Exception) -> Exception:
-    """Return scikit-learn's error without the data it quotes, with the place of a stray cell."""
+    """Return scikit-learn's error without quoted data, with the place of the offending cell."""
     kind = TypeError if isinstance(error, TypeError) else ValueError
     quoted = ("array", "[", " [")
     lines = [line for line in str(error).split("\n") if not line.startswith(quoted)]
@@ -118,7 +118,7 @@ def one_sentence(X: Any, error: Exception) -> Exception:
 
 
 def object_cells(X: Any) -> Any:
-    """Return the cells of X as they are, or None where all are numbers or rows differ in length."""
+    """Return the cells of X as an array of objects; None where all are numbers."""
     if isinstance(X, np.ndarray):
         return X if X.dtype == object else None
     if hasattr(X, "iloc") and column_names(X) is not None:
@@ -130,13 +130,13 @@ def object_cells(X: Any) -> Any:
 
 
 def place(row: int, column: int, names: list[str] | None) -> str:
-    """Return a sentence part that names a cell."""
+    """Return the words that name a cell in an error message."""
     name = f" ({names[column]!r})" if names is not None else ""
     return f"row {row}, column {column}{name}"
 
 
 def missing_value(kind: str, row: int, column: int, names: list[str] | None) -> str:
-    """Return the sentences for a cell without a finite number."""
+    """Return the error message for a cell without a finite number."""
     return (
         f"Input X contains {kind} at {place(row, column, names)}. "
         "Remove that row or fill in the value, for example with sklearn.impute."

@@ -1,4 +1,4 @@
-"""What is accepted as a data matrix, and the sentences for what is not."""
+"""Validation of data matrices."""
 
 from typing import Any
 
@@ -28,9 +28,9 @@ CHECKS = {
 
 
 def check_matrix(X: Any, geometry: Geometry, estimator: Any = None, reset: bool = True) -> Matrix:
-    """Return X as a C-contiguous or canonical CSR matrix of float32 or float64.
+    """Return X as a C-contiguous array or a canonical CSR matrix of float32 or float64.
 
-    With an estimator, number and names of features are recorded (``reset``) or compared.
+    With an estimator, the number and names of its features are set (``reset``) or compared.
     """
     if sparse.issparse(X) and estimator is not None and not get_tags(estimator).input_tags.sparse:
         raise TypeError(
@@ -54,17 +54,17 @@ def check_matrix(X: Any, geometry: Geometry, estimator: Any = None, reset: bool 
     matrix = geometry.statistic(matrix)
     check_domain(matrix, geometry, names)
     if is_sparse(matrix) and not geometry.takes_zeros:
-        return matrix.toarray()  # it has no zeros: full rows take less room so
+        return matrix.toarray()  # without zeros a dense array takes less memory
     return matrix
 
 
 def checked_array(X: Any, estimator: Any, reset: bool) -> Any:
-    """Return X as scikit-learn checks and converts it, in parts where it is large."""
+    """Return X checked and converted by scikit-learn, in parts where it is large."""
     dtypes = accepted_dtypes(X)
     checks = {**CHECKS, "dtype": dtypes}
     reader = reader_of(X, dtypes)
     if reader is not None and estimator is not None:
-        # Names and numbers of columns, which the copy no longer tells.
+        # Number and names of columns: the copy has lost the names.
         validate_data(estimator, X, reset=reset, skip_check_array=True)
     if reader is not None:
         return check_array(copied_in_parts(X.shape, *reader), **checks)
@@ -95,7 +95,7 @@ def check_finite(matrix: Matrix, names: list[str] | None) -> None:
     values = matrix.data[:, np.newaxis] if is_sparse(matrix) else matrix
     with np.errstate(over="ignore", invalid="ignore"):
         totals = [np.sum(values[rows]) for rows in parts(*values.shape)]
-    if np.isfinite(totals).all():  # one pass, unless a sum overflows and asks for a closer look
+    if np.isfinite(totals).all():  # one pass, unless a sum of finite numbers overflows
         return
     cell = first_cell(matrix, lambda values: ~np.isfinite(values))
     if cell is not None:
@@ -105,7 +105,7 @@ def check_finite(matrix: Matrix, names: list[str] | None) -> None:
 
 
 def check_domain(matrix: Matrix, geometry: Geometry, names: list[str] | None) -> None:
-    """Raise at the first entry, or empty row, that the divergence is not defined for."""
+    """Raise at the first entry or row for which the divergence is not defined."""
     kind = type(geometry).__name__
     if geometry.n_columns not in (None, matrix.shape[1]):
         raise ValueError(
@@ -115,7 +115,7 @@ def check_domain(matrix: Matrix, geometry: Geometry, names: list[str] | None) ->
     if geometry.domain is not None:
         cell = first_cell(matrix, geometry.outside)
         if cell is not None:
-            # scikit-learn's own words come first where that is the trouble.
+            # scikit-learn's estimator checks expect its own words for negative entries.
             negative = f"Negative values in data passed to {kind}. " if matrix[cell] < 0 else ""
             raise ValueError(
                 f"{negative}X must hold {geometry.domain}. "
@@ -131,7 +131,7 @@ def check_domain(matrix: Matrix, geometry: Geometry, names: list[str] | None) ->
     if geometry.row_unit is not None:
         with np.errstate(over="ignore", divide="ignore"):
             sizes = geometry.row_sizes(matrix)
-            # Rows are multiplied by one over their size, which overflows where that is subnormal.
+            # Rows are multiplied by one over their size, which overflows for subnormal sizes.
             bad = np.flatnonzero(~(np.isfinite(1.0 / sizes) & np.isfinite(sizes)))
         if len(bad):
             row = int(bad[0])
@@ -146,7 +146,7 @@ def check_domain(matrix: Matrix, geometry: Geometry, names: list[str] | None) ->
 
 
 def touches_border(matrix: Matrix, geometry: Geometry) -> bool:
-    """Whether any entry, stored or not, lies at the border of the divergence's domain."""
+    """Whether any entry, stored or not, is at the border of the divergence's domain."""
     if is_sparse(matrix) and geometry.at_border(np.zeros(1))[0]:
         n_cells = int(matrix.shape[0]) * int(matrix.shape[1])
         if matrix.nnz < n_cells:

@@ -1,4 +1,4 @@
-"""Sparse matrices: that they do not point outside themselves, and one form for all."""
+"""Sparse matrices: indices within bounds, and conversion to canonical CSR."""
 
 from typing import Any
 
@@ -7,14 +7,14 @@ from scipy import sparse
 
 
 def check_structure(X: Any) -> None:
-    """Raise where a sparse matrix points outside itself: compiled code would follow."""
+    """Raise if indices of a sparse matrix are out of bounds, which compiled code does not check."""
     if X.ndim != 2:
-        return  # scikit-learn's to refuse
+        return  # scikit-learn raises
     if X.format == "coo":
         for numbers, end, what in zip(X.coords, X.shape, ("row", "column"), strict=True):
             check_indices(numbers, end, what)
     if X.format not in ("csr", "csc", "bsr"):
-        return  # kept as lists, mappings or diagonals: built anew, with checks
+        return  # lists, mappings, diagonals: the conversion to CSR checks them
     blocks = X.blocksize if X.format == "bsr" else (1, 1)
     n_major, n_minor = (size // block for size, block in zip(X.shape, blocks, strict=True))
     if X.format == "csc":
@@ -24,7 +24,7 @@ def check_structure(X: Any) -> None:
 
 
 def check_starts(X: Any, n_major: int) -> None:
-    """Raise where ``indptr`` does not divide the stored entries among rows (or columns)."""
+    """Raise if ``indptr`` does not divide the stored entries among rows (or columns)."""
     starts, stored = X.indptr, min(len(X.indices), len(X.data))
     if starts.dtype.kind != "i" or starts.shape != (n_major + 1,):
         trouble = f"must be {n_major + 1} integers. Got {starts.dtype} of shape {starts.shape}"
@@ -41,13 +41,13 @@ def check_starts(X: Any, n_major: int) -> None:
 
 
 def check_indices(indices: Any, end: int, what: str) -> None:
-    """Raise where a row or column number is negative or not below ``end``."""
+    """Raise if a row or column number is negative or not below ``end``."""
     if indices.dtype.kind != "i":
         raise ValueError(
             f"X is a malformed sparse matrix: {what} numbers must be integers. "
             f"Got {indices.dtype}. Build it anew."
         )
-    # Read as unsigned, what is negative is large: one reduction finds both.
+    # As unsigned integers negative numbers are large: one reduction finds both.
     if not len(indices) or indices.view(f"u{indices.itemsize}").max() < end:
         return
     at = int(np.argmax((indices < 0) | (indices >= end)))

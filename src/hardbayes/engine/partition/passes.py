@@ -16,9 +16,13 @@ import numpy as np
 from hardbayes.engine.partition.falling_path import FallingPath
 from hardbayes.engine.partition.stepped_path import SteppedPath
 from hardbayes.geometry.entrywise_totals import EntrywiseTotals
+from hardbayes.moves.partition.cluster_potentials import (
+    ClusterPotentials,
+    EntrywisePotentials,
+    SeparablePotentials,
+)
 from hardbayes.moves.partition.local_search import refine_by_rows, refine_by_turns
-from hardbayes.moves.partition.priced_clusters import PricedByEntries, PricedBySize, PricedClusters
-from hardbayes.moves.partition.priced_rows import walk_priced
+from hardbayes.moves.partition.rows_by_potentials import walk_by_potentials
 from hardbayes.moves.partition.single_rows import walk_compiled
 from hardbayes.tuples import Layout
 
@@ -50,15 +54,15 @@ def passes_for(partition: Partition, sparse: bool) -> Passes:
     if geometry.distance_costs:
         alone = not partition.prior_weight
         return Passes(walk_compiled, refine_by_rows, alone, SMALL, True)
-    walk = partial(walk_priced, _priced(geometry, sparse))
+    walk = partial(walk_by_potentials, _potentials(geometry, sparse))
     return Passes(walk, refine_by_turns, False, 0, False)
 
 
-def _priced(geometry: Geometry, sparse: bool) -> type[PricedClusters]:
+def _potentials(geometry: Geometry, sparse: bool) -> type[ClusterPotentials]:
     """Return the cheapest way to compute what rows cost in clusters."""
     if isinstance(geometry, EntrywiseTotals):
-        return PricedByEntries
-    return PricedBySize if sparse and geometry.separable else PricedClusters
+        return EntrywisePotentials
+    return SeparablePotentials if sparse and geometry.separable else ClusterPotentials
 
 
 def layout_for(geometry: Geometry, sparse: bool, dtype: np.dtype) -> Layout:

@@ -1,11 +1,10 @@
-"""Vector code written by hand for dense rows: their scores against blocks of centres.
+"""Hand-written vector code for dense rows: scores against blocks of centres.
 
-It reaches the speed of a tuned matrix product without its threads, its copies or its output matrix:
-of the scores of a few blocks only the smallest, the second smallest and the place of the smallest
-are kept.
+It has the speed of a tuned matrix product without its threads, copies or output matrix: of the
+scores of a few blocks only the smallest, the second smallest and the smallest one's index are kept.
 
-A block is L lanes of centres. ``theta`` is (blocks, d, L), one block after another, so that a block
-stays in cache while many rows meet it.
+A block holds L centres, one per lane. ``theta`` is (blocks, d, L), one block after another, so that
+a block stays in cache while many rows are scored against it.
 """
 
 from llvmlite import ir
@@ -17,7 +16,7 @@ from hardbayes.kernels.simd.vectors import _I32, QUAD, _array, _at, _int, _Lanes
 
 
 class _Running:
-    """Of scores that come block by block, the two least of each lane and the least one's block."""
+    """Running minimum over blocks: each lane's two smallest scores and the smallest one's block."""
 
     def __init__(self, builder, lanes):
         self.builder = builder
@@ -29,7 +28,7 @@ class _Running:
         self.block = cgutils.alloca_once_value(builder, ir.Constant(self.blocks, [0] * lanes.count))
 
     def take(self, scores, block):
-        """Go on with the scores of the next block."""
+        """Update with the scores of the next block."""
         builder = self.builder
         least, second = builder.load(self.least), builder.load(self.second)
         below = builder.fcmp_ordered("<", scores, least)
@@ -46,7 +45,7 @@ class _Running:
         builder.store(builder.select(below, here, builder.load(self.block)), self.block)
 
     def result(self):
-        """Return the least score, the next, and the place of the first, over all blocks."""
+        """Return the two smallest scores of all blocks and lanes, and the index of the first."""
         builder = self.builder
         least, second, lane = self.lanes.two_smallest(builder.load(self.least))
         other = builder.extract_element(builder.load(self.second), lane)
@@ -60,10 +59,10 @@ class _Running:
 def score_quad(
     typing, x, members, first, theta, block, n_blocks, offset, smallest, second, place, cell
 ):
-    """Score the dense rows ``members[first], ..., members[first + 3]`` of x against some blocks.
+    """Score dense rows ``members[first], ..., members[first + 3]`` of x against n_blocks blocks.
 
     IN x (batch, d), members int64, theta, offset (slots,); OUT smallest, second (batch, cells),
-    place (batch, cells) int32, counted from the first of the blocks.
+    place (batch, cells) int32, the index of the smallest, counted from the first of the blocks.
     """
     signature = types.void(
         x, members, types.int64, theta, types.int64, types.int64, offset, smallest, second, place,

@@ -1,9 +1,9 @@
-"""Vector code written by hand for sparse rows: their scores against blocks of centres.
+"""Hand-written vector code for sparse rows: scores against blocks of centres.
 
-``theta`` is (1, d, slots): each entry of a row meets one run of memory, its column of theta with
-all centres side by side, and the sums of a few blocks stay in registers from the first entry to the
-last. Columns come in any order of memory, so the time goes into fetching them: as many as the
-processor can ask for at once are on their way.
+``theta`` is (1, d, slots): each entry of a row reads one contiguous run of memory, its column of
+theta for all centres, and the sums of a few blocks stay in registers from the first entry to the
+last. Columns are far apart in memory, so most of the time goes into loading them; entries are
+independent, so that the processor can have many loads in flight.
 """
 
 from numba import types
@@ -14,21 +14,21 @@ from hardbayes.kernels.simd.vectors import _I64, _array, _at, _int, _Lanes
 
 
 def _keep(builder, lanes, total, offset, outputs, row, block):
-    """Write what is kept of the scores ``offset - total`` of one row at one block."""
+    """Write the two smallest scores ``offset - total`` of a row in a block, and the index."""
     found = lanes.two_smallest(builder.fsub(lanes.load(offset), total))
     for output, value in zip(outputs, found, strict=True):
         builder.store(value, _at(builder, output, row, block))
 
 
 def _times(builder, item, scale):
-    """Return an item multiplied in float64, which holds scales that its own type may not."""
+    """Return an item multiplied in float64: a scale may be outside the range of float32."""
     if item.type == scale.type:
         return builder.fmul(item, scale)
     return builder.fptrunc(builder.fmul(builder.fpext(item, scale.type), scale), item.type)
 
 
 def _score_row(n_blocks):
-    """Make the scoring of one sparse row against ``n_blocks`` blocks side by side."""
+    """Make an intrinsic that scores one sparse row against ``n_blocks`` adjacent blocks."""
 
     @intrinsic
     def score_row(
@@ -77,5 +77,5 @@ def _score_row(n_blocks):
     return score_row
 
 
-# More blocks at once would need more registers than AVX2 has.
+# Five blocks would need more registers than AVX2 has.
 score_row_1, score_row_2, score_row_3, score_row_4 = map(_score_row, (1, 2, 3, 4))

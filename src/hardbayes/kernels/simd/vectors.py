@@ -1,7 +1,7 @@
-"""Vector code written by hand: what all of it shares, and direct costs.
+"""Hand-written vector code: shared helpers, direct costs and sums of squares.
 
-A compiler will not keep the accumulators of dot products in vector registers unless it may reorder
-sums everywhere. This file asks for exactly that and nothing else.
+A compiler keeps the accumulators of dot products in vector registers only if it may reorder all
+sums. The intrinsics here reorder exactly these sums and no others.
 """
 
 from llvmlite import ir
@@ -36,7 +36,7 @@ def _at(builder, array, row, column):
 
 
 class _Lanes:
-    """Operations on vectors of ``count`` items."""
+    """Emits operations on vectors of ``count`` items, the lanes of a register."""
 
     def __init__(self, context, builder, dtype, count=None):
         self.builder = builder
@@ -86,14 +86,14 @@ class _Lanes:
         return self.builder.extract_element(value, ir.Constant(_I32, 0))
 
     def two_smallest(self, value):
-        """Return the smallest lane, the smallest of the others, and the first one's place."""
+        """Return the smallest lane, the smallest of the others, and the index of the first."""
         builder = self.builder
 
         def in_order(left, right):
             below = builder.fcmp_ordered("<", left, right)
             return builder.select(below, left, right), builder.select(below, right, left)
 
-        # By halves: of four numbers in two ordered pairs, the two smallest.
+        # By halves: the two smallest of four numbers in two ordered pairs.
         least, second = in_order(*self._halves(value))
         while least.type.count > 1:
             least, loser = in_order(*self._halves(least))
@@ -102,7 +102,7 @@ class _Lanes:
         least, second = (builder.extract_element(vector, zero) for vector in (least, second))
         bits = ir.IntType(self.count)
         equal = builder.bitcast(builder.fcmp_ordered("==", value, self.splat(least)), bits)
-        # NaN lanes compare unequal to everything; a stray bit keeps the place within the block.
+        # NaN equals nothing, itself included: the last bit keeps the index within the block.
         equal = builder.or_(equal, ir.Constant(bits, 1 << (self.count - 1)))
         place = builder.zext(builder.cttz(equal, ir.Constant(ir.IntType(1), 1)), _I32)
         return least, second, place
@@ -120,16 +120,16 @@ class _Lanes:
 
 
 def _working(builder, item, shift, scale):
-    """Return items as they are in working coordinates, float64."""
+    """Return items in working coordinates, float64."""
     if item.type != scale.type:
         item = builder.fpext(item, scale.type)
     return builder.fmul(builder.fsub(item, shift), scale)
 
 
 def _direct_sum(squared):
-    """Make ``sum_j (t_j - c_j)^2`` or ``sum_j t_j c_j``.
+    """Make an intrinsic for ``sum_j (t_j - c_j)^2`` or ``sum_j t_j c_j``.
 
-    Here t = (values[row] - shift) scale and c = points[k].
+    t = (values[row] - shift) scale and c = points[k].
     """
 
     @intrinsic
@@ -161,9 +161,9 @@ def _direct_sum(squared):
             def load_item(kind, pointer, j):
                 return builder.load(builder.gep(pointer, [j]))
 
-            # Eight partial sums, combined in NumPy's order and without fused operations: a plain
-            # NumPy loop meets the same ties as this function (up to 128 columns, where NumPy starts
-            # to halve).
+            # Eight partial sums, combined in NumPy's order and without fused operations: up to 128
+            # columns, beyond which NumPy sums by halves, the result has the bits of np.sum. Ties
+            # are then the same as in a plain NumPy implementation.
             sums = lanes.accumulator()
             whole = builder.sub(d, builder.srem(d, _int(lanes.count)))
             factor = lanes.splat(scale)
@@ -187,21 +187,23 @@ inner_product = _direct_sum(squared=False)
 
 @intrinsic
 def add_split(
-    typing, values, row, shift, scale, weight, sign, coarse, fine, k, snap, fine_snap, first, last
-):
+    typing, values, row, shift, scale, weight, sign, coarse, fine, k, rounder, fine_rounder, first,
+    last
+):  # fmt: skip
     """Add ``sign weight t``, t = (values[row] - shift) scale, to row k of coarse + fine.
 
-    Columns first to last only. Adding and taking away a large ``snap`` rounds to a multiple of its
-    last place: that part goes to coarse, the rest, rounded likewise by ``fine_snap``, to fine.
+    Columns ``first`` to ``last`` only. Adding and subtracting a large rounding constant rounds to a
+    multiple of its last place. The part rounded by ``rounder`` (d,) goes to coarse, the remainder,
+    rounded likewise by ``fine_rounder`` (d,), to fine.
     """
     number = types.float64
     signature = types.void(
-        values, types.int64, shift, number, number, number, coarse, fine, types.int64, snap,
-        fine_snap, types.int64, types.int64,
+        values, types.int64, shift, number, number, number, coarse, fine, types.int64, rounder,
+        fine_rounder, types.int64, types.int64,
     )  # fmt: skip
 
     def generate(context, builder, signature, args):
-        values, shift, coarse, fine, snaps, fine_snaps = (
+        values, shift, coarse, fine, *rounders = (
             _array(context, builder, signature.args[at], args[at]) for at in (0, 2, 6, 7, 9, 10)
         )
         row, k, first, last = args[1], args[8], args[11], args[12]
@@ -212,13 +214,12 @@ def add_split(
 
         def add(load, store, numbers, j):
             scale, weight, sign = numbers
-            snap = load(lanes, snaps.data, j)
-            fine_snap = load(lanes, fine_snaps.data, j)
+            rounder, fine_rounder = (load(lanes, array.data, j) for array in rounders)
             item = _working(builder, load(raw, value, j), load(lanes, shift.data, j), scale)
             item = builder.fmul(item, weight)
-            rounded = builder.fsub(builder.fadd(item, snap), snap)
+            rounded = builder.fsub(builder.fadd(item, rounder), rounder)
             rest = builder.fsub(item, rounded)
-            rest = builder.fsub(builder.fadd(rest, fine_snap), fine_snap)
+            rest = builder.fsub(builder.fadd(rest, fine_rounder), fine_rounder)
             for target, part in zip(targets, (rounded, rest), strict=True):
                 store(target, j, builder.fadd(load(lanes, target, j), builder.fmul(part, sign)))
 

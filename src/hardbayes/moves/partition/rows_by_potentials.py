@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from hardbayes.local.rows import LocalRows
     from hardbayes.matrices import Floats
-    from hardbayes.moves.partition.priced_clusters import PricedClusters
+    from hardbayes.moves.partition.cluster_potentials import ClusterPotentials
     from hardbayes.moves.partition.single_rows import Clusters
     from hardbayes.structure.partition import Partition
 
@@ -28,8 +28,8 @@ FEW = 2  # moves of a batch at which it has the right size
 NOISE = 1e-12  # of what is compared: no move gains less
 
 
-def walk_priced(
-    kind: type[PricedClusters],
+def walk_by_potentials(
+    kind: type[ClusterPotentials],
     local: LocalRows,
     partition: Partition,
     numbers: NDArray[np.intp],
@@ -40,21 +40,21 @@ def walk_priced(
 
     ``kind``: how costs of rows in clusters are computed. IN/OUT numbers (n,): clusters of the rows.
     """
-    priced = kind(partition, *clusters)
+    potentials = kind(partition, *clusters)
     row_weights = local.weights_at()
     paying = np.flatnonzero(row_weights > 0)
-    largest = max(1, TOGETHER // priced.effort(local.entries_per_row))
+    largest = max(1, TOGETHER // potentials.effort(local.entries_per_row))
     size, n_moves, gain = largest, 0, 0.0
     for _ in range(max_passes):
         before = n_moves
-        priced.recount()
+        potentials.recount()
         start = 0
         while start < len(paying):
             part = paying[start : start + size]
             start += len(part)
-            batch = priced.batch(local.matrix(part), row_weights[part])
+            batch = potentials.batch(local.matrix(part), row_weights[part])
             own = numbers[part]
-            moved, gained = _walk(priced, batch, local.constants_at(part), own)
+            moved, gained = _walk(potentials, batch, local.constants_at(part), own)
             numbers[part] = own
             n_moves += moved
             gain += gained
@@ -62,20 +62,20 @@ def walk_priced(
             size = max(1, size // 2) if moved > FEW else min(2 * size, largest)
         if n_moves == before:
             break
-    return Walked(n_moves, gain, priced.centres()[len(clusters.weights) : numbers.max() + 1])
+    return Walked(n_moves, gain, potentials.centres()[len(clusters.weights) : numbers.max() + 1])
 
 
 def _walk(
-    clusters: PricedClusters, batch: Any, potentials: Floats, own: NDArray[np.intp]
+    clusters: ClusterPotentials, batch: Any, constants: Floats, own: NDArray[np.intp]
 ) -> tuple[int, float]:
     """Let the rows of a batch move; return how many did, and what was gained.
 
-    IN potentials (m,): phi(x); IN/OUT own (m,): clusters of the rows.
+    IN constants (m,): phi(x); IN/OUT own (m,): clusters of the rows.
     """
-    brings = batch.weights * potentials
+    brings = batch.weights * constants
     m = len(own)
-    joined = clusters.kept_with(batch, slice(0, m), np.arange(len(clusters.sizes)))
-    left = clusters.kept_without(batch, slice(0, m), own)
+    joined = clusters.with_rows(batch, slice(0, m), np.arange(len(clusters.sizes)))
+    left = clusters.without_rows(batch, slice(0, m), own)
     n_moves, gain, at = 0, 0.0, 0
     while at < m:
         rest = slice(at, m)
@@ -94,16 +94,16 @@ def _walk(
         at += 1
         if at < m:
             rest, changed = slice(at, m), np.array([source, target])
-            joined[rest, changed] = clusters.kept_with(batch, rest, changed)
+            joined[rest, changed] = clusters.with_rows(batch, rest, changed)
             theirs = (own[rest] == source) | (own[rest] == target)
             if theirs.any():
-                new = clusters.kept_without(batch, rest, own[rest])
+                new = clusters.without_rows(batch, rest, own[rest])
                 left[rest] = np.where(theirs, new, left[rest])
     return n_moves, gain
 
 
 def _choices(
-    clusters: PricedClusters,
+    clusters: ClusterPotentials,
     brings: Floats,
     joined: Floats,
     left: Floats,
@@ -114,19 +114,19 @@ def _choices(
     IN brings (m,): ``w phi(x)``; joined (m, k), left (m,): what clusters keep with it, and its own
     without it.
     """
-    partition, kept = clusters.partition, clusters.kept
+    partition, potentials = clusters.partition, clusters.potentials
     last = clusters.members[own] == 1
-    freed = brings + left - kept[own] + partition.penalty * last
-    prices = brings[:, np.newaxis] + kept - joined
+    frees = brings + left - potentials[own] + partition.penalty * last
+    pays = brings[:, np.newaxis] + potentials - joined
     n_open = np.count_nonzero(clusters.members)
-    prices[:, -1] += partition.penalty
-    prices[last, -1] = np.inf
+    pays[:, -1] += partition.penalty
+    pays[last, -1] = np.inf
     if n_open >= partition.max_clusters:
-        prices[:, -1] = np.inf
-    prices[:, :-1][:, clusters.members[:-1] == 0] = np.inf
+        pays[:, -1] = np.inf
+    pays[:, :-1][:, clusters.members[:-1] == 0] = np.inf
     at = np.arange(len(own))
-    prices[at, own] = np.inf
-    best = np.argmin(prices, axis=1)
-    noise = NOISE * (np.abs(freed) + np.abs(kept[own]) + np.abs(kept[best]))
-    gains = freed - prices[at, best]
-    return np.where(prices[at, best] < freed - noise, best, own), gains
+    pays[at, own] = np.inf
+    best = np.argmin(pays, axis=1)
+    noise = NOISE * (np.abs(frees) + np.abs(potentials[own]) + np.abs(potentials[best]))
+    gains = frees - pays[at, best]
+    return np.where(pays[at, best] < frees - noise, best, own), gains

@@ -1,3 +1,5 @@
+"""Every tile runs once, errors and interrupts stop all threads, and no thread survives."""
+
 import threading
 import time
 from collections import Counter, deque
@@ -16,8 +18,8 @@ def test_every_tile_runs_once(n_threads, n_tiles):
     assert seen == Counter(range(n_tiles))
 
 
-def test_a_tile_that_another_takes_first_is_no_end():
-    """Whoever looks for the last tile of the longest queue may find that queue just emptied."""
+def test_a_tile_taken_by_another_thread_does_not_end_the_work():
+    """Between finding the longest queue and taking its last tile, that queue may become empty."""
 
     class Emptied(deque):
         late = True
@@ -35,8 +37,8 @@ def test_a_tile_that_another_takes_first_is_no_end():
     assert sorted(done) == list(range(6))
 
 
-def test_workers_are_told_apart():
-    """Two threads never hold the same worker number, or they would share scratch arrays."""
+def test_each_thread_has_a_worker_number_of_its_own():
+    """Threads with the same number would share scratch arrays."""
     owners = {}
     gate = threading.Barrier(3, timeout=10)
 
@@ -51,7 +53,7 @@ def test_workers_are_told_apart():
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
-def test_an_error_stops_the_pass_and_comes_out(error):
+def test_an_error_stops_the_pass_and_is_raised(error):
     done = []
 
     def task(tile, worker):
@@ -73,17 +75,33 @@ def test_no_thread_outlives_the_pool():
     assert threading.active_count() == before
 
 
-def test_threads_asked_for(monkeypatch):
+def test_number_of_threads(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     cores = resolve_threads(None)
     assert resolve_threads(-1) == cores
+    assert resolve_threads(-10_000) == 1
     assert resolve_threads(3) == 3
+    for limit, threads in (("1", 1), ("1,4", 1), ("0", 1), ("", cores), ("all", cores)):
+        monkeypatch.setenv("OMP_NUM_THREADS", limit)
+        assert resolve_threads(None) == threads
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    assert resolve_threads(None) == 1
+    assert resolve_threads(3) == 3
 
 
-def test_an_interrupt_ends_the_long_tasks_of_others():
-    """A start of several passes is one task: nobody waits for its end after Ctrl-C."""
+def test_one_tile_starts_no_thread():
+    before = threading.active_count()
+    with Pool(4) as pool:
+        pool.run(lambda tile, worker: None, 1)
+        assert threading.active_count() == before
+
+
+def test_a_worker_begins_with_its_own_part_of_the_tiles():
+    job = _Job(lambda tile, worker: None, 10, 3)
+    assert [list(queue) for queue in job.queues] == [[0, 1, 2], [3, 4, 5], [6, 7, 8, 9]]
+
+
+def test_an_interrupt_ends_the_long_tasks_of_other_threads():
+    """A task may consist of several passes, one start of a fit: the next pass raises."""
     both = threading.Barrier(2, timeout=10)
     ends = []
 
@@ -91,9 +109,9 @@ def test_an_interrupt_ends_the_long_tasks_of_others():
         both.wait()
         if worker == 0:
             raise KeyboardInterrupt
-        patience = time.monotonic() + 10
+        deadline = time.monotonic() + 10
         try:
-            while time.monotonic() < patience:
+            while time.monotonic() < deadline:
                 pool.run(lambda tile, worker: time.sleep(0.001), 1)
             ends.append("ran out")
         except RuntimeError:

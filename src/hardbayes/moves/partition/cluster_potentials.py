@@ -1,7 +1,7 @@
-"""What clusters keep, and would keep with a row more or a row less, for any divergence.
+"""Potentials of clusters with one row more or one row less, for any divergence.
 
-A cluster of rows and prior with weight N and total T keeps ``P = N phi(T / N)`` of what they bring:
-its cost is the sum of their ``w phi(x)`` less P.
+The potential of a cluster of rows and prior with weight N and total T is ``P = N phi(T / N)``: its
+cost is the sum of their ``w phi(x)`` less P.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class DenseBatch:
-    """Rows (m, d) of weights (m,) above zero, priced together."""
+    """Rows (m, d) of weights (m,) above zero, compared with clusters together."""
 
     def __init__(self, rows: Matrix, weights: Floats) -> None:
         dense = rows.toarray() if is_sparse(rows) else rows
@@ -32,7 +32,7 @@ class DenseBatch:
         self.added = weights[:, np.newaxis] * dense
 
 
-class PricedClusters:
+class ClusterPotentials:
     """Clusters that follow every row that moves; the last one is not yet open."""
 
     batch: Any = DenseBatch
@@ -54,51 +54,51 @@ class PricedClusters:
         self.recount()
 
     def recount(self) -> None:
-        """Find what the clusters keep from their totals."""
-        self.kept = self._kept(self.sizes, self.totals.T)
+        """Compute the potentials from the totals."""
+        self.potentials = self._potential(self.sizes, self.totals.T)
 
     def effort(self, entries: int) -> int:
-        """Return how many numbers are worked through to price a row of so many entries."""
+        """Return how many numbers are computed to compare a row of so many entries."""
         return self.totals.size
 
-    def kept_with(self, batch: Any, part: slice, which: Numbers) -> Floats:
-        """Return what clusters ``which`` (k,) would keep with each row of a part (m, k)."""
+    def with_rows(self, batch: Any, part: slice, which: Numbers) -> Floats:
+        """Return potentials (m, k) of clusters ``which`` (k,) with each row of a part."""
         totals = self.totals[:, which].T + batch.added[part, np.newaxis, :]
-        return self._kept(self.sizes[which] + batch.weights[part, np.newaxis], totals)
+        return self._potential(self.sizes[which] + batch.weights[part, np.newaxis], totals)
 
-    def kept_without(self, batch: Any, part: slice, own: Numbers) -> Floats:
-        """Return what the clusters ``own`` (m,) of a part's rows would keep without them (m,).
+    def without_rows(self, batch: Any, part: slice, own: Numbers) -> Floats:
+        """Return potentials (m,) of the clusters ``own`` (m,) of a part's rows without them.
 
-        The prior alone, where a row is all there is.
+        That of the prior alone, for the only row of a cluster.
         """
         totals = self.totals[:, own].T - batch.added[part]
-        left = self._kept(self.sizes[own] - batch.weights[part], totals)
-        return np.where(self.members[own] > 1, left, self.kept[-1])
+        left = self._potential(self.sizes[own] - batch.weights[part], totals)
+        return np.where(self.members[own] > 1, left, self.potentials[-1])
 
     def move(self, batch: Any, at: int, source: int, target: int) -> None:
-        """Take row ``at`` from a cluster to another, which may be the last."""
+        """Move row ``at`` from a cluster to another, which may be the last."""
         if target == len(self.sizes) - 1:
             self._add_one()
         both, signs = np.array([source, target]), np.array([-1, 1])
         self.members[both] += signs
         self._add(batch, at, both, signs)
         self.sizes[both] += signs * batch.weights[at]
-        if not self.members[source]:  # exactly: no remainder may look like a row
+        if not self.members[source]:  # exactly, without the rounding of the moves before
             self._empty(source)
         self._recount(both)
 
     def centres(self) -> Floats:
-        """Return where they are now (k, d); those without rows at the prior's mean."""
+        """Return the centres (k, d); those without rows at the prior's mean."""
         empty = (self.members == 0)[:, np.newaxis]
         means = self.totals.T / np.where(empty, 1.0, self.sizes[:, np.newaxis])
         return np.where(empty, self.partition.prior_mean, means)
 
     def _add_one(self) -> None:
-        """Open the cluster not yet open; another takes its place."""
+        """Open the cluster not yet open; append another."""
         self.sizes = np.append(self.sizes, self.partition.prior_weight)
         self.totals = np.append(self.totals, self.totals[:, -1:], axis=1)
         self.members = np.append(self.members, 0)
-        self.kept = np.append(self.kept, self.kept[-1])
+        self.potentials = np.append(self.potentials, self.potentials[-1])
 
     def _empty(self, cluster: int) -> None:
         self.sizes[cluster] = self.partition.prior_weight
@@ -108,20 +108,20 @@ class PricedClusters:
         self.totals[:, which] += signs * batch.added[at][:, np.newaxis]
 
     def _recount(self, which: Numbers) -> None:
-        self.kept[which] = self._kept(self.sizes[which], self.totals[:, which].T)
+        self.potentials[which] = self._potential(self.sizes[which], self.totals[:, which].T)
 
-    def _kept(self, sizes: Floats, totals: Floats) -> Floats:
+    def _potential(self, sizes: Floats, totals: Floats) -> Floats:
         geometry = self.partition.geometry
         empty = (sizes <= 0)[..., np.newaxis]
         means = totals / np.where(empty, 1.0, sizes[..., np.newaxis])
-        # Taking a row away may leave a mean outside the domain by a rounding error. A cluster of
-        # nothing keeps nothing, and its mean may be anywhere.
+        # Removing a row may leave a mean outside the domain by a rounding error. An empty cluster
+        # has potential zero, and its mean may be anywhere.
         means = np.where(empty, self.partition.prior_mean, geometry.inside(means))
         return sizes * geometry.potential(means)
 
 
 class EntryBatch:
-    """The same rows by their entries; every row has one at least, if of nothing."""
+    """The same rows by their entries; a row without any gets an entry of zero."""
 
     def __init__(self, rows: Matrix, weights: Floats) -> None:
         entries = csr_array(rows)
@@ -145,53 +145,53 @@ class EntryBatch:
         return self.columns[first:last], self.added[first:last], starts
 
 
-class PricedByEntries(PricedClusters):
-    """The same where what a cluster keeps follows from two sums over columns.
+class EntrywisePotentials(ClusterPotentials):
+    """The same where potentials follow from two sums over columns (`EntrywiseTotals`).
 
-    A row changes these sums in its own columns alone: it is priced in every cluster at the cost of
-    its entries, not of all columns.
+    A row changes these sums in its own columns alone: to compare it costs as much as it has
+    entries, not columns.
     """
 
     batch = EntryBatch
 
     def recount(self) -> None:
-        """Find the sums, and what the clusters keep, from their totals."""
-        self.stocked = self._geometry.stocked(self.totals)  # (d, k)
-        self.sums, self.stock = self.totals.sum(axis=0), self.stocked.sum(axis=0)
-        self.kept = self._geometry.kept(self.sizes, self.sums, self.stock)
+        """Compute the sums and the potentials from the totals."""
+        self.terms = self._geometry.entry_terms(self.totals)  # (d, k)
+        self.sums, self.term_sums = self.totals.sum(axis=0), self.terms.sum(axis=0)
+        self.potentials = self._geometry.cluster_potential(self.sizes, self.sums, self.term_sums)
 
     def effort(self, entries: int) -> int:
-        """Return how many numbers are worked through to price a row of so many entries."""
+        """Return how many numbers are computed to compare a row of so many entries."""
         return entries * len(self.sizes)
 
-    def kept_with(self, batch: Any, part: slice, which: Numbers) -> Floats:
-        """Return what clusters ``which`` (k,) would keep with each row of a part (m, k)."""
+    def with_rows(self, batch: Any, part: slice, which: Numbers) -> Floats:
+        """Return potentials (m, k) of clusters ``which`` (k,) with each row of a part."""
         columns, added, starts = batch.entries(part)
         if len(which) == len(self.sizes):  # several times as fast as an index
-            totals, stocked = self.totals.take(columns, 0), self.stocked.take(columns, 0)
+            totals, terms = self.totals.take(columns, 0), self.terms.take(columns, 0)
         else:
             where = columns[:, np.newaxis], which
-            totals, stocked = self.totals[where], self.stocked[where]
+            totals, terms = self.totals[where], self.terms[where]
         totals += added[:, np.newaxis]
-        change = self._geometry.stocked(totals)
-        change -= stocked
-        return self._geometry.kept(
+        change = self._geometry.entry_terms(totals)
+        change -= terms
+        return self._geometry.cluster_potential(
             self.sizes[which] + batch.weights[part, np.newaxis],
             self.sums[which] + batch.sums[part, np.newaxis],
-            self.stock[which] + np.add.reduceat(change, starts, axis=0),
+            self.term_sums[which] + np.add.reduceat(change, starts, axis=0),
         )
 
-    def kept_without(self, batch: Any, part: slice, own: Numbers) -> Floats:
-        """Return what the clusters ``own`` (m,) of a part's rows would keep without them (m,)."""
+    def without_rows(self, batch: Any, part: slice, own: Numbers) -> Floats:
+        """Return potentials (m,) of the clusters ``own`` (m,) of a part's rows without them."""
         columns, added, starts = batch.entries(part)
         where = columns, np.repeat(own, batch.lengths[part])
-        change = self._geometry.stocked(self.totals[where] - added) - self.stocked[where]
-        left = self._geometry.kept(
+        change = self._geometry.entry_terms(self.totals[where] - added) - self.terms[where]
+        left = self._geometry.cluster_potential(
             self.sizes[own] - batch.weights[part],
             self.sums[own] - batch.sums[part],
-            self.stock[own] + np.add.reduceat(change, starts),
+            self.term_sums[own] + np.add.reduceat(change, starts),
         )
-        return np.where(self.members[own] > 1, left, self.kept[-1])
+        return np.where(self.members[own] > 1, left, self.potentials[-1])
 
     @property
     def _geometry(self) -> EntrywiseTotals:
@@ -202,31 +202,31 @@ class PricedByEntries(PricedClusters):
     def _add_one(self) -> None:
         super()._add_one()
         self.sums = np.append(self.sums, self.sums[-1])
-        self.stock = np.append(self.stock, self.stock[-1])
-        self.stocked = np.append(self.stocked, self.stocked[:, -1:], axis=1)
+        self.term_sums = np.append(self.term_sums, self.term_sums[-1])
+        self.terms = np.append(self.terms, self.terms[:, -1:], axis=1)
 
     def _empty(self, cluster: int) -> None:
         super()._empty(cluster)
-        for values in (self.sums, self.stock, self.stocked):
+        for values in (self.sums, self.term_sums, self.terms):
             values[..., cluster] = values[..., -1]
 
     def _add(self, batch: Any, at: int, which: Numbers, signs: NDArray[np.int64]) -> None:
         columns, added, _ = batch.entries(slice(at, at + 1))
         where = columns[:, np.newaxis], which
         totals = self.totals[where] + signs * added[:, np.newaxis]
-        stocked = self._geometry.stocked(totals)
+        terms = self._geometry.entry_terms(totals)
         self.sums[which] += signs * batch.sums[at]
-        self.stock[which] += (stocked - self.stocked[where]).sum(axis=0)
-        self.totals[where], self.stocked[where] = totals, stocked
+        self.term_sums[which] += (terms - self.terms[where]).sum(axis=0)
+        self.totals[where], self.terms[where] = totals, terms
 
     def _recount(self, which: Numbers) -> None:
-        self.kept[which] = self._geometry.kept(
-            self.sizes[which], self.sums[which], self.stock[which]
+        self.potentials[which] = self._geometry.cluster_potential(
+            self.sizes[which], self.sums[which], self.term_sums[which]
         )
 
 
-class PricedBySize(PricedClusters):
-    """The same for sparse rows where phi is a sum over columns, and that is all that is known.
+class SeparablePotentials(ClusterPotentials):
+    """The same for sparse rows where phi is a sum over columns, and nothing more.
 
     A row then changes every column's ``phi(T_j / N)``, since N changes: but where it has no entry,
     as any other row of its weight would.
@@ -236,16 +236,16 @@ class PricedBySize(PricedClusters):
     most_kinds = 64  # weights that are remembered
 
     def recount(self) -> None:
-        """Find what the clusters keep from their totals."""
+        """Compute the potentials from the totals."""
         super().recount()
         self._elsewhere: dict[float, Floats] = {}
 
     def effort(self, entries: int) -> int:
-        """Return how many numbers are worked through to price a row of so many entries."""
+        """Return how many numbers are computed to compare a row of so many entries."""
         return entries * len(self.sizes)
 
-    def kept_with(self, batch: Any, part: slice, which: Numbers) -> Floats:
-        """Return what clusters ``which`` (k,) would keep with each row of a part (m, k)."""
+    def with_rows(self, batch: Any, part: slice, which: Numbers) -> Floats:
+        """Return potentials (m, k) of clusters ``which`` (k,) with each row of a part."""
         columns, added, starts = batch.entries(part)
         sizes = self.sizes[which] + batch.weights[part, np.newaxis]
         at_entries = np.repeat(sizes, batch.lengths[part], axis=0)
@@ -255,8 +255,8 @@ class PricedBySize(PricedClusters):
         sums = self._sums_with(batch.weights[part])[:, which]
         return sizes * (sums + np.add.reduceat(change, starts, axis=0))
 
-    def kept_without(self, batch: Any, part: slice, own: Numbers) -> Floats:
-        """Return what the clusters ``own`` (m,) of a part's rows would keep without them (m,)."""
+    def without_rows(self, batch: Any, part: slice, own: Numbers) -> Floats:
+        """Return potentials (m,) of the clusters ``own`` (m,) of a part's rows without them."""
         columns, added, starts = batch.entries(part)
         sizes = self.sizes[own] - batch.weights[part]
         at_entries = np.repeat(sizes, batch.lengths[part])
@@ -264,7 +264,7 @@ class PricedBySize(PricedClusters):
         change = self._phi(totals - added, at_entries) - self._phi(totals, at_entries)
         sums = self._sums_with(-batch.weights[part])[np.arange(len(own)), own]
         left = sizes * (sums + np.add.reduceat(change, starts))
-        return np.where(self.members[own] > 1, left, self.kept[-1])
+        return np.where(self.members[own] > 1, left, self.potentials[-1])
 
     def _sums_with(self, weights: Floats) -> Floats:
         """Return ``sum_j phi(T_j / (N + w))`` of every cluster for each weight w (m, k)."""

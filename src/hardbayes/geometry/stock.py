@@ -1,5 +1,0 @@
-"""Former name of `hardbayes.geometry.entrywise_totals`."""
-
-from hardbayes.geometry.entrywise_totals import EntrywiseTotals as KeepsStock
-
-__all__ = ["KeepsStock"]
