@@ -25,7 +25,7 @@ def kernel_cache():
     numba compiles a cached kernel anew when its own file changes, but not when a file that it calls
     into does.
     """
-    sources = sorted((PACKAGE / "kernels").glob("*.py"))
+    sources = [PACKAGE / "tuples.py", *sorted((PACKAGE / "kernels").rglob("*.py"))]
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources))
     return ROOT / ".numba_cache" / digest.hexdigest()[:16]
 
@@ -63,7 +63,7 @@ def quiet_fit(model, X, sample_weight=None):
 @pytest.fixture
 def as_if_many(monkeypatch):
     """Sweep over small data as over large: in passes over tiles, not in one call."""
-    from hardbayes.executors import few_rows
+    from hardbayes.local import few_rows
 
     monkeypatch.setattr(few_rows, "MOST_WORK", 0)
 

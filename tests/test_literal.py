@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from hardbayes import DPMeans, penalty_for
-from hardbayes.executors import few_rows
+from hardbayes.local import few_rows
 from tests.conftest import assert_same_bits, make_blobs, pairwise_sq, quiet_fit
 from tests.random_inputs import between, put_zeros, random_cap, random_rows, random_weights
 from tests.reference.certificates import assert_certificate

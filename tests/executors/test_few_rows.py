@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from hardbayes import DPMeans
-from hardbayes.executors import few_rows
+from hardbayes.local import few_rows
 from tests.conftest import assert_same_bits, make_blobs, quiet_fit
 
 

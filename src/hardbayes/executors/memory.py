@@ -75,7 +75,7 @@ class MemoryRows:
         self.most_taken = shape[0]
         self.rounding = Rounding(weights, shape[0], largest)
         self._rows = rows
-        self._constants = constants
+        self.constants = constants
         self.entries_per_row = self._all.entries_per_row
         self._tiling = Tiling(self.entries_per_row, pool)
         self._batches: dict[int, Batch] = {}
@@ -84,7 +84,7 @@ class MemoryRows:
     @cached_property
     def _all(self) -> LocalRows:
         return LocalRows(
-            self._rows, self._shape, self.weights, self._constants, self.layout.dtype, self.pool
+            self._rows, self._shape, self.weights, self.constants, self.layout.dtype, self.pool
         )
 
     # -- labels and totals -------------------------------------------------------------------------
@@ -219,7 +219,7 @@ class MemoryRows:
         def task(worker: int, start: int, stop: int) -> None:
             found.append(
                 assign(
-                    self._rows, self.weights, opening, self._constants, centres, view,
+                    self._rows, self.weights, opening, self.constants, centres, view,
                     labels, self._marks, NO_TOTALS if totals is None else totals.share(worker),
                     *rounding, self._batch(worker, centres), start, stop,
                 )
@@ -259,7 +259,7 @@ class MemoryRows:
 
         def task(worker: int, start: int, stop: int) -> None:
             consider(
-                self._rows, self.weights, births.opening, self._constants, centres, view, radii,
+                self._rows, self.weights, births.opening, self.constants, centres, view, radii,
                 labelling.slots, marks, some, births.visit_rank, opened, block_opened, first, last,
                 self._batch(worker, centres), start, stop,
             )  # fmt: skip
@@ -282,7 +282,7 @@ class MemoryRows:
         out = np.empty(self.n_rows)
 
         def task(worker: int, start: int, stop: int) -> None:
-            costs(self._rows, self._constants, centres, slots, out, start, stop)
+            costs(self._rows, self.constants, centres, slots, out, start, stop)
 
         self._tiling.run(task, self.n_rows, 1)
         return out

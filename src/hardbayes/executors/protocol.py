@@ -58,6 +58,7 @@ class Rows(Protocol):
     n_columns: int
     entries_per_row: int  # numbers that a row holds, in the mean; n_columns where rows are dense
     weights: Floats  # (n,), or (1,) for all rows
+    constants: Floats  # (n,): ``phi(x)``, or (1,) where costs are squared distances
     rounding: Rounding  # constants of the exact totals
     layout: Layout  # how `assign` and `offer` read centres; it may change between assignments
     most_taken: int  # how many rows `take` returns at most

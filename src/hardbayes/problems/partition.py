@@ -11,7 +11,7 @@ import numpy as np
 from hardbayes.engine.partition.passes import layout_for
 from hardbayes.geometry.squared_euclidean import FARTHEST
 from hardbayes.late_import import import_whole
-from hardbayes.matrices import chunks, is_sparse
+from hardbayes.matrices import CHUNK_BYTES, chunks, is_sparse
 from hardbayes.problems.frame import Frame, frame_for, power_of_two_scale
 from hardbayes.structure.partition import Partition
 
@@ -59,8 +59,7 @@ class Problem:
         """What rounding may do to the objective, in the user's units."""
         rows = self.rows
         mean = self.mean if self.geometry.needs_mean else np.zeros(rows.n_columns)
-        constants = rows.take().constants_at()
-        size = self.geometry.objective_rounding(rows.weights, rows.n_rows, constants, mean)
+        size = self.geometry.objective_rounding(rows.weights, rows.n_rows, rows.constants, mean)
         return size / self.unit
 
     def partition(self, penalty: float, prior_weight: float, max_clusters: int | None) -> Partition:
@@ -125,7 +124,9 @@ def opening_costs(rows: Rows, partition: Partition, weights: Floats) -> Floats:
         return np.array([partition.penalty])
     weights = np.broadcast_to(weights, rows.n_rows)
     costs = np.empty(rows.n_rows)
-    for part in chunks(rows.n_rows, rows.entries_per_row):
+    size = min(rows.most_taken, max(1, CHUNK_BYTES // (8 * rows.entries_per_row)))
+    for start in range(0, rows.n_rows, size):
+        part = slice(start, min(start + size, rows.n_rows))
         local = rows.take(np.arange(part.start, part.stop))
         matrix = local.matrix()
         rounding = partition.geometry.cost_rounding(

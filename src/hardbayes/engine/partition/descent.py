@@ -174,19 +174,23 @@ class Descent:
             self.state.choose_nearest()
             self.state.close_empty()
         order = inverse_permutation(self.visit_rank).astype(np.intp)
-        proposal = propose_relocations(self.state, self.partition, self.passes.walk, order)
-        if proposal is not None:
-            self.state.apply(proposal)
-        self._note(self.state.refit(), 0 if proposal is None else len(proposal.ids))
-        return proposal is not None
+        size, n_changed = self.state.rows.most_taken, 0
+        for start in range(0, len(order), size):
+            ids = order[start : start + size]
+            proposal = propose_relocations(self.state, self.partition, self.passes.walk, ids)
+            if proposal is not None:
+                self.state.apply(proposal)
+                n_changed += len(ids)
+        self._note(self.state.refit(), n_changed)
+        return n_changed > 0
 
     def relocate(self) -> bool:
         """Rows at the border of their cluster move one by one where that lowers the objective."""
         ids = np.arange(self.state.rows.n_rows)
         if not (self.passes.sweeps_together and self.state.is_few):
             ids = border_rows(self.state, self.partition)
-            most = self.state.rows.most_taken
-            ids = ids[: most if self.passes.are_compiled else self.effort.uncompiled_rows]
+            limit = sys.maxsize if self.passes.are_compiled else self.effort.uncompiled_rows
+            ids = ids[: min(limit, self.state.rows.most_taken)]
         return self._apply(self._relocations(ids))
 
     def sweep_to_convergence(self) -> bool:
@@ -263,7 +267,8 @@ class Descent:
         self.n_splits += proposal.n_splits
         self.n_merges += proposal.n_merges
         n_rows = state.rows.n_rows
-        if n_rows * state.n_clusters < self.passes.relocated_costs:
+        is_small = n_rows * state.n_clusters < self.passes.relocated_costs
+        if is_small and n_rows <= state.rows.most_taken:
             more = self._relocations(np.arange(n_rows))
             if more is not None:
                 state.apply(more)

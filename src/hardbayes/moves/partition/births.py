@@ -63,7 +63,7 @@ def open_clusters(
         return Births(visit_rank, opening, np.array(opened, np.int64), since, openers)
 
     no_rows = np.empty(0, visit_rank.dtype)
-    at_once = max(16, ENTRIES_AT_ONCE // rows.n_columns)
+    at_once = min(max(16, ENTRIES_AT_ONCE // rows.n_columns), rows.most_taken)
     for window in _windows(above, visit_rank):
         rest = window
         while len(rest) and n_before + len(opened) < max_clusters:

@@ -163,6 +163,9 @@ def _batches(
         budget -= n_around * len(around)
         if budget < 0 or n_around > rows.most_taken:
             break
+        if min(n_rows + n_around, rows.n_rows) > rows.most_taken:
+            yield trials
+            trials, n_rows = [], 0
         trials.append(Trial(united, divided, around))
         n_rows += n_around
         if n_rows > ROWS_TOGETHER:

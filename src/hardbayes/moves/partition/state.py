@@ -288,7 +288,9 @@ class PartitionState:
     @property
     def is_few(self) -> bool:
         """Whether `sweep_few` is worth it, where costs are squared distances without a prior."""
-        return is_few(self.rows.n_rows, self.rows.n_columns, self.n_clusters)
+        n_rows = self.rows.n_rows
+        fits = n_rows <= self.rows.most_taken
+        return fits and is_few(n_rows, self.rows.n_columns, self.n_clusters)
 
     @property
     def _slots(self) -> Ids:
