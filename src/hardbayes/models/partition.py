@@ -110,7 +110,7 @@ class FittedPartition:
     def _table(self, rows: Rows, pool: Pool) -> CentreTable:
         """Return the centres laid out for such rows, kept for the next prediction."""
         from hardbayes.clusters.centre_table import ClusterList
-        from hardbayes.moves.partition.state import TABLES
+        from hardbayes.clusters.tables import TABLES
 
         kind = rows.layout.dtype, rows.layout.sparse
         if kind not in self._tables:
