@@ -31,8 +31,7 @@ def trace_features(
     """Return penalties, a model at each, the plateaus and the best penalty, in the user's units.
 
     One path of K-features for K = 0, 1, 2, ... serves all penalties. It ends at the cap of the
-    template, and at 64 features where that has none: at smaller penalties models are capped, and
-    say so.
+    template, or at 64 features: models at smaller penalties are marked as capped.
     """
     clone(template).set_params(component_penalty=1.0)._validate_params()
     matrix, weights, names = checked_data(template, SquaredEuclidean(), X, sample_weight)
@@ -50,8 +49,8 @@ def trace_features(
             asked = np.geomspace(2.0 * max(ends), min(ends), n_penalties) if ends else np.ones(1)
         solutions = []
         for penalty in asked * problem.unit:
-            priced = replace(path.search, structure=replace(structure, penalty=float(penalty)))
-            solutions.append(marked_if_capped(problem, priced, path.at(penalty), rng))
+            at_penalty = replace(path.search, structure=replace(structure, penalty=float(penalty)))
+            solutions.append(marked_if_capped(problem.rows, at_penalty, path.at(penalty), rng))
     models = []
     for penalty, solution in zip(asked, solutions, strict=True):
         model = clone(template).set_params(component_penalty=float(penalty))

@@ -1,7 +1,4 @@
-"""Candidates for a new feature: mean residuals of the rows that would have them, until they repeat.
-
-K-features with K = 1, on what the present features leave of the rows.
-"""
+"""Candidates for a new feature: K-features with K = 1 on the residuals of the rows."""
 
 from hardbayes.kernels.compiling import kernel
 from hardbayes.kernels.features.layout import inner_product, list_members
@@ -18,9 +15,10 @@ def grow(
 ):  # fmt: skip
     """Grow a candidate from the residual of each of the rows ``seeds`` (m,).
 
-    IN rows (n, d), components (k, d), origin (1, d), membership (n, k); OUT candidates (m, d) and
-    gains (m,): how much cheaper the rows become that would have each, summed by weight. residuals
-    (n, d), joined (n,) uint8, total (1, d) and members (k + 1,) int64 are scratch.
+    A candidate is the mean residual of the rows whose cost it lowers, repeated until these are the
+    same. IN rows (n, d), weights (n,) or (1,), components (k, d), origin (1, d), membership (n, k);
+    OUT candidates (m, d); gains (m,): by how much each lowers the weighted sum of costs; residuals
+    (n, d): of the rows. joined (n,) uint8, total (1, d) and members (k + 1,) int64 are scratch.
     """
     n, d = rows.shape
     for i in range(n):

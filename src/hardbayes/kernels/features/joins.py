@@ -1,4 +1,4 @@
-"""The decision at one new feature: which rows would have it, all else as it is."""
+"""The rows that would have a new feature, all else left as it is."""
 
 from hardbayes.kernels.compiling import kernel
 from hardbayes.kernels.features.layout import inner_product, list_members
@@ -11,16 +11,15 @@ def join(
     rows, weights, components, origin, membership, candidate, size, gains, joined, total, members,
     residual,
 ):  # fmt: skip
-    """Let rows join a candidate (1, d) of squared length ``size``.
+    """Let rows join a candidate (1, d) of squared length ``size`` where that lowers their cost.
 
-    IN components (k, d), origin (1, d), membership (n, at least k); members (k + 1,) int64 and
-    residual (1, d) are scratch; OUT gains (n,): how much cheaper each row becomes with it; joined
-    (n,) uint8: where that is above zero; INOUT total (d,): adds the weighted residuals of those
-    rows. Returns their weight and their weighted gain.
+    IN rows (n, d), weights (n,) or (1,), components (k, d), origin (1, d), membership (n, k); OUT
+    gains (n,): by how much their cost falls; joined (n,) uint8: where that is above zero; INOUT
+    total (d,): adds the weighted residuals of those rows. members (k + 1,) int64 and residual
+    (1, d) are scratch. Returns the weight of the rows that joined.
     """
     n, d = rows.shape
     weight = 0.0
-    gain = 0.0
     for i in range(n):
         count = list_members(i, membership, components.shape[0], members)
         subtract_members(rows, i, members, count, components, origin, residual, 0)
@@ -29,7 +28,6 @@ def join(
         if joined[i]:
             own = pick(weights, i)
             weight += own
-            gain += own * gains[i]
             for j in range(d):
                 total[j] += own * residual[0, j]
-    return weight, gain
+    return weight

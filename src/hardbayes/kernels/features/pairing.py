@@ -1,4 +1,4 @@
-"""Totals over the rows that have two features at once: what judging merged columns needs."""
+"""Totals over the rows that have two features at once, for combinations of columns."""
 
 from hardbayes.kernels.compiling import kernel
 from hardbayes.kernels.features.layout import list_members
@@ -12,9 +12,9 @@ def pair_totals(
 ):  # fmt: skip
     """Add up residuals and memberships of rows that have both features ``first + a < b``.
 
-    INOUT totals (m, k, d): weighted residuals at [a, b]; counts (m, k, k): the weight of those rows
-    that also have a third; members (k + 1,) int64 and residual
-    (1, d) are scratch.
+    IN rows (n, d), weights (n,) or (1,), components (k, d), origin (1, d), membership (n, k); INOUT
+    totals (m, k, d): adds weighted residuals at [a, b]; counts (m, k, k): adds at [a, b, c] the
+    weight of those that also have c. members (k + 1,) int64 and residual (1, d) are scratch.
     """
     n, d = rows.shape
     for i in range(n):

@@ -1,0 +1,48 @@
+"""What a move on features starts from, and what it returns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from hardbayes.executors.features.protocol import Allocation, FeatureRows, Sums
+    from hardbayes.matrices import Floats
+    from hardbayes.structure.feature_allocation import FeatureAllocation
+
+# Improvements below this share of the fit term are rounding.
+ROUNDING = 1e-10
+
+
+class LocalOptimum(NamedTuple):
+    """An allocation that no sweep changes, its components at least squares."""
+
+    allocation: Allocation
+    sums: Sums
+    inverse: Floats  # (k, k): of Z'WZ
+
+    def is_lowered_by(self, change: float) -> bool:
+        """Whether a change of the objective is below rounding."""
+        return change < -ROUNDING * self.sums.fit
+
+
+class Proposal(NamedTuple):
+    """An allocation to put in the place of the present one."""
+
+    change: float  # of the objective, exact up to rounding once components are at least squares
+    allocation: Allocation  # shares no memory with the present one; components need a refit
+
+
+class Move(Protocol):
+    """A move on whole features."""
+
+    def __call__(
+        self,
+        rows: FeatureRows,
+        structure: FeatureAllocation,
+        optimum: LocalOptimum,
+        rng: np.random.RandomState,
+        /,
+    ) -> Proposal | None:
+        """Return a proposal that lowers the objective, or None; change nothing."""
