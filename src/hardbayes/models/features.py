@@ -22,8 +22,8 @@ SENTENCES = {
         "after {sweeps}. Nothing needs doing."
     ),
     Status.CAPPED: (
-        "Converged at the cap of {components}, where another would still pay its "
-        "penalty. Raise max_components or component_penalty if that was not intended."
+        "Converged at the cap of {components}, where another would still lower the "
+        "objective. Raise max_components or component_penalty if that was not intended."
     ),
     Status.OUT_OF_STEPS: (
         "Stopped after {sweeps} with rows still changing their features. "

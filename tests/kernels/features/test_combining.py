@@ -1,10 +1,14 @@
-"""Combinations of columns: the predicted change is what least squares finds afterwards."""
+"""Combinations of columns: totals over pairs, and the change that least squares confirms."""
 
 import numpy as np
 import pytest
 
-from hardbayes.kernels.features.combining import BOTH, COMBINATIONS, best_combination
-from hardbayes.kernels.features.pairing import pair_totals
+from hardbayes.kernels.features.combining import (
+    BOTH,
+    COMBINATIONS,
+    best_combination,
+    pair_totals,
+)
 from tests.reference.features import feature_objective, least_squares
 
 
@@ -39,3 +43,18 @@ def test_the_best_combination_is_the_best_of_all(seed, penalty):
                     changes[a, b, kind, a_goes, b_goes] = value - now
     assert changes[tuple(found)] == pytest.approx(change)
     assert min(changes.values()) == pytest.approx(change)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_totals_of_rows_with_both_features(data, first):
+    m = data.k - 1 - first
+    totals, counts = np.zeros((m, data.k, data.d)), np.zeros((m, data.k, data.k))
+    pair_totals(
+        data.rows, data.weights, data.A, data.origin, data.Z, first, totals, counts, data.members,
+        data.residual,
+    )  # fmt: skip
+    for a in range(m):
+        for b in range(data.k):
+            both = data.weights * data.Z[:, first + a] * data.Z[:, b] * (b > first + a)
+            np.testing.assert_allclose(totals[a, b], both @ data.residuals, atol=1e-12)
+            np.testing.assert_allclose(counts[a, b], both @ data.Z)

@@ -11,14 +11,16 @@ from tests.reference.feature_rows import NumpyFeatureRows
 
 
 def test_a_grown_feature_has_an_exact_gain(case):
-    rng = np.random.RandomState(0)
-    proposal = open_feature(case.rows, FeatureAllocation(0.1, 9), case.optimum, rng)
+    def propose(penalty):
+        structure, rng = FeatureAllocation(penalty, 9), np.random.RandomState(0)
+        return open_feature(case.rows, structure, case.optimum, rng)
+
+    proposal = propose(0.1)
     case.assert_exact(proposal, 0.1)
     assert len(proposal.allocation.components) == 4
-    penalty = 0.1 - proposal.change
-    for share, opens in ((0.99, True), (1.01, False)):
-        structure = FeatureAllocation(share * penalty, 9)
-        assert (open_feature(case.rows, structure, case.optimum, rng) is not None) is opens
+    gain = 0.1 - proposal.change
+    assert propose(0.99 * gain) is not None
+    assert propose(1.01 * gain) is None
 
 
 def test_a_cap_or_nothing_left_prevents_a_new_feature(case):

@@ -1,14 +1,14 @@
 """A fit of overlapping features: sweeps until no row changes, then moves on whole features.
 
 A row has a set of features, components come from one least-squares problem, and a sweep is one pass
-that returns its sums: unlike for a partition, nothing but the allocation is carried on.
+that returns its sums: unlike for a partition, only the allocation is kept from sweep to sweep.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from hardbayes.moves.features.proposals import Move, Proposal
     from hardbayes.structure.feature_allocation import FeatureAllocation
 
+    # Sweeps and refits, at least once, in place; of the allocation, whether components are at least
+    # squares, and the largest number of sweeps.
+    Stepping = Callable[[FeatureRows, FeatureAllocation, Allocation, bool, int], "Step"]
+
 
 class Point(NamedTuple):
     """The objective's parts after one sweep."""
@@ -40,21 +44,6 @@ class Step(NamedTuple):
     points: list[Point]  # after each sweep
     sums: Sums  # of the last sweep
     converged: bool  # the last sweep changed nothing, with components at least squares
-
-
-class Stepping(Protocol):
-    """A way to sweep and refit."""
-
-    def __call__(
-        self,
-        rows: FeatureRows,
-        structure: FeatureAllocation,
-        allocation: Allocation,
-        is_refitted: bool,
-        max_sweeps: int,
-        /,
-    ) -> Step:
-        """Sweep and refit, at least once; ``is_refitted``: whether components are at least squares."""
 
 
 @dataclass(frozen=True)

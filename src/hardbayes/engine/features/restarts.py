@@ -18,11 +18,13 @@ from hardbayes.moves.features.refitting import refitted
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numpy.random import RandomState
+
     from hardbayes.engine.features.descent import FeatureSolution
     from hardbayes.engine.features.search import FeatureSearch
     from hardbayes.executors.features.protocol import FeatureRows
 
-    Start = Callable[[FeatureRows, np.random.RandomState], Allocation]
+    Start = Callable[[FeatureRows, RandomState], Allocation]
     Report = Callable[[str, int, float], None]
 
 MOST_PERTURBATIONS = 64
@@ -33,7 +35,7 @@ def minimise_features(
     rows: FeatureRows,
     search: FeatureSearch,
     n_starts: int,
-    rng: np.random.RandomState,
+    rng: RandomState,
     given: Sequence[Allocation] = (),
     report: Report = lambda *_: None,
 ) -> FeatureSolution:
@@ -66,7 +68,7 @@ def best_of_perturbations(
     search: FeatureSearch,
     best: FeatureSolution,
     max_failures: int,
-    rng: np.random.RandomState,
+    rng: RandomState,
     report: Report,
 ) -> FeatureSolution:
     """Perturb the best solution until that has failed ``max_failures`` times in a row.
@@ -93,7 +95,7 @@ def best_of_perturbations(
 
 
 def in_canonical_form(
-    rows: FeatureRows, search: FeatureSearch, best: FeatureSolution, rng: np.random.RandomState
+    rows: FeatureRows, search: FeatureSearch, best: FeatureSolution, rng: RandomState
 ) -> FeatureSolution:
     """Return a solution no worse, in canonical form where it has one."""
     info = rows.describe()
@@ -114,10 +116,7 @@ def best_of(search: FeatureSearch, solutions: list[FeatureSolution]) -> FeatureS
 
 
 def solve(
-    rows: FeatureRows,
-    search: FeatureSearch,
-    starts: Sequence[Start],
-    rng: np.random.RandomState,
+    rows: FeatureRows, search: FeatureSearch, starts: Sequence[Start], rng: RandomState
 ) -> list[FeatureSolution]:
     """Return a solution from each of the starts."""
     seeds = rng.randint(np.iinfo(np.int32).max, size=len(starts))
@@ -131,9 +130,7 @@ def solve(
     return [solution for solution in solutions if solution is not None]
 
 
-def seeded_start(
-    search: FeatureSearch, at: int, rows: FeatureRows, rng: np.random.RandomState
-) -> Allocation:
+def seeded_start(search: FeatureSearch, at: int, rows: FeatureRows, rng: RandomState) -> Allocation:
     """Return start number ``at``: with a base or without, all features drawn or one.
 
     The published seeding begins with a base at the mean that all rows have, and draws the rest. On
@@ -151,7 +148,7 @@ def start_from_sample(
     sample: FeatureRows,
     search: FeatureSearch,
     n_starts: int,
-    rng: np.random.RandomState,
+    rng: RandomState,
     report: Report,
 ) -> Start:
     """Return a start at the best components for a sample of the rows."""
@@ -167,17 +164,14 @@ def start_from_sample(
 
 
 def perturbed_start(
-    search: FeatureSearch, best: Allocation, rows: FeatureRows, rng: np.random.RandomState
+    search: FeatureSearch, best: Allocation, rows: FeatureRows, rng: RandomState
 ) -> Allocation:
     """Return a perturbation of the best so far."""
     return refitted(rows, perturbed(best, search.structure.max_components, rng))
 
 
 def marked_if_capped(
-    rows: FeatureRows,
-    search: FeatureSearch,
-    solution: FeatureSolution,
-    rng: np.random.RandomState,
+    rows: FeatureRows, search: FeatureSearch, solution: FeatureSolution, rng: RandomState
 ) -> FeatureSolution:
     """Return the solution, marked as capped if only the cap prevents another feature."""
     structure = search.structure

@@ -15,6 +15,8 @@ from hardbayes.moves.features.columns import combine_features, drop_feature
 from hardbayes.moves.features.proposals import ROUNDING, LocalOptimum
 
 if TYPE_CHECKING:
+    from numpy.random import RandomState
+
     from hardbayes.engine.features.descent import FeatureSolution, Point, Stepping
     from hardbayes.executors.features.protocol import Allocation, FeatureRows
     from hardbayes.moves.features.proposals import Move
@@ -34,9 +36,7 @@ class FeatureSearch:
     collapsed: bool
     max_sweeps: int
 
-    def run(
-        self, rows: FeatureRows, start: Allocation, rng: np.random.RandomState
-    ) -> FeatureSolution:
+    def run(self, rows: FeatureRows, start: Allocation, rng: RandomState) -> FeatureSolution:
         """Minimise from a start."""
         step: Stepping = local_search_step
         moves: tuple[Move, ...] = (drop_feature, combine_features, open_feature)
@@ -54,9 +54,7 @@ class FeatureSearch:
         """Whether the objective is lower at a point than where a solution ended."""
         return self.structure.total(*point) < self.objective(solution) - ROUNDING * solution.fit
 
-    def would_open(
-        self, rows: FeatureRows, solution: FeatureSolution, rng: np.random.RandomState
-    ) -> bool:
+    def would_open(self, rows: FeatureRows, solution: FeatureSolution, rng: RandomState) -> bool:
         """Whether another feature would lower the objective."""
         sums = rows.collect(solution.allocation)
         optimum = LocalOptimum(solution.allocation, sums, np.linalg.inv(sums.gram))

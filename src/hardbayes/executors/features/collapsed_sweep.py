@@ -24,17 +24,9 @@ WINDOW = 1 << 12  # rows in one call, so that an interrupt need not wait for a w
 
 
 class CollapsedSweep:
-    """One sweep over all rows, in order; the allocation it starts from is copied.
+    """One sweep over all rows, in order, from a copy of an allocation at least squares.
 
-    Parameters
-    ----------
-    tiles : Tiles
-    allocation : Allocation
-        Its components at least squares.
-    gram : array (k, k)
-        Z'WZ, of full rank.
-    penalty : float
-    max_components : int
+    ``gram`` (k, k) = Z'WZ of full rank.
     """
 
     def __init__(

@@ -16,10 +16,9 @@ from hardbayes.executors.features.protocol import (
     Sums,
 )
 from hardbayes.kernels.features.allocating import allocate
-from hardbayes.kernels.features.candidates import grow
+from hardbayes.kernels.features.births import grow, join
 from hardbayes.kernels.features.choosing import EXACT, FLIP, FLIP_PAIRS, KEEP
-from hardbayes.kernels.features.combining import COMBINATIONS, best_combination
-from hardbayes.kernels.features.joins import join
+from hardbayes.kernels.features.combining import COMBINATIONS, best_combination, pair_totals
 from hardbayes.kernels.features.layout import (
     MOST_EXACT,
     Features,
@@ -30,12 +29,12 @@ from hardbayes.kernels.features.layout import (
 )
 from hardbayes.kernels.features.least_squares import refit
 from hardbayes.kernels.features.local_search import local_search
-from hardbayes.kernels.features.pairing import pair_totals
 from hardbayes.kernels.features.seeding import draw_seeds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.random import RandomState
     from numpy.typing import NDArray
 
     from hardbayes.executors.features.protocol import FeatureRows
@@ -74,7 +73,7 @@ class MemoryFeatureRows:
         """Return shape, weights and precision."""
         return self._description
 
-    def sample(self, rng: np.random.RandomState) -> MemoryFeatureRows | None:
+    def sample(self, rng: RandomState) -> MemoryFeatureRows | None:
         """Return one tile of rows drawn at random; None where all rows are one tile."""
         if self._tiles.is_single:
             return None
@@ -90,9 +89,7 @@ class MemoryFeatureRows:
             for start in range(n_starts):
                 task(start, self)
 
-    def seed(
-        self, with_base: bool, penalty: float, most: int, rng: np.random.RandomState
-    ) -> Allocation:
+    def seed(self, with_base: bool, penalty: float, most: int, rng: RandomState) -> Allocation:
         """Draw features from the rows, or from a sample of one tile."""
         tiles = self._tiles
         rows, weights, _ = tiles.sample(rng)
@@ -109,9 +106,9 @@ class MemoryFeatureRows:
         )  # fmt: skip
         if tiles.is_single:
             return Allocation(components[:k], np.ascontiguousarray(membership[:, :k]))
-        everyone = np.zeros((tiles.n_rows, k), np.uint8)
-        everyone[:, :n_given] = 1
-        return Allocation(components[:k], everyone)
+        membership = np.zeros((tiles.n_rows, k), np.uint8)
+        membership[:, :n_given] = 1
+        return Allocation(components[:k], membership)
 
     # -- sweeps and refits ------------------------------------------------------------------------
 
@@ -197,9 +194,7 @@ class MemoryFeatureRows:
         explained = components[membership[row].view(bool)].sum(axis=0) - self._tiles.origin
         return self._join(allocation, self._tiles.row(row) - explained)
 
-    def grow_feature(
-        self, allocation: Allocation, costs: Floats, rng: np.random.RandomState
-    ) -> NewFeature:
+    def grow_feature(self, allocation: Allocation, costs: Floats, rng: RandomState) -> NewFeature:
         """Return the best of some features grown from residuals of the rows, or of a sample."""
         components, membership = allocation
         rows, weights, part = self._tiles.sample(rng)
@@ -248,7 +243,7 @@ class MemoryFeatureRows:
 
             def visit(
                 tile: Tile, group: int, worker: int, first: int = first, totals: Floats = totals,
-                counts: Floats = counts,
+                counts: Floats = counts
             ) -> None:  # fmt: skip
                 pair_totals(
                     tile.rows, tile.weights, components, self._origin, membership[tile.part],

@@ -1,7 +1,7 @@
 """The contract between a search for features and the place where the rows are.
 
 There are n rows of d columns and k features. Rows are in working coordinates: shifted by
-``origin``, and scaled so that no entry is above one. Components are scaled alike but not shifted:
+``origin``, and scaled so that no entry is above one. Components are scaled, too, but not shifted:
 features z explain a row by ``zA - origin``. All numbers are float64.
 
 Memberships decided by a pass, and sums returned by it, are exact up to rounding, unless a method
@@ -17,6 +17,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from numpy.random import RandomState
     from numpy.typing import NDArray
 
     from hardbayes.matrices import Floats
@@ -38,7 +39,7 @@ class Allocation(NamedTuple):
 
 
 class Description(NamedTuple):
-    """What is known of the rows without a pass over them."""
+    """Shape, weights and precision of the rows."""
 
     n_rows: int
     n_columns: int
@@ -97,9 +98,9 @@ class FeatureRows(Protocol):
     """Rows, and passes over them. ``most`` and ``max_components`` are caps on k."""
 
     def describe(self) -> Description:
-        """Return shape, weights and precision."""
+        """Return shape, weights and precision; no pass over the rows."""
 
-    def sample(self, rng: np.random.RandomState) -> FeatureRows | None:
+    def sample(self, rng: RandomState) -> FeatureRows | None:
         """Return a random sample of the rows; None, without a draw, where these are few enough.
 
         Starts and perturbations are made on the sample. Its size is up to the executor.
@@ -111,9 +112,7 @@ class FeatureRows(Protocol):
         ``rows`` has the same rows, and is used by no other task at the same time.
         """
 
-    def seed(
-        self, with_base: bool, penalty: float, most: int, rng: np.random.RandomState
-    ) -> Allocation:
+    def seed(self, with_base: bool, penalty: float, most: int, rng: RandomState) -> Allocation:
         """Return features to start from, components not at least squares.
 
         First the mean, which all rows have, if ``with_base``; then residuals of rows drawn by
@@ -159,9 +158,7 @@ class FeatureRows(Protocol):
     def feature_at_row(self, allocation: Allocation, row: int) -> NewFeature:
         """Return the feature whose component is the residual of one row."""
 
-    def grow_feature(
-        self, allocation: Allocation, costs: Floats, rng: np.random.RandomState
-    ) -> NewFeature:
+    def grow_feature(self, allocation: Allocation, costs: Floats, rng: RandomState) -> NewFeature:
         """Return a new feature, by one-feature searches on the residuals of the rows.
 
         They start at the worst row and at some drawn by their weighted ``costs`` (n,). How well the

@@ -38,22 +38,22 @@ def flip_rows(first, count, rule, margin, features, membership, workspace):
     """Flip what lowers the cost; returns the bits of rows changed, and of rows not proved best."""
     k = features.components.shape[0]
     products, signs, gram = workspace.correlations, workspace.signs, features.gram
-    everyone = (1 << count) - 1
+    in_use = (1 << count) - 1
     for block in range(features.blocks.shape[0]):
         project_eight(workspace.residuals, features.blocks, block, products)
     for r in range(count):
         for a in range(k):
             signs[a, r] = 1.0 - 2.0 * membership[first + r, a]
     moved = 0
-    doubt = rows_in_doubt(products, signs, gram, margin) & everyone
+    doubt = rows_in_doubt(products, signs, gram, margin) & in_use
     for _ in range(1 if rule == FLIP else MOST_PASSES):
         if doubt == 0:
             break
-        again = flip_eight(products, signs, gram) & everyone
+        again = flip_eight(products, signs, gram) & in_use
         if again == 0:
             break
         moved |= again
-        doubt = rows_in_doubt(products, signs, gram, margin) & everyone
+        doubt = rows_in_doubt(products, signs, gram, margin) & in_use
     for r in range(count):
         if rule == FLIP_PAIRS and (doubt >> r) & 1 and flip_pairs(r, features, products, signs):
             moved |= 1 << r

@@ -47,18 +47,10 @@ def new_collapsed(components: np.ndarray, inverse: np.ndarray, origin: np.ndarra
     """Allocate scratch; components (k, d) and inverse (k, k) are not copied; ``origin`` (d,)."""
     k, d = components.shape
     return Collapsed(
-        components,
-        inverse,
-        origin[np.newaxis],
-        np.empty(k),
-        np.empty((1, d)),
-        np.empty((k, k)),
-        np.empty(k),
-        np.empty(k),
-        np.empty(k, np.uint8),
-        np.empty(k, np.uint8),
+        components, inverse, origin[np.newaxis], np.empty(k), np.empty((1, d)), np.empty((k, k)),
+        np.empty(k), np.empty(k), np.empty(k, np.uint8), np.empty(k, np.uint8),
         np.empty(k + 1, np.int64),
-    )
+    )  # fmt: skip
 
 
 @kernel

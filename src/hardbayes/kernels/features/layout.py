@@ -18,7 +18,7 @@ from hardbayes.kernels.simd.vectors import sum_of_squares
 LANES = 8  # components side by side in a block of products
 LOW = 16  # subsets side by side in the table: those of the first four features
 MOST_EXACT = 12  # features up to which all subsets are compared: 4096 of them
-FEWEST_ROWS = 8  # for each subset, or a table of all sums does not pay
+FEWEST_ROWS = 8  # for each subset, or a table of all sums costs more than it saves
 MOST_TABLED = 1 << 16  # numbers in a table of all sums of components: it must stay in cache
 STEPS = 12  # down from one, in the search for a margin
 READ_AT_ONCE = 1 << 13  # numbers: 64 kilobytes, so that rows stay in cache
@@ -32,7 +32,7 @@ class Features(NamedTuple):
     gram: np.ndarray  # (k, k): components @ components.T
     origin: np.ndarray  # (1, d)
     subsets: np.ndarray  # (high, LOW): |zA - origin|^2 of each subset, inf where there is none
-    sums: np.ndarray  # (2^k, d): zA of each subset; (0, d) where the table would not pay
+    sums: np.ndarray  # (2^k, d): zA of each subset; (0, d) where it costs more than it saves
     margin: np.ndarray  # (1,): gram is at least this share of its diagonal; 0 if unknown
 
 
@@ -55,21 +55,16 @@ class Workspace(NamedTuple):
 def new_features(components: np.ndarray, origin: np.ndarray, n_rows: int) -> Features:
     """Allocate what `lay_out` fills in; components (k, d) are not copied; ``origin`` (d,).
 
-    ``n_rows`` are decided in one call: for few, a table of all sums does not pay.
+    ``n_rows`` are decided in one call: for few, a table of all sums costs more than it saves.
     """
     k, d = components.shape
     blocks = max(1, -(-k // LANES))
     high = 1 << max(0, k - 4) if k <= MOST_EXACT else 0
     tabled = k <= MOST_EXACT and (FEWEST_ROWS << k) <= n_rows and d << k <= MOST_TABLED
     return Features(
-        components,
-        np.zeros((blocks, d, LANES)),
-        np.empty((k, k)),
-        origin[np.newaxis],
-        np.full((high, LOW), np.inf),
-        np.empty((1 << k if tabled else 0, d)),
-        np.empty(1),
-    )
+        components, np.zeros((blocks, d, LANES)), np.empty((k, k)), origin[np.newaxis],
+        np.full((high, LOW), np.inf), np.empty((1 << k if tabled else 0, d)), np.empty(1),
+    )  # fmt: skip
 
 
 def new_workspace(features: Features) -> Workspace:
@@ -77,18 +72,11 @@ def new_workspace(features: Features) -> Workspace:
     blocks, d, lanes = features.blocks.shape
     k = len(features.components)
     return Workspace(
-        np.empty(blocks * lanes),
-        np.empty(len(features.subsets)),
-        np.empty(k + 1, np.int64),
-        np.empty(EIGHT, np.int64),
-        np.zeros((EIGHT, d)),
-        np.empty((blocks * lanes, EIGHT)),
-        np.ones((k, EIGHT)),
-        np.empty(features.sums.shape),
-        np.empty(len(features.sums)),
-        np.empty((k, k)),
-        np.empty((max(1, READ_AT_ONCE // d), d)),
-    )
+        np.empty(blocks * lanes), np.empty(len(features.subsets)), np.empty(k + 1, np.int64),
+        np.empty(EIGHT, np.int64), np.zeros((EIGHT, d)), np.empty((blocks * lanes, EIGHT)),
+        np.ones((k, EIGHT)), np.empty(features.sums.shape), np.empty(len(features.sums)),
+        np.empty((k, k)), np.empty((max(1, READ_AT_ONCE // d), d)),
+    )  # fmt: skip
 
 
 @kernel

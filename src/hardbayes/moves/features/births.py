@@ -16,6 +16,8 @@ from hardbayes.executors.features.protocol import Allocation
 from hardbayes.moves.features.proposals import Proposal
 
 if TYPE_CHECKING:
+    from numpy.random import RandomState
+
     from hardbayes.executors.features.protocol import FeatureRows, NewFeature
     from hardbayes.matrices import Floats
     from hardbayes.moves.features.proposals import LocalOptimum
@@ -27,10 +29,7 @@ DEPENDENT = 1e-9
 
 
 def open_feature(
-    rows: FeatureRows,
-    structure: FeatureAllocation,
-    optimum: LocalOptimum,
-    rng: np.random.RandomState,
+    rows: FeatureRows, structure: FeatureAllocation, optimum: LocalOptimum, rng: RandomState
 ) -> Proposal | None:
     """Propose a feature grown from residuals, if it lowers the fit term by more than the penalty.
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    import numpy as np
+    from collections.abc import Callable
+
+    from numpy.random import RandomState
 
     from hardbayes.executors.features.protocol import Allocation, FeatureRows, Sums
     from hardbayes.matrices import Floats
     from hardbayes.structure.feature_allocation import FeatureAllocation
+
+    # Returns a proposal that lowers the objective, or None; changes nothing.
+    Move = Callable[
+        [FeatureRows, FeatureAllocation, "LocalOptimum", RandomState], "Proposal | None"
+    ]
 
 # Improvements below this share of the fit term are rounding.
 ROUNDING = 1e-10
@@ -32,17 +39,3 @@ class Proposal(NamedTuple):
 
     change: float  # of the objective, exact up to rounding once components are at least squares
     allocation: Allocation  # shares no memory with the present one; components need a refit
-
-
-class Move(Protocol):
-    """A move on whole features."""
-
-    def __call__(
-        self,
-        rows: FeatureRows,
-        structure: FeatureAllocation,
-        optimum: LocalOptimum,
-        rng: np.random.RandomState,
-        /,
-    ) -> Proposal | None:
-        """Return a proposal that lowers the objective, or None; change nothing."""

@@ -1,8 +1,8 @@
-"""Candidates for a new feature against the same alternation in NumPy."""
+"""Candidates for a new feature, and the rows that would have one, against NumPy."""
 
 import numpy as np
 
-from hardbayes.kernels.features.candidates import MOST_ROUNDS, grow
+from hardbayes.kernels.features.births import MOST_ROUNDS, grow, join
 
 
 def test_candidates_are_mean_residuals_of_the_rows_they_help(data):
@@ -25,3 +25,20 @@ def test_candidates_are_mean_residuals_of_the_rows_they_help(data):
             joined, candidate = helped > 0, weights @ data.residuals / weights.sum()
         np.testing.assert_allclose(found, candidate, atol=1e-12)
         np.testing.assert_allclose(gain, expected)
+
+
+def test_rows_join_where_their_residual_falls(data):
+    candidate = data.residuals[:1].copy()
+    gains, joined = np.empty(data.n), np.empty(data.n, np.uint8)
+    total = np.ones(data.d)
+    weight = join(
+        data.rows, data.weights, data.A, data.origin, data.Z, candidate,
+        float(candidate[0] @ candidate[0]), gains, joined, total, data.members, data.residual,
+    )  # fmt: skip
+    after = ((data.residuals - candidate) ** 2).sum(axis=1)
+    expected = (data.residuals**2).sum(axis=1) - after
+    np.testing.assert_allclose(gains, expected, atol=1e-12)
+    np.testing.assert_array_equal(joined, expected > 0)
+    assert joined[0]
+    assert weight == data.weights @ joined
+    np.testing.assert_allclose(total, 1.0 + (data.weights * joined) @ data.residuals)

@@ -1,4 +1,4 @@
-"""Candidates for a new feature: K-features with K = 1 on the residuals of the rows."""
+"""Births: candidates for a new feature, and the rows that would have one."""
 
 from hardbayes.kernels.compiling import kernel
 from hardbayes.kernels.features.layout import inner_product, list_members
@@ -13,7 +13,7 @@ def grow(
     rows, weights, components, origin, membership, seeds, candidates, gains, residuals, joined,
     total, members,
 ):  # fmt: skip
-    """Grow a candidate from the residual of each of the rows ``seeds`` (m,).
+    """Grow a candidate from the residual of each of the rows ``seeds`` (m,), by one-feature search.
 
     A candidate is the mean residual of the rows whose cost it lowers, repeated until these are the
     same. IN rows (n, d), weights (n,) or (1,), components (k, d), origin (1, d), membership (n, k);
@@ -48,3 +48,30 @@ def grow(
                 break
             for j in range(d):
                 candidates[m, j] = total[0, j] / weight
+
+
+@kernel
+def join(
+    rows, weights, components, origin, membership, candidate, size, gains, joined, total, members,
+    residual,
+):  # fmt: skip
+    """Let rows join a candidate (1, d) of squared length ``size`` where that lowers their cost.
+
+    IN rows (n, d), weights (n,) or (1,), components (k, d), origin (1, d), membership (n, k); OUT
+    gains (n,): by how much their cost falls; joined (n,) uint8: where that is above zero; INOUT
+    total (d,): adds the weighted residuals of those rows. members (k + 1,) int64 and residual
+    (1, d) are scratch. Returns the weight of the rows that joined.
+    """
+    n, d = rows.shape
+    weight = 0.0
+    for i in range(n):
+        count = list_members(i, membership, components.shape[0], members)
+        subtract_members(rows, i, members, count, components, origin, residual, 0)
+        gains[i] = 2.0 * inner_product(residual, 0, candidate, 0, d) - size
+        joined[i] = gains[i] > 0
+        if joined[i]:
+            own = pick(weights, i)
+            weight += own
+            for j in range(d):
+                total[j] += own * residual[0, j]
+    return weight
