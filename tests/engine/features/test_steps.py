@@ -57,3 +57,14 @@ def test_dependent_columns_are_dropped_after_a_step():
         assert found.allocation.components.shape == (2, 2)
         assert found.points[-1].n_components == 2
         assert not found.converged
+
+
+@pytest.mark.parametrize("step", [published_step, local_search_step])
+def test_a_sweep_that_changes_nothing_converges_only_at_least_squares(step):
+    X = np.array([[1.0, 0.1], [1.0, -0.1], [0.0, 0.0]])
+    start = Allocation(np.array([[1.2, 0.0]]), np.array([[1], [1], [0]], np.uint8))
+    rows, structure = NumpyFeatureRows(X), FeatureAllocation(1.0, 1)
+    first = step(rows, structure, start, False, 1)
+    assert first.sums.changed == 0 and not first.converged
+    np.testing.assert_allclose(first.allocation.components, [[1.0, 0.0]], atol=1e-15)
+    assert step(rows, structure, first.allocation, True, 1).converged

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from hardbayes.engine.features import stepwise as module
 from hardbayes.engine.features.search import FeatureSearch
 from hardbayes.engine.features.stepwise import k_features_path, no_features, stepwise, with_one_more
 from hardbayes.structure.feature_allocation import FeatureAllocation
@@ -37,6 +38,13 @@ def test_a_path_ends_at_the_cap():
     rows = NumpyFeatureRows(X)
     rng = np.random.RandomState(0)
     assert with_one_more(rows, search(0), no_features(rows), 1, rng) is None
+
+
+def test_a_path_ends_where_another_feature_is_not_kept(monkeypatch):
+    rows = NumpyFeatureRows(X)
+    before = no_features(rows)
+    monkeypatch.setattr(module, "minimise_features", lambda *_: before)
+    assert with_one_more(rows, search(), before, 1, np.random.RandomState(0)) is None
 
 
 @pytest.mark.parametrize(("penalty", "k"), [(1e3, 0), (20.0, 1), (1.0, 2)])

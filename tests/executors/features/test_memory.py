@@ -285,6 +285,19 @@ def test_seeds_of_many_tiles_leave_the_rows_for_the_first_sweep(monkeypatch):
     assert not found.membership[:, 1:].any()
 
 
+def test_seeds_of_a_sample_cost_their_share_of_the_penalty(monkeypatch):
+    monkeypatch.setattr(tiling, "KEPT", 200)
+    monkeypatch.setattr(tiling, "TILE", 200)
+    data, rng = Data(90, 6, 4, seed=5), np.random.RandomState(1)
+    with Pool(1) as pool:
+        found = data.rows(pool).seed(False, 40.0, 6, np.random.RandomState(1))
+    drawn = np.unique(rng.randint(90, size=200 // 6))
+    sample = NumpyFeatureRows(data.values[drawn] * SCALE)
+    expected = sample.seed(False, 40.0 * len(drawn) / 90, 6, rng)
+    assert 0 < len(expected.components) < 6
+    np.testing.assert_allclose(found.components, expected.components)
+
+
 def test_few_rows_have_no_sample_and_many_one_of_a_tile(monkeypatch):
     data = Data(90, 6, 4, seed=5, weighted=True)
     with Pool(1) as pool:

@@ -35,6 +35,7 @@ def test_it_alternates_until_no_row_changes(data, max_sweeps):
     for sweep in range(n_sweeps):
         step = slow.local_search(expected, is_refitted=sweep > 0, max_sweeps=1)
         assert fits[sweep] == pytest.approx(step.sums.fit)
+        assert not step.converged or sweep == n_sweeps - 1
     assert step.converged == (changed == 0 and n_sweeps > 1)
     assert step.converged or n_sweeps == max_sweeps
     np.testing.assert_array_equal(Z, expected.membership)
