@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.clusters.exact_totals import NO_ROUNDING, NO_TOTALS, ExactTotals, Rounding
 from hardbayes.executors.bounds import BOUNDS, has_little_room, no_bounds
 from hardbayes.executors.labelling import Labelling, is_same_partition
 from hardbayes.kernels.partition.births import consider
 from hardbayes.kernels.partition.costs import costs
 from hardbayes.kernels.partition.nearest import ABOVE, DECIDED, assign
 from hardbayes.kernels.partition.rows import Batch, new_batch
+from hardbayes.local.exact_totals import NO_ROUNDING, NO_TOTALS, ExactTotals, Rounding
 from hardbayes.local.rows import LocalRows
 from hardbayes.local.tiling import Tiling
 from hardbayes.matrices import chunks

@@ -10,11 +10,10 @@ import numpy as np
 from hardbayes.engine.objective import level_rounding
 from hardbayes.engine.status import Status, counted
 from hardbayes.executors.features.protocol import Allocation
-from hardbayes.geometry.squared_euclidean import SquaredEuclidean
+from hardbayes.geometry.squared_euclidean import FARTHEST, SquaredEuclidean
 from hardbayes.matrices import is_sparse
 from hardbayes.problems.features import feature_rows
 from hardbayes.problems.frame import Frame
-from hardbayes.geometry.squared_euclidean import FARTHEST
 
 SENTENCES = {
     Status.CONVERGED: (
