@@ -15,10 +15,10 @@ from benchmarks.report import TARGET_COLUMNS, Section, Target
 from benchmarks.timing import Timed, interleave, paired_ratio, progress, seconds
 from hardbayes import BPMeans, KFeatures
 from hardbayes.datasets import make_tabletop
-from hardbayes.executors.features.memory import Allocator
+from hardbayes.executors.features.memory import MemoryFeatureRows
+from hardbayes.executors.features.protocol import Allocation
 from hardbayes.executors.features.tiles import Tiles
 from hardbayes.pool import Pool
-from hardbayes.problems.frame import Frame
 
 NOTES = """\
 **Fits**: generated tabletop pictures, 100 x 100 after PCA as in Broderick, Kulis & Jordan 2013,
@@ -29,9 +29,9 @@ time. Beside them scikit-learn's KMeans with five centres and as many starts, in
 **Sweeps**: 8 features of a million rows of 32 columns, each feature in two rows of five, and noise.
 A sweep decides every row and sums up for the refit. It is divided by the time of `X @ A.T` plus
 that of `X.sum(axis=0)`, in the dtype of X and on as many threads (BLAS's for the product, ours for
-the sum): CPU time on one thread, wall-clock time on two. At rest, no row changes; first, all rows
+the sum): CPU time on one thread, wall-clock time on two. Converged: no row changes; first: all rows
 begin without features. With noise of 0.1 rows are near their sums of features; with 1.0 noise is as
-large as an entry of a feature, and many rows need a look at all subsets."""
+large as an entry of a feature, and for many rows all subsets are compared."""
 
 COLUMNS = ["work", "time", "features, objective", "peer", "measured", *TARGET_COLUMNS]
 PENALTY = 15.0
@@ -110,29 +110,29 @@ def _add_sweeps(
     components = rng.standard_normal((8, 32))
     X = (rng.random((n, 8)) < 0.4) @ components + noise * rng.standard_normal((n, 32))
     X, A, scaled = X.astype(dtype), components.astype(dtype).T.copy(), components / 2
-    memberships = {name: np.zeros((n, 8), np.uint8) for name in ("default", "paper")}
+    names = ("default", "paper")
+    converged = {name: Allocation(scaled, np.zeros((n, 8), np.uint8)) for name in names}
+    start = Allocation(scaled, np.zeros((n, 8), np.uint8))
     with Pool(n_threads) as pool, threadpool_limits(n_threads):
-        rows = Allocator(Tiles(X, Frame(np.zeros(32), 0.5, 2), np.ones(1)), pool)
+        rows = MemoryFeatureRows(Tiles(X, np.zeros(32), 0.5, np.ones(1)), pool)
 
-        start = np.zeros((n, 8), np.uint8)
-
-        def at_rest(name: str) -> Callable[[int], float]:
-            return lambda _: rows.sweep(scaled, memberships[name], literal=name == "paper").fit
+        def last(name: str) -> Callable[[int], float]:
+            return lambda _: rows.sweep(converged[name], literal=name == "paper").fit
 
         def first(name: str) -> Callable[[int], float]:
             def sweep(_: int) -> float:
-                start[:] = 0
-                return rows.sweep(scaled, start, literal=name == "paper").fit
+                start.membership[:] = 0
+                return rows.sweep(start, literal=name == "paper").fit
 
             return sweep
 
-        for name, membership in memberships.items():
-            while rows.sweep(scaled, membership, literal=name == "paper").changed:
+        for name, allocation in converged.items():
+            while rows.sweep(allocation, literal=name == "paper").changed:
                 pass
         contestants = {
             "bound": lambda _: _product_and_pass(X, A, pool),
-            "default search, at rest": at_rest("default"),
-            "paper, at rest": at_rest("paper"),
+            "default search, converged": last("default"),
+            "paper, converged": last("paper"),
             "default search, first": first("default"),
             "paper, first": first("paper"),
         }

@@ -174,7 +174,7 @@ def test_penalties_at_their_extremes():
 
 
 def test_dependent_columns_are_dropped_where_they_cost():
-    # Rows with 1100, 0011 and 1111 can be made of two features; a third one is paid for nothing.
+    # Rows with 1100, 0011 and 1111 can be made of two features; a third would only cost.
     X = np.array([[1.0, 0.0]] * 3 + [[0.0, 1.0]] * 3 + [[1.0, 1.0]] * 3)
     model = BPMeans(0.01, random_state=0).fit(X)
     assert model.n_components_ == 2

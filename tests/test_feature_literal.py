@@ -5,8 +5,8 @@ import pytest
 
 from hardbayes import BPMeans, KFeatures
 from hardbayes.datasets import make_dice, make_tabletop
-from hardbayes.engine.features.descent import Allocation
 from hardbayes.engine.features.search import FeatureSearch
+from hardbayes.executors.features.protocol import Allocation
 from hardbayes.pool import Pool
 from hardbayes.problems.features import pose_features
 from hardbayes.structure.feature_allocation import FeatureAllocation
@@ -35,7 +35,7 @@ def search_from(X, start, penalty, max_components, *, literal=True, collapsed=Fa
         structure = FeatureAllocation(penalty * problem.unit, max_components)
         search = FeatureSearch(structure, literal, collapsed, 300)
         scaled = Allocation(components * problem.frame.scale, membership.astype(np.uint8))
-        solution = search.run(problem.allocator(), scaled, np.random.RandomState(0))
+        solution = search.run(problem.rows, scaled, np.random.RandomState(0))
     return problem, solution
 
 

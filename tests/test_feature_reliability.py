@@ -17,8 +17,8 @@ from hardbayes.datasets import make_dice, make_tabletop
 from hardbayes.engine.features import restarts as feature_restarts
 from tests.conftest import quiet_fit
 
-# Starts draw rows by number, so copies of a row draw otherwise than one heavy row: the objective is
-# the same, and where both find the optimum the result too, but nobody can promise that.
+# Starts draw rows by number, so copies of a row are drawn otherwise than one heavy row: the
+# objective is the same, but the local optimum found need not be.
 BY_CHANCE = {
     "check_sample_weight_equivalence_on_dense_data",
     "check_sample_weight_equivalence_on_sparse_data",
@@ -30,7 +30,7 @@ BY_CHANCE = {
 )
 def test_scikit_learn_checks(estimator, check):
     if check.func.__name__ in BY_CHANCE:
-        pytest.xfail("copies of a row draw otherwise than one heavy row")
+        pytest.xfail("copies of a row are drawn otherwise than one heavy row")
     check(estimator)
 
 
@@ -82,7 +82,7 @@ def test_bad_cells_are_named(dice):
         ([[1, 0, 1]], "one column for each of the 2 features. Got 3 columns"),
     ],
 )
-def test_inverse_transform_wants_memberships(membership, sentence, dice):
+def test_inverse_transform_takes_memberships_only(membership, sentence, dice):
     model = KFeatures(2, n_init=1, random_state=0).fit(dice)
     with pytest.raises(ValueError, match=re.escape(sentence)):
         model.inverse_transform(membership)
@@ -142,13 +142,13 @@ def test_sweeps_that_run_out_give_a_warning_and_a_model():
 
 
 @pytest.mark.parametrize("max_iter", [1, 3])
-def test_there_is_an_end_to_shakes_of_noise(max_iter, capfd, monkeypatch):
-    monkeypatch.setattr(feature_restarts, "MOST_SHAKES", 10)
+def test_perturbations_of_noise_end(max_iter, capfd, monkeypatch):
+    monkeypatch.setattr(feature_restarts, "MOST_PERTURBATIONS", 10)
     X = np.random.default_rng(0).standard_normal((150, 8))
     model = BPMeans(3.0, max_iter=max_iter, random_state=0, verbose=1)
     quiet_fit(model, X)
-    # Nearly every round of eight shakes helps, and takes most of the sweeps that ten may take.
-    assert 1 <= capfd.readouterr().err.count("shaken") <= 2
+    # Nearly every round of eight helps, and takes most of the sweeps that ten may take.
+    assert 1 <= capfd.readouterr().err.count("perturbed") <= 2
     assert (np.diff(model.objective_history_) <= 0).all()
 
 

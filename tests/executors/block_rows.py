@@ -6,8 +6,8 @@ compiled passes of `MemoryRows`, and what they leave is added up: totals exactly
 
 import numpy as np
 
-from hardbayes.clusters.exact_totals import Rounding
 from hardbayes.executors.memory import MemoryRows
+from hardbayes.local.exact_totals import Rounding
 from hardbayes.local.reading import kernel_rows
 from hardbayes.local.rows import LocalRows
 from hardbayes.matrices import is_sparse

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hardbayes.clusters.exact_totals import Rounding
+from hardbayes.local.exact_totals import Rounding
 from hardbayes.local.reading import kernel_rows
 from hardbayes.local.rows import LocalRows
 from hardbayes.matrices import is_sparse

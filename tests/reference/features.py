@@ -1,4 +1,4 @@
-"""Feature allocations by the book: loops over rows and bits, least squares by the whole matrix."""
+"""Slow feature allocations: loops over rows and bits, least squares by the whole matrix."""
 
 from itertools import combinations, product
 
@@ -31,7 +31,7 @@ def brute_force_features(X, max_components, penalty=0.0):
 
 
 def independent(Z):
-    """Which columns are not sums of those before them."""
+    """Which columns are outside the span of those before them."""
     kept = []
     for k in range(Z.shape[1]):
         if np.linalg.matrix_rank(Z[:, [*kept, k]]) == len(kept) + 1:
@@ -74,37 +74,42 @@ def literal_bp_means(X, A, Z, penalty, max_components, max_sweeps=100):
 
 
 def literal_collapsed(X, Z, penalty, max_components, max_sweeps=100):
-    """Broderick, Kulis & Jordan 2013, section 4.1: every subset of every row, by the whole Z."""
-
-    def objective(Z):
-        return (
-            least_squares(X, Z)[1] + penalty * np.linalg.matrix_rank(Z) if Z.size else np.sum(X**2)
-        )
-
-    Z = Z.astype(np.float64)
-    for _ in range(max_sweeps):
-        changed = False
-        for n in range(len(X)):
-            best, chosen = objective(Z), Z
-            for bits in product([0.0, 1.0], repeat=Z.shape[1]):
-                trial = Z.copy()
-                trial[n] = bits
-                value = objective(trial)
-                if value < best - 1e-9:
-                    best, chosen = value, trial
-            alone = np.column_stack([chosen, np.arange(len(X)) == n])
-            if Z.shape[1] < max_components and objective(alone) < best - 1e-9:
-                chosen = alone
-            chosen = chosen[:, independent(chosen)]
-            changed = changed or chosen.shape != Z.shape or (chosen != Z).any()
-            Z = chosen
-        if not changed:
-            break
+    """Broderick, Kulis & Jordan 2013, section 4.1, until no row changes."""
+    Z, changed = Z.astype(np.float64), 1
+    while changed and max_sweeps:
+        Z, changed = literal_collapsed_sweep(X, Z, penalty, max_components)
+        max_sweeps -= 1
     return Z.astype(bool)
 
 
+def literal_collapsed_sweep(X, Z, penalty, max_components, weights=None):
+    """One sweep: every subset of every row, by the whole Z; and the number of rows changed."""
+
+    def objective(Z):
+        return least_squares(X, Z, weights)[1] + penalty * (
+            np.linalg.matrix_rank(Z) if Z.size else 0
+        )
+
+    n_changed = 0
+    for n in range(len(X)):
+        best, chosen = objective(Z), Z
+        for bits in product([0.0, 1.0], repeat=Z.shape[1]):
+            trial = Z.copy()
+            trial[n] = bits
+            value = objective(trial)
+            if value < best - 1e-9:
+                best, chosen = value, trial
+        alone = np.column_stack([chosen, np.arange(len(X)) == n])
+        if Z.shape[1] < max_components and objective(alone) < best - 1e-9:
+            chosen = alone
+        chosen = chosen[:, independent(chosen)]
+        n_changed += chosen.shape != Z.shape or (chosen != Z).any()
+        Z = chosen
+    return Z, n_changed
+
+
 def assert_feature_certificate(model, X, weights=None, flips=True):
-    """What must hold of a converged fit, checked from the memberships."""
+    """Check from the memberships what must hold of a converged fit."""
     X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, np.float64)
     Z = model.membership_.astype(np.float64)
     w = np.ones(len(X)) if weights is None else np.asarray(weights, np.float64)
@@ -130,7 +135,7 @@ def assert_feature_certificate(model, X, weights=None, flips=True):
 
 
 def same_up_to_sign(membership, truth):
-    """Whether every true feature is a column found, or what its rows lack."""
+    """Whether every true feature is a column found, or its complement."""
     found = {tuple(column) for column in membership.T}
     found |= {tuple(~column) for column in membership.T}
     return all(tuple(column) in found for column in truth.T)

@@ -1,11 +1,16 @@
-"""What a feature allocation pays, and which of its columns buy something."""
+"""The objective of a feature allocation, and which of its columns are independent."""
 
 import numpy as np
 
-from hardbayes.structure.feature_allocation import FeatureAllocation, independent_columns
+from hardbayes.structure.feature_allocation import (
+    FeatureAllocation,
+    independent_columns,
+    independent_least_squares,
+)
+from tests.reference.features import least_squares
 
 
-def test_every_feature_pays():
+def test_every_feature_costs_the_penalty():
     assert FeatureAllocation(3.0, 10).total(2.0, 4) == 14.0
 
 
@@ -25,3 +30,16 @@ def test_random_columns_match_the_rank():
         Z = (rng.random((6, 5)) < 0.5).astype(float)
         kept = independent_columns(Z.T @ Z)
         assert kept.sum() == np.linalg.matrix_rank(Z) == np.linalg.matrix_rank(Z[:, kept])
+
+
+def test_least_squares_of_the_independent_columns():
+    rng = np.random.default_rng(0)
+    X, weights = rng.standard_normal((9, 2)), rng.random(9)
+    Z = (rng.random((9, 4)) < 0.5).astype(float)
+    Z[:, 2] = Z[:, 0]
+    A = rng.standard_normal((4, 2))
+    kept, components = independent_least_squares(
+        A, (Z.T * weights) @ Z, (Z.T * weights) @ (X - Z @ A)
+    )
+    np.testing.assert_array_equal(kept, [True, True, False, True])
+    np.testing.assert_allclose(components, least_squares(X, Z[:, kept], weights)[0])

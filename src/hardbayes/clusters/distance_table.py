@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hardbayes.clusters.centre_table import CentreTable
-from hardbayes.clusters.exact_totals import potential, prior_potential, with_remainder
 from hardbayes.kernels.partition.placing import place_means
+from hardbayes.local.exact_totals import potential, prior_potential, with_remainder
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

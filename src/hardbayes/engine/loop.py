@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def alternate(stages: Sequence[Callable[[], bool]], may_go_on: Callable[[], bool]) -> bool:
     """Go through the stages until none of them changes anything; return whether that was reached.
 
-    ``may_go_on`` is asked before each.
+    ``may_go_on`` is called before each.
     """
     while True:
         for stage in stages:

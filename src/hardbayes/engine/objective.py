@@ -1,4 +1,4 @@
-"""The objective's trace: rounding that looks like a rise is levelled."""
+"""The objective's trace: rises that are rounding are levelled."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""BP-means: overlapping features, as many as pay for themselves."""
+"""BP-means: overlapping features, each of which lowers the objective."""
 
 from numbers import Real
 from typing import Any, ClassVar
@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from hardbayes.engine.features.descent import AllocationSolution
+from hardbayes.engine.features.descent import FeatureSolution
 from hardbayes.engine.features.restarts import marked_if_capped, minimise_features
 from hardbayes.engine.features.search import FeatureSearch
 from hardbayes.engine.features.stepwise import k_features_path, stepwise
@@ -18,7 +18,7 @@ from hardbayes.structure.feature_allocation import FeatureAllocation
 
 
 class BPMeans(FeatureEstimator):
-    """Explain rows by overlapping features, and find their number from what a feature costs.
+    """Explain rows by overlapping features, and find their number from the cost of a feature.
 
     Minimises ``sum_i w_i |x_i - z_i A|^2 + component_penalty * K`` over the number K of features,
     binary memberships z and components A (Broderick, Kulis & Jordan 2013, eq. 6; with a cap, eq.
@@ -28,10 +28,10 @@ class BPMeans(FeatureEstimator):
     Parameters
     ----------
     component_penalty : float or "auto", default="auto"
-        What each feature costs, in units of squared distance. "auto" finds the best fit for 0, 1,
+        Cost of each feature, in units of squared distance. "auto" finds the best fit for 0, 1,
         2, ... features and takes the middle of the widest range of penalties, on a logarithmic
-        scale, at which one number of features is optimal. With a penalty so small that noise pays
-        for features there are many of them, and a fit takes long: set a cap.
+        scale, at which one number of features is optimal. With a penalty so small that features of
+        noise lower the objective there are many of them, and a fit takes long: set a cap.
     max_components : int or None, default=None
         Cap on the number of features. None stops at 64, with a warning.
     method : {"joint", "collapsed", "stepwise"}, default="joint"
@@ -42,21 +42,21 @@ class BPMeans(FeatureEstimator):
         How to minimise. "paper" is the published algorithm: one pass of single flips over each row,
         features opened at the residuals of single rows, then least squares. "split-merge" takes the
         best of all subsets of up to a dozen features for each row, or flips one and two at a time;
-        combines, drops and adds whole features where that lowers the objective; and shakes the best
-        start, dealing one feature anew at random, until ``n_init - 1`` shakes in a row have not
-        helped, or all of them have taken ``64 * max_iter`` sweeps.
+        combines, drops and adds whole features where that lowers the objective; and perturbs the
+        best start, by drawing one column of memberships anew, until ``n_init - 1`` perturbations in
+        a row have not helped, or all of them have taken ``64 * max_iter`` sweeps.
     n_init : int, default=10
         Number of starts, of which the best is kept; for "stepwise" and "auto", at every K; on a
         sample where X is large.
     max_iter : int, default=300
-        Largest number of sweeps of a start, or of a shake.
+        Largest number of sweeps of a start, or of a perturbation.
     random_state : int, RandomState instance or None, default=None
         Seed of the starts. The same seed gives the same bits, whatever ``n_jobs``.
     n_jobs : int or None, default=None
         Number of threads. None uses every core this process may use, within OMP_NUM_THREADS; -1 all
         cores.
     verbose : int, default=0
-        1 reports on standard error what the starts found.
+        1 reports on standard error the objectives of the starts.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class BPMeans(FeatureEstimator):
         What each feature adds to a row, in the dtype of the data. Features come in the order of
         their weight, so a base that all rows share is the first.
     n_components_ : int
-        K; zero where the penalty is dearer than any feature is worth.
+        K; zero where the penalty is above the gain of any feature.
     membership_ : ndarray of shape (n_samples, n_components_), bool
         Which features each row has.
     component_penalty_ : float
@@ -72,14 +72,14 @@ class BPMeans(FeatureEstimator):
     inertia_ : float
         Fit term: weighted sum of squared residuals.
     objective_ : float
-        What was minimised: fit term and penalties.
+        The minimised sum of fit term and penalties.
     objective_history_ : ndarray of shape (n_iter_,)
         The objective after each sweep that led to the result, for "stepwise" after each K; it never
         rises.
     n_iter_ : int
         Length of that history.
     converged_ : bool
-        Whether rows came to rest before ``max_iter``.
+        Whether the fit converged within ``max_iter``.
     status_ : str
         How the fit ended, and what to do about it.
     n_features_in_ : int
@@ -94,9 +94,8 @@ class BPMeans(FeatureEstimator):
 
     Notes
     -----
-    Where all rows share a base, a feature that adds something and one that takes it away again are
-    the same model: base, sign and membership of a feature can be exchanged without a change of the
-    objective. Compare memberships up to that.
+    Where all rows have a base, a feature can be exchanged for its complement: the base takes it in
+    and its sign changes, while the objective stays the same. Compare memberships up to that.
 
     Examples
     --------
@@ -143,7 +142,7 @@ class BPMeans(FeatureEstimator):
 
     def _solve(
         self, problem: FeatureProblem, rng: np.random.RandomState
-    ) -> tuple[AllocationSolution, float]:
+    ) -> tuple[FeatureSolution, float]:
         if self.component_penalty == "auto":
             path = feature_path(problem, self.max_components, self.max_iter, self.n_init, rng)
             penalty = path.suggest().middle / problem.unit
@@ -155,10 +154,12 @@ class BPMeans(FeatureEstimator):
         structure = FeatureAllocation(penalty * problem.unit, problem.cap(self.max_components))
         literal, collapsed = self.search == "paper", self.method == "collapsed"
         search = FeatureSearch(structure, literal, collapsed, self.max_iter)
+        rows = problem.rows
         if self.method != "stepwise":
-            solution = minimise_features(problem, search, self.n_init, rng, given, report=self._say)
+            report = self._reporter(problem)
+            solution = minimise_features(rows, search, self.n_init, rng, given, report)
         elif path is not None and not literal:
             solution = stepwise(path.solutions, structure)
         else:
-            solution = stepwise(k_features_path(problem, search, self.n_init, rng), structure)
-        return marked_if_capped(problem, search, solution, rng), penalty
+            solution = stepwise(k_features_path(rows, search, self.n_init, rng), structure)
+        return marked_if_capped(rows, search, solution, rng), penalty

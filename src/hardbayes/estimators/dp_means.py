@@ -34,7 +34,7 @@ class DPMeans(ClusterEstimator):
     ----------
     cluster_penalty : float or "auto", default="auto"
         What each cluster costs, in units of the divergence: a squared distance by default. Small
-        penalties give many clusters. "auto" looks for the number of clusters that is best over the
+        penalties give many clusters. "auto" takes the number of clusters that is best over the
         widest range of penalties, and takes the middle of that range; where data without structure
         have as wide a range, one cluster. See `plateau_width_`.
     divergence : str or Geometry, default="squared_euclidean"
@@ -58,8 +58,8 @@ class DPMeans(ClusterEstimator):
         by the exact change of the objective with the means following at once; `search` does not
         apply to it.
     init : {"mean", "farthest-first", "k-means++"} or array of shape (k, n_features), default="mean"
-        Where to start: one cluster at the overall mean; that and the farthest rows until none is
-        dearer than the penalty; rows drawn by their cost until none is dearer; or given centres.
+        Where to start: one cluster at the overall mean; that and the farthest rows until none costs
+        more than the penalty; rows drawn by their cost until none costs more; or given centres.
     order : {"random", "given"}, default="random"
         Order in which a sweep visits the rows. It matters only where clusters are opened.
     max_clusters : int or None, default=None
@@ -259,8 +259,8 @@ class DPMeans(ClusterEstimator):
         return model, model.centres.shape[1]
 
 
-def prior_weight_for(asked: float | str, geometry: Geometry, matrix: Matrix) -> float:
-    """Return the prior weight that the ``prior_weight`` of `DPMeans` asks for."""
-    if asked == "auto":
+def prior_weight_for(value: float | str, geometry: Geometry, matrix: Matrix) -> float:
+    """Return the number that a ``prior_weight`` of `DPMeans` stands for."""
+    if value == "auto":
         return geometry.default_prior_weight(touches_border(matrix, geometry))
-    return float(asked)
+    return float(value)

@@ -1,6 +1,7 @@
 """What the estimators of overlapping features share: fitting, using, saving."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from numbers import Integral
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from hardbayes.engine.features.descent import AllocationSolution
+from hardbayes.engine.features.descent import FeatureSolution
 from hardbayes.engine.status import Status
 from hardbayes.estimators.base import Estimator
 from hardbayes.estimators.fitted_state import check_features
@@ -28,7 +29,7 @@ class FeatureEstimator(Estimator):
     @abstractmethod
     def _solve(
         self, problem: FeatureProblem, rng: np.random.RandomState
-    ) -> tuple[AllocationSolution, float]:
+    ) -> tuple[FeatureSolution, float]:
         """Return the best solution found and the penalty used, in the user's units."""
 
     def _fitted(
@@ -38,10 +39,16 @@ class FeatureEstimator(Estimator):
         solution, penalty = self._solve(problem, rng)
         return fitted_attributes(solution, problem, penalty, matrix.dtype), solution.status
 
-    def _stream(self) -> np.random.RandomState:
-        """Return the stream of ``random_state``, by a generator that is soon seeded.
+    def _reporter(self, problem: FeatureProblem) -> Callable[[str, int, float], None]:
+        """Return a function that reports a number of features and an objective in working units."""
+        return lambda what, k, objective: self._say(
+            f"{what}: {k} features, objective {objective / problem.unit:.6g}"
+        )
 
-        To seed NumPy's Mersenne twister takes longer than a start on a hundred rows.
+    def _stream(self) -> np.random.RandomState:
+        """Return the stream of ``random_state``, by a generator that is seeded fast.
+
+        Seeding NumPy's Mersenne twister takes longer than a start on a hundred rows.
         """
         seed = self.random_state
         if seed is None or isinstance(seed, Integral):

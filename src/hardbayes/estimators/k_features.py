@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hardbayes.engine.features.descent import AllocationSolution
+from hardbayes.engine.features.descent import FeatureSolution
 from hardbayes.engine.features.restarts import minimise_features
 from hardbayes.engine.features.search import FeatureSearch
 from hardbayes.estimators.base import AT_LEAST_ONE, SHARED_CONSTRAINTS
@@ -29,20 +29,20 @@ class KFeatures(FeatureEstimator):
         How to minimise. "paper" is the published algorithm: one pass of single flips over each row,
         then least squares. "split-merge" takes the best of all subsets of up to a dozen features
         for each row, or flips one and two at a time; combines, drops and adds whole features where
-        that lowers the objective; and shakes the best start, dealing one feature anew at random,
-        until ``n_init - 1`` shakes in a row have not helped, or all of them have taken
+        that lowers the objective; and perturbs the best start, by drawing one column of memberships
+        anew, until ``n_init - 1`` perturbations in a row have not helped, or all of them have taken
         ``64 * max_iter`` sweeps.
     n_init : int, default=10
         Number of starts, of which the best is kept; on a sample where X is large.
     max_iter : int, default=300
-        Largest number of sweeps of a start, or of a shake.
+        Largest number of sweeps of a start, or of a perturbation.
     random_state : int, RandomState instance or None, default=None
         Seed of the starts. The same seed gives the same bits, whatever ``n_jobs``.
     n_jobs : int or None, default=None
         Number of threads. None uses every core this process may use, within OMP_NUM_THREADS; -1 all
         cores.
     verbose : int, default=0
-        1 reports on standard error what the starts found.
+        1 reports on standard error the objectives of the starts.
 
     Attributes
     ----------
@@ -54,17 +54,17 @@ class KFeatures(FeatureEstimator):
     membership_ : ndarray of shape (n_samples, n_components_), bool
         Which features each row has.
     component_penalty_ : float
-        Zero: features are counted, not paid for.
+        Zero.
     inertia_ : float
         Fit term: weighted sum of squared residuals.
     objective_ : float
-        The same.
+        The same as `inertia_`.
     objective_history_ : ndarray of shape (n_iter_,)
         The objective after each sweep that led to the result; it never rises.
     n_iter_ : int
         Number of those sweeps.
     converged_ : bool
-        Whether rows came to rest before ``max_iter``.
+        Whether the fit converged within ``max_iter``.
     status_ : str
         How the fit ended, and what to do about it.
     n_features_in_ : int
@@ -74,7 +74,7 @@ class KFeatures(FeatureEstimator):
 
     See Also
     --------
-    BPMeans : Finds the number of features from what a feature costs.
+    BPMeans : Finds the number of features from the cost of a feature.
 
     Examples
     --------
@@ -117,8 +117,9 @@ class KFeatures(FeatureEstimator):
 
     def _solve(
         self, problem: FeatureProblem, rng: np.random.RandomState
-    ) -> tuple[AllocationSolution, float]:
+    ) -> tuple[FeatureSolution, float]:
         search = FeatureSearch(
             FeatureAllocation(0.0, self.n_components), self.search == "paper", False, self.max_iter
         )
-        return minimise_features(problem, search, self.n_init, rng, report=self._say), 0.0
+        report = self._reporter(problem)
+        return minimise_features(problem.rows, search, self.n_init, rng, report=report), 0.0

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hardbayes.matrices import chunks
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -21,32 +23,43 @@ class Labelling:
     Attributes
     ----------
     slots : array (n,)
-        The slot of each row, -1 for none. Only an assignment writes into it.
+        The slot of each row, -1 for none. An assignment writes into it; everything else that
+        changes labels is a method here.
     uncounted : array (n,) or None
         The labels that the totals stand for, where these are not the present ones.
     bounds : DistanceBounds or None
         Bounds of the last assignment. They hold for the labels that it left.
     """
 
-    def __init__(self, n_rows: int) -> None:
-        self.slots: Labels = np.full(n_rows, -1, np.int32)
+    def __init__(self, n_rows: int, slots: Labels | None = None) -> None:
+        self.slots: Labels = np.full(n_rows, -1, np.int32) if slots is None else slots
         self.uncounted: Labels | None = None
         self.bounds: DistanceBounds | None = None
-        self._before: Labels | None = None
+        self._copy: Labels | None = None
 
-    def replace(self, slots: Labels) -> None:
-        """Take other labels than an assignment left: bounds no longer hold, and are dropped."""
-        if self.uncounted is None and slots is not self.slots:
-            self.uncounted = self.slots
-        self.slots = slots
+    def set(self, ids: NDArray[np.signedinteger], slots: NDArray[np.signedinteger]) -> None:
+        """Give rows ``ids`` to these slots; the totals still stand for the labels before."""
+        if self.uncounted is None:
+            self.uncounted = self.copy()
+        self.slots[ids] = slots
+        self.drop_bounds()
+
+    def rename(self, names: Labels) -> None:
+        """Give the rows of slot c to ``names[c]``; the last name is for rows in no slot."""
+        for part in chunks(len(self.slots), 1):  # in place: a labelling is as long as the data
+            self.slots[part] = names[self.slots[part]]
+        self.drop_bounds()
+
+    def drop_bounds(self) -> None:
+        """Drop the bounds: labels are not those that the last assignment left."""
         self.bounds = None
 
-    def begin(self) -> Labels:
-        """Return a copy of the labels before an assignment, valid until the next."""
-        if self._before is None:
-            self._before = np.empty_like(self.slots)
-        self._before[:] = self.slots
-        return self._before
+    def copy(self) -> Labels:
+        """Return a copy of the labels, valid until the next one is made."""
+        if self._copy is None:
+            self._copy = np.empty_like(self.slots)
+        self._copy[:] = self.slots
+        return self._copy
 
 
 def is_same_partition(before: Labels, after: Labels, weights: Floats) -> bool:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.clusters.exact_totals import NO_ROUNDING, NO_TOTALS, ExactTotals, Rounding
 from hardbayes.executors.bounds import BOUNDS, has_little_room, no_bounds
 from hardbayes.executors.labelling import Labelling, is_same_partition
 from hardbayes.kernels.partition.births import consider
 from hardbayes.kernels.partition.costs import costs
 from hardbayes.kernels.partition.nearest import ABOVE, DECIDED, assign
 from hardbayes.kernels.partition.rows import Batch, new_batch
+from hardbayes.local.exact_totals import NO_ROUNDING, NO_TOTALS, ExactTotals, Rounding
 from hardbayes.local.rows import LocalRows
 from hardbayes.local.tiling import Tiling
 from hardbayes.matrices import chunks
@@ -91,11 +91,10 @@ class MemoryRows:
 
     def start(self, labels: Labels | None = None, totals: Totals | None = None) -> None:
         """Forget all labels; or begin with these labels, whose exact totals are given."""
-        self._labelling = Labelling(self.n_rows)
+        self._labelling = Labelling(self.n_rows, labels)
         self._totals: ExactTotals | None = None
         self._births_expected = True
-        if labels is not None and totals is not None:
-            self._labelling.slots = labels
+        if totals is not None:
             self._totals = self._new_totals(0)
             self._totals.set(totals)
 
@@ -105,16 +104,12 @@ class MemoryRows:
 
     def set_labels(self, ids: Ids, slots: Ids) -> None:
         """Give these rows to these slots."""
-        labels = self._labelling.slots.copy()
-        labels[ids] = slots
-        self._labelling.replace(labels)
+        self._labelling.set(ids, slots)
 
     def relabel(self, slots: Ids, n_slots: int | None = None) -> None:
         """Give the rows of slot c to ``slots[c]``."""
-        totals = self._counted()
-        names = np.append(slots, -1).astype(np.int32)  # the last for rows in no slot
-        self._labelling.replace(names[self._labelling.slots])
-        self._labelling.uncounted = None
+        totals = self._counted(len(slots))
+        self._labelling.rename(np.append(slots, -1).astype(np.int32))
         if n_slots is None:
             totals.unite(slots)
         else:
@@ -128,7 +123,7 @@ class MemoryRows:
         totals.move(np.full(self.n_rows, -1, np.int32), labels, self.n_rows)
         return totals.parts
 
-    def _counted(self, n_slots: int = 0) -> ExactTotals:
+    def _counted(self, n_slots: int) -> ExactTotals:
         """Return the totals, brought up to the labels, with room for so many slots."""
         labelling, totals = self._labelling, self._totals
         if totals is None:  # made when first needed: predictions need none
@@ -156,12 +151,12 @@ class MemoryRows:
         """Give every row to its cheapest centre, then to a cluster that opens before its visit."""
         labelling = self._labelling
         # Births after rows are counted take the memory of one more labelling.
-        totals = None if drift is None or self._births_expected else self._counted(centres.room)
-        if totals is not None and not totals.can_be_shared():
-            totals = None
-        if totals is None and labelling.uncounted is not None:
-            self._counted()
-        before = labelling.begin()
+        totals = None
+        if labelling.uncounted is not None or not (drift is None or self._births_expected):
+            totals = self._counted(centres.room)
+            if self._births_expected or not totals.can_be_shared():
+                totals = None
+        before = labelling.copy()
         labelling.bounds = self._carried(centres, drift)
         n_above, n_changed = self._assign(
             centres, opening, labelling.slots, labelling.bounds, totals
@@ -173,7 +168,7 @@ class MemoryRows:
         born = None
         if n_above and open_clusters is not None:
             if self._are_many(n_above) or has_little_room(self.n_rows):
-                labelling.replace(labelling.slots)  # few bounds would survive the births
+                labelling.drop_bounds()  # few of them would hold after the births
             born = open_clusters(np.flatnonzero(self._marks))
         if n_above:
             self._marks[:] = 0
@@ -183,7 +178,7 @@ class MemoryRows:
         if labelling.bounds is not None and labelling.bounds.hold_for(born):
             labelling.bounds.include(born, labelling.slots)
         else:
-            labelling.replace(labelling.slots)
+            labelling.drop_bounds()
         n_changed = int(np.count_nonzero(before != labelling.slots))
         same = is_same_partition(before, labelling.slots, self.weights)
         return Summary(n_changed, n_above, born.used - centres.used, same)
@@ -234,7 +229,6 @@ class MemoryRows:
         values = self._rows.values.dtype
         if n_doubtful > DOUBTFUL * self.n_rows and self.layout.dtype != values:
             self.layout = self.layout._replace(dtype=values)
-            self._batches.clear()
         return n_above, n_changed
 
     def offer(
@@ -277,8 +271,8 @@ class MemoryRows:
     def costs(self, centres: Centres, labels: Labels | None = None) -> Floats:
         """Return the cost (n,) of every row at the centre in its slot."""
         slots = self._labelling.slots if labels is None else labels
-        if has_little_room(self.n_rows):  # for bounds and an array as long as the data
-            self._labelling.replace(self._labelling.slots)
+        if has_little_room(self.n_rows):  # for bounds beside an array as long as the data
+            self._labelling.drop_bounds()
         out = np.empty(self.n_rows)
 
         def task(worker: int, start: int, stop: int) -> None:
@@ -294,9 +288,10 @@ class MemoryRows:
         kind, labelling = BOUNDS[self.layout.costs], self._labelling
         if not kind.rules_out_moves or not kind.are_worth_it(self.layout, centres):
             return np.arange(self.n_rows)
-        labelling.replace(labelling.slots)  # carried bounds would not be tight
+        self._counted(centres.room)
+        labelling.drop_bounds()  # those carried would not be tight
         bounds = kind(self.n_rows, self.layout, centres, self._radius)
-        labels = labelling.slots.copy()
+        labels = labelling.copy()
         self._assign(centres, np.array([np.inf]), labels, bounds, None)
         moved = labels != labelling.slots
         found = []
@@ -346,12 +341,11 @@ class MemoryRows:
 
     def _batch(self, worker: int, centres: Centres) -> Batch:
         """Return a thread's scratch memory for scores, made anew when there are more blocks."""
-        batch = self._batches.get(worker)
-        if batch is None or batch.smallest.shape[1] < centres.n_blocks:
+        batch, dtype = self._batches.get(worker), centres.theta.dtype
+        if batch is None or batch.x.dtype != dtype or batch.smallest.shape[1] < centres.n_blocks:
             size = 1  # sparse rows are scored one by one, dense ones as many as stay in cache
             if not self.layout.sparse:
-                size = BATCH_BYTES // (self.layout.dtype.itemsize * self.n_columns)
-                size = min(max(size, 16), 256)
+                size = min(max(BATCH_BYTES // (dtype.itemsize * self.n_columns), 16), 256)
             batch = self._batches[worker] = new_batch(size, centres)
         return batch
 

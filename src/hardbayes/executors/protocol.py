@@ -16,7 +16,7 @@ What must be exact, so that every executor gives the same labels:
   `kernels.partition.rows`). Of equal costs the lowest ``rank`` wins. Scores (theta, offset) may
   propose, and decide where their error bound leaves no doubt.
 - Totals. Each ``weight * x`` is rounded to a coarse and a fine part by the constants of
-  ``rounding`` before it is added, so that sums are exact (`clusters.exact_totals`).
+  ``rounding`` before it is added, so that sums are exact (`local.exact_totals`).
 
 Costs that are returned may differ in their last bits. `candidates` may return more rows than
 needed.
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from hardbayes.clusters.exact_totals import Rounding
+    from hardbayes.local.exact_totals import Rounding
     from hardbayes.local.rows import LocalRows
     from hardbayes.matrices import Floats
     from hardbayes.pool import Pool

@@ -17,7 +17,7 @@ from hardbayes.tuples import DirectForm, no_totals
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hardbayes.clusters.exact_totals import Rounding
+    from hardbayes.local.exact_totals import Rounding
     from hardbayes.local.rows import LocalRows
     from hardbayes.matrices import Floats
     from hardbayes.tuples import Totals

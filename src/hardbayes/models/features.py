@@ -9,10 +9,10 @@ import numpy as np
 
 from hardbayes.engine.objective import level_rounding
 from hardbayes.engine.status import Status, counted
-from hardbayes.executors.features.tiles import Tiles
+from hardbayes.executors.features.protocol import Allocation
 from hardbayes.geometry.squared_euclidean import FARTHEST, SquaredEuclidean
-from hardbayes.late_import import import_whole
 from hardbayes.matrices import is_sparse
+from hardbayes.problems.features import feature_rows
 from hardbayes.problems.frame import Frame
 
 SENTENCES = {
@@ -21,8 +21,8 @@ SENTENCES = {
         "after {sweeps}. Nothing needs doing."
     ),
     Status.CAPPED: (
-        "Converged at the cap of {components}, where another would still pay its "
-        "penalty. Raise max_components or component_penalty if that was not intended."
+        "Converged at the cap of {components}, where another would still lower the "
+        "objective. Raise max_components or component_penalty if that was not intended."
     ),
     Status.OUT_OF_STEPS: (
         "Stopped after {sweeps} with rows still changing their features. "
@@ -33,7 +33,7 @@ SENTENCES = {
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hardbayes.engine.features.descent import AllocationSolution
+    from hardbayes.engine.features.descent import FeatureSolution
     from hardbayes.geometry.base import Geometry
     from hardbayes.matrices import Floats, Matrix
     from hardbayes.pool import Pool
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FittedFeatures:
-    """Components (k, d) in float64, scaled as by ``frame`` and not shifted."""
+    """Components (k, d) in float64, scaled by ``frame`` and not shifted."""
 
     geometry: ClassVar[Geometry] = SquaredEuclidean()
     frame: Frame
@@ -58,7 +58,7 @@ class FittedFeatures:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Any]) -> FittedFeatures:
-        """Return what `to_arrays` was called on; raise ValueError where that cannot be."""
+        """Return the model that `to_arrays` was called on; raise ValueError if there is none."""
         try:
             shift, scale, components = (
                 arrays.pop(f"working_{name}") for name in ("shift", "scale", "components")
@@ -80,16 +80,13 @@ class FittedFeatures:
 
     def allocate(self, matrix: Matrix, pool: Pool) -> tuple[NDArray[np.bool_], Floats]:
         """Return the features (n, k) of each row, and its squared residual (n,) with them."""
-        import_whole("hardbayes.executors.features.memory")
-        from hardbayes.executors.features.memory import Allocator
-
         self.geometry.check_reach(matrix, self.frame.scale, "Squared residuals")
         frame = self.frame
         if is_sparse(matrix):  # components are not shifted, so rows need not be either
             frame = Frame(np.zeros(len(frame.shift)), frame.scale, 2)
         membership = np.zeros((matrix.shape[0], len(self.components)), np.uint8)
-        rows = Allocator(Tiles(matrix, frame, np.ones(1)), pool)
-        sums = rows.sweep(self.components, membership)
+        rows = feature_rows(matrix, frame, np.ones(1), pool)
+        sums = rows.sweep(Allocation(self.components, membership))
         return membership.view(np.bool_), sums.costs / self.frame.unit
 
     def rebuild(self, membership: NDArray[np.bool_]) -> Floats:
@@ -98,14 +95,14 @@ class FittedFeatures:
 
 
 def fitted_attributes(
-    solution: AllocationSolution, problem: FeatureProblem, penalty: float, dtype: np.dtype
+    solution: FeatureSolution, problem: FeatureProblem, penalty: float, dtype: np.dtype
 ) -> dict[str, Any]:
     """Return the attributes of a fitted model; ``penalty`` in the user's units.
 
     Features come in the order of their weight: a base that all rows share is the first.
     """
     components, membership = solution.allocation
-    weights = np.broadcast_to(problem.tiles.weights, len(membership))
+    weights = np.broadcast_to(problem.rows.describe().weights, len(membership))
     order = np.argsort(-(weights @ membership), kind="stable")
     components, membership = components[order], membership[:, order]
     fits, counts = (np.array(column) for column in zip(*solution.trace, strict=True))

@@ -110,7 +110,7 @@ class FittedPartition:
     def _table(self, rows: Rows, pool: Pool) -> CentreTable:
         """Return the centres laid out for such rows, kept for the next prediction."""
         from hardbayes.clusters.centre_table import ClusterList
-        from hardbayes.moves.partition.state import TABLES
+        from hardbayes.clusters.tables import TABLES
 
         kind = rows.layout.dtype, rows.layout.sparse
         if kind not in self._tables:
@@ -190,9 +190,9 @@ def fitted_attributes(
     """
     unit = problem.unit
     n_clusters = len(solution.centres)
-    priced = replace(partition, penalty=penalty)  # in the user's units
+    in_units = replace(partition, penalty=penalty)
     history = solution.trace / unit + [
-        priced.total_penalty(k) for k in solution.cluster_counts.tolist()
+        in_units.total_penalty(k) for k in solution.cluster_counts.tolist()
     ]
     finite = solution.trace.max() < problem.geometry.infinite_cost
     if not (finite and np.isfinite(history).all()):

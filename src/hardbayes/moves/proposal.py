@@ -1,4 +1,4 @@
-"""The contract of moves: a move looks, and changes nothing; the descent acts.
+"""The contract of moves: a move proposes, and changes nothing; the descent applies.
 
 A move is a function of the state of a fit. It returns a proposal, or None where it finds nothing
 better. Each structure has its own kind of proposal; all have `change`. The descent applies

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def trace_clusters(
-    X: Any, template: DPMeans, asked: Floats | None, n_penalties: int, sample_weight: Any
+    X: Any, template: DPMeans, penalties: Floats | None, n_penalties: int, sample_weight: Any
 ) -> tuple[Floats, list[DPMeans], list[Plateau], NDArray[np.intp] | None]:
     """Return penalties, a model at each, the plateaus, and the rows that were sampled."""
     plain = clone(template).set_params(cluster_penalty=1.0)
@@ -50,10 +50,10 @@ def trace_clusters(
         problem = pose(matrix, geometry, weights, pool)
         prior_weight = prior_weight_for(template.prior_weight, geometry, matrix)
         if template.search == "paper" or template.method == "collapsed":
-            if asked is None:
-                asked = published_penalties(problem, prior_weight, n_penalties)
-            models = fits_at(asked, template, matrix, weights)
-            found = runs(asked, [model.n_clusters_ for model in models])
+            if penalties is None:
+                penalties = published_penalties(problem, prior_weight, n_penalties)
+            models = fits_at(penalties, template, matrix, weights)
+            found = runs(penalties, [model.n_clusters_ for model in models])
         else:
             cap = template.max_clusters
             path = begin_path(problem, prior_weight, cap, rng, template.order, template.max_iter)
@@ -65,15 +65,15 @@ def trace_clusters(
                 for p in path_plateaus(path)
                 if cap is None or p.k <= cap
             ]
-            if asked is None:
+            if penalties is None:
                 largest = 2.0 * path.first_penalty / problem.unit
                 # Where more clusters than the path has would be better, it has nothing to say.
                 smallest = min((p.low or p.middle for p in found), default=largest / 4)
-                asked = np.geomspace(largest, smallest, n_penalties)
+                penalties = np.geomspace(largest, smallest, n_penalties)
             elif not capped:
-                trace_on(path, asked * problem.unit)
+                trace_on(path, penalties * problem.unit)
             models = []
-            for penalty in asked:
+            for penalty in penalties:
                 solution = path.best_at(penalty * problem.unit, cap).at_its_end()
                 partition = problem.partition(penalty, prior_weight, cap)
                 best = path.best_at(partition.penalty)
@@ -89,7 +89,7 @@ def trace_clusters(
                 models.append(model)
     for model in models:
         model.__dict__.update(names)
-    return asked, models, found, rows
+    return penalties, models, found, rows
 
 
 def status_at(solution: Solution, problem: Problem, partition: Partition) -> Status:

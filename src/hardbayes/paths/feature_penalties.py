@@ -26,34 +26,35 @@ if TYPE_CHECKING:
 
 
 def trace_features(
-    X: Any, template: BPMeans, asked: Floats | None, n_penalties: int, sample_weight: Any
+    X: Any, template: BPMeans, penalties: Floats | None, n_penalties: int, sample_weight: Any
 ) -> tuple[Floats, list[BPMeans], list[Plateau], float]:
     """Return penalties, a model at each, the plateaus and the best penalty, in the user's units.
 
     One path of K-features for K = 0, 1, 2, ... serves all penalties. It ends at the cap of the
-    template, and at 64 features where that has none: at smaller penalties models are capped, and
-    say so.
+    template, or at 64 features: models at smaller penalties are marked as capped.
     """
     clone(template).set_params(component_penalty=1.0)._validate_params()
     matrix, weights, names = checked_data(template, SquaredEuclidean(), X, sample_weight)
     rng = template._stream()
     with Pool(resolve_threads(template.n_jobs)) as pool:
         problem = pose_features(matrix, weights, pool)
-        smallest = None if asked is None else float(asked.min()) * problem.unit
+        smallest = None if penalties is None else float(penalties.min()) * problem.unit
         path = feature_path(
             problem, template.max_components, template.max_iter, template.n_init, rng, smallest
         )
         structure = path.search.structure
         found = [plateau.with_prices(1.0 / problem.unit) for plateau in path.plateaus]
-        if asked is None:
+        if penalties is None:
             ends = [p.low for p in found if p.low > 0] + [p.high for p in found]
-            asked = np.geomspace(2.0 * max(ends), min(ends), n_penalties) if ends else np.ones(1)
+            penalties = (
+                np.geomspace(2.0 * max(ends), min(ends), n_penalties) if ends else np.ones(1)
+            )
         solutions = []
-        for penalty in asked * problem.unit:
-            priced = replace(path.search, structure=replace(structure, penalty=float(penalty)))
-            solutions.append(marked_if_capped(problem, priced, path.at(penalty), rng))
+        for penalty in penalties * problem.unit:
+            at_penalty = replace(path.search, structure=replace(structure, penalty=float(penalty)))
+            solutions.append(marked_if_capped(problem.rows, at_penalty, path.at(penalty), rng))
     models = []
-    for penalty, solution in zip(asked, solutions, strict=True):
+    for penalty, solution in zip(penalties, solutions, strict=True):
         model = clone(template).set_params(component_penalty=float(penalty))
         fitted = fitted_attributes(solution, problem, float(penalty), matrix.dtype)
         model.__dict__.update(fitted, **names)
@@ -62,8 +63,9 @@ def trace_features(
     if n_capped:
         warnings.warn(
             f"The path ends at {structure.max_components} features: at {n_capped} of "
-            f"{len(asked)} penalties another would pay. Raise max_components or the penalties.",
+            f"{len(penalties)} penalties another would lower the objective. "
+            "Raise max_components or the penalties.",
             ConvergenceWarning,
             stacklevel=3,
         )
-    return asked, models, found, path.suggest().middle / problem.unit
+    return penalties, models, found, path.suggest().middle / problem.unit

@@ -1,6 +1,6 @@
 """Paths of the published algorithms, which cannot go on from one solution to the next.
 
-They only ever open clusters where single rows are dear, so where a fit ends depends on where it
+They only ever open clusters where single rows cost more than the penalty, so where a fit ends depends on where it
 began: each penalty has a fit of its own, from the template's own start.
 """
 

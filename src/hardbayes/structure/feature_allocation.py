@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from hardbayes.matrices import Floats
 
-# A column is dependent where the others leave less than this share of it.
+# A column is dependent if no more than this share of it is outside the span of those before it.
 DEPENDENT = 1e-10
 
 
@@ -21,9 +21,7 @@ class FeatureAllocation:
     """``sum_i w_i |x_i - z_i A|^2 + penalty * K`` over K, binary rows z_i and components A.
 
     Broderick, Kulis & Jordan 2013, eq. 6, with at most ``max_components`` features (eq. 15). With a
-    penalty of zero it is their K-features (eq. 14).
-
-    All numbers are in working coordinates.
+    penalty of zero it is their K-features (eq. 14). All numbers are in working coordinates.
     """
 
     penalty: float
@@ -35,10 +33,7 @@ class FeatureAllocation:
 
 
 def independent_columns(gram: Floats) -> NDArray[np.bool_]:
-    """Return which columns of Z (k,) are not sums of those before them, from Z'WZ.
-
-    A dependent column buys nothing: the others fit the rows as well without it.
-    """
+    """Return which columns of Z (k,) are outside the span of those before them, from Z'WZ."""
     left = gram.astype(np.float64)
     kept = np.zeros(len(gram), bool)
     for k in range(len(gram)):
@@ -46,3 +41,15 @@ def independent_columns(gram: Floats) -> NDArray[np.bool_]:
             kept[k] = True
             left = left - np.outer(left[:, k], left[k]) / left[k, k]
     return kept
+
+
+def independent_least_squares(
+    components: Floats, gram: Floats, correction: Floats
+) -> tuple[NDArray[np.bool_], Floats]:
+    """Return which columns of Z (k,) are independent, and least-squares components of those.
+
+    ``gram`` (k, k) = Z'WZ; ``correction`` (k, d) = Z'WR, R being the residuals at ``components``.
+    """
+    kept = independent_columns(gram)
+    target = correction[kept] + gram[kept] @ components
+    return kept, np.linalg.solve(gram[np.ix_(kept, kept)], target)

@@ -1,41 +1,33 @@
-"""A fit of overlapping features: sweeps until rows are at rest, then moves of whole features.
+"""A fit of overlapping features: sweeps until no row changes, then moves on whole features.
 
 A row has a set of features, components come from one least-squares problem, and a sweep is one pass
-that leaves its sums: unlike for a partition, nothing but the memberships is carried on.
+that returns its sums: unlike for a partition, only the allocation is kept from sweep to sweep.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hardbayes.engine.loop import alternate
 from hardbayes.engine.status import Status
-from hardbayes.structure.feature_allocation import independent_columns
+from hardbayes.moves.features.proposals import LocalOptimum
+from hardbayes.moves.features.refitting import refitted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
-    from hardbayes.executors.features.memory import Allocator
-    from hardbayes.executors.features.results import Sums
+    from hardbayes.executors.features.protocol import Allocation, FeatureRows, Sums
     from hardbayes.matrices import Floats
+    from hardbayes.moves.features.proposals import Move, Proposal
     from hardbayes.structure.feature_allocation import FeatureAllocation
 
-
-class Allocation(NamedTuple):
-    """Components (k, d) and which rows (n, k) have them."""
-
-    components: Floats
-    membership: NDArray[np.uint8]
-
-    def keep(self, kept: NDArray[np.bool_]) -> Allocation:
-        """Return the allocation without some features."""
-        return Allocation(self.components[kept], np.ascontiguousarray(self.membership[:, kept]))
+    # Sweeps and refits, at least once, in place; of the allocation, whether components are at least
+    # squares, and the largest number of sweeps.
+    Stepping = Callable[[FeatureRows, FeatureAllocation, Allocation, bool, int], "Step"]
 
 
 class Point(NamedTuple):
@@ -46,40 +38,16 @@ class Point(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One sweep or several, each with its refit."""
+    """The result of one sweep or several, each with its refit."""
 
     allocation: Allocation
     points: list[Point]  # after each sweep
     sums: Sums  # of the last sweep
-    at_rest: bool  # the last sweep changed nothing, with components at least squares
-
-
-class AtRest(NamedTuple):
-    """An allocation that no row wants to leave, its components at least squares."""
-
-    allocation: Allocation
-    sums: Sums
-    inverse: Floats  # (k, k): of Z'WZ
-
-
-class Stepping(Protocol):
-    """How rows decide; the third argument says whether components are at least squares."""
-
-    def __call__(
-        self, rows: Allocator, allocation: Allocation, is_refitted: bool, max_sweeps: int
-    ) -> Step:
-        """Sweep and refit, at least once."""
-
-
-class Move(Protocol):
-    """How whole features change."""
-
-    def __call__(self, rows: Allocator, rest: AtRest) -> Allocation | None:
-        """Return a better allocation, its components not yet refitted; None if none is known."""
+    converged: bool  # the last sweep changed nothing, with components at least squares
 
 
 @dataclass(frozen=True)
-class AllocationSolution:
+class FeatureSolution:
     """Where a start ended, in working coordinates and units."""
 
     allocation: Allocation
@@ -98,107 +66,94 @@ class AllocationSolution:
         return len(self.allocation.components)
 
 
-class AllocationDescent:
+class FeatureDescent:
     """One start on its way down: Broderick, Kulis & Jordan 2013, sections 3 and 4.
 
     Parameters
     ----------
-    rows : Allocator
+    rows : FeatureRows
     structure : FeatureAllocation
     step : Stepping
-        Lets rows decide and components follow.
-    moves : list of callable
-        Each may change whole features of an allocation at rest, or return None.
+    moves : list of Move
+        Tried in turn where a step has converged.
+    rng : RandomState
+        For the moves.
     """
 
     def __init__(
         self,
-        rows: Allocator,
+        rows: FeatureRows,
         structure: FeatureAllocation,
         step: Stepping,
-        moves: Sequence[Move] = (),
+        moves: Sequence[Move],
+        rng: np.random.RandomState,
     ) -> None:
         self.rows = rows
         self.structure = structure
         self.step = step
         self.moves = moves
-        self.trace: list[Point] = []
-        self.rest: AtRest | None = None
+        self.rng = rng
 
-    def run(self, start: Allocation, max_sweeps: int) -> AllocationSolution:
+    def run(self, start: Allocation, max_sweeps: int) -> FeatureSolution:
         """Minimise from a start."""
-        self.allocation = Allocation(start.components.copy(), start.membership.copy())
+        self.allocation = start.copy()
         self.max_sweeps = max_sweeps
+        self.trace: list[Point] = []
+        self.optimum: LocalOptimum | None = None
         stages: list[Callable[[], bool]] = [
             self._sweep,
             *(partial(self._try, move) for move in self.moves),
         ]
-        if alternate(stages, lambda: self.rest is not None or len(self.trace) < max_sweeps):
-            assert self.rest is not None  # or the first stage would have gone on
-            return self._solution(Status.CONVERGED, self.rest.sums.gram)
+        if alternate(stages, lambda: self.optimum is not None or len(self.trace) < max_sweeps):
+            assert self.optimum is not None  # or the first stage would have gone on
+            return self._solution(Status.CONVERGED, self.optimum.sums.gram)
         # Memberships that agree with the components, as `transform` would give them.
-        sums = self.rows.sweep(*self.allocation)
+        sums = self.rows.sweep(self.allocation)
         kept = np.diagonal(sums.gram) > 0
         self.allocation = self.allocation.keep(kept)
         self.trace[-1] = Point(sums.fit, len(self.allocation.components))
         return self._solution(Status.OUT_OF_STEPS, sums.gram[np.ix_(kept, kept)])
 
-    # -- stages: each returns whether it changed the allocation ------------------------------------
+    # -- stages: each returns whether sweeps should go on -----------------------------------------
 
     def _sweep(self) -> bool:
-        """Rows decide and components follow, until they are at rest."""
-        if self.rest is None:
-            self._take(self._stepped(self.allocation))
-        return self.rest is None
+        """Sweep and refit, until that has converged."""
+        if self.optimum is None:
+            self._record(self._step_from(self.allocation))
+        return self.optimum is None
 
     def _try(self, move: Move) -> bool:
-        """Move whole features, and sweep."""
-        assert self.rest is not None  # the stage before this one
-        moved = move(self.rows, self.rest)
-        if moved is None:
-            return False
+        """Apply what a move proposes."""
+        assert self.optimum is not None  # by the stage before
+        proposal = move(self.rows, self.structure, self.optimum, self.rng)
+        return proposal is not None and self.apply(proposal)
+
+    def apply(self, proposal: Proposal) -> bool:
+        """Refit and sweep from a proposal; if the objective does not fall, change nothing.
+
+        Rounding can make a proposal seem better than it is. Returns whether sweeps should go on.
+        """
         if len(self.trace) >= self.max_sweeps:
-            self.rest = None  # not to be left, for want of sweeps, but not the end either
+            self.optimum = None  # no sweep is left for the proposal: the fit has not converged
             return True
-        stepped = self._stepped(refitted(self.rows, moved))
-        # Rounding can make a move look better than it is.
+        step = self._step_from(refitted(self.rows, proposal.allocation))
         total = self.structure.total
-        if not total(*stepped.points[0]) < total(*self.trace[-1]):
+        if not total(*step.points[0]) < total(*self.trace[-1]):
             return False
-        self._take(stepped)
+        self._record(step)
         return True
 
-    def _stepped(self, allocation: Allocation) -> Step:
-        is_refitted = bool(self.trace)
-        return self.step(self.rows, allocation, is_refitted, self.max_sweeps - len(self.trace))
+    def _step_from(self, allocation: Allocation) -> Step:
+        is_refitted, sweeps_left = bool(self.trace), self.max_sweeps - len(self.trace)
+        return self.step(self.rows, self.structure, allocation, is_refitted, sweeps_left)
 
-    def _take(self, stepped: Step) -> None:
-        self.allocation = stepped.allocation
-        self.trace += stepped.points
-        self.rest = None
-        if stepped.at_rest:
-            inverse = np.linalg.inv(stepped.sums.gram)
-            self.rest = AtRest(self.allocation, stepped.sums, inverse)
+    def _record(self, step: Step) -> None:
+        self.allocation = step.allocation
+        self.trace += step.points
+        self.optimum = None
+        if step.converged:
+            inverse = np.linalg.inv(step.sums.gram)
+            self.optimum = LocalOptimum(step.allocation, step.sums, inverse)
 
-    def _solution(self, status: Status, gram: Floats) -> AllocationSolution:
-        return AllocationSolution(self.allocation, self.trace, status, gram)
-
-
-def refitted(rows: Allocator, allocation: Allocation) -> Allocation:
-    """Return the allocation at least squares, without features that buy nothing."""
-    sums = rows.collect(*allocation)
-    if rows.refit(allocation.components, sums):
-        return allocation
-    return without_dependent(allocation, sums)
-
-
-def without_dependent(allocation: Allocation, sums: Sums) -> Allocation:
-    """Return the allocation at least squares without the columns that depend on others.
-
-    They buy nothing: the others fit the rows as well, and less is paid.
-    """
-    kept = independent_columns(sums.gram)
-    target = sums.correction[kept] + sums.gram[kept] @ allocation.components
-    smaller = allocation.keep(kept)
-    components = np.linalg.solve(sums.gram[np.ix_(kept, kept)], target)
-    return Allocation(components, smaller.membership)
+    def _solution(self, status: Status, gram: Floats) -> FeatureSolution:
+        return FeatureSolution(self.allocation, self.trace, status, gram)

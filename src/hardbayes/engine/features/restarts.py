@@ -1,4 +1,4 @@
-"""Several starts of a feature search; the best is kept, and shaken."""
+"""Several starts of a feature search; the best is kept, and perturbed."""
 
 from __future__ import annotations
 
@@ -8,97 +8,101 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.engine.features.descent import Allocation, AllocationSolution, refitted
 from hardbayes.engine.status import Status
+from hardbayes.executors.features.protocol import Allocation
 from hardbayes.matrices import total_weight
-from hardbayes.moves.features.canonical_form import readable
-from hardbayes.moves.features.perturbation import shaken
+from hardbayes.moves.features.canonical_form import canonical_membership
+from hardbayes.moves.features.perturbation import perturbed
+from hardbayes.moves.features.refitting import refitted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from numpy.random import RandomState
+
+    from hardbayes.engine.features.descent import FeatureSolution
     from hardbayes.engine.features.search import FeatureSearch
-    from hardbayes.executors.features.memory import Allocator
-    from hardbayes.problems.features import FeatureProblem
+    from hardbayes.executors.features.protocol import FeatureRows
 
-    Start = Callable[[Allocator, np.random.RandomState], Allocation]
+    Start = Callable[[FeatureRows, RandomState], Allocation]
+    Report = Callable[[str, int, float], None]
 
-MOST_SHAKES = 64
-ROUND = 8  # shakes of one solution side by side; a fixed number, so that threads do not matter
+MOST_PERTURBATIONS = 64
+ROUND = 8  # perturbations side by side; a fixed number, so that threads do not matter
 
 
 def minimise_features(
-    problem: FeatureProblem,
+    rows: FeatureRows,
     search: FeatureSearch,
     n_starts: int,
-    rng: np.random.RandomState,
+    rng: RandomState,
     given: Sequence[Allocation] = (),
-    report: Callable[[str], None] = lambda _: None,
-) -> AllocationSolution:
+    report: Report = lambda *_: None,
+) -> FeatureSolution:
     """Return the best of ``n_starts`` seeded starts and of those ``given``.
 
-    Unless the search is literal, the best is then shaken until ``n_starts - 1`` shakes in a row, or
-    MOST_SHAKES, have not helped, or they took as many sweeps as MOST_SHAKES may; and where the data
-    is more than one tile, starts and shakes are made on a sample, and all rows begin from what
-    it finds. ``report`` gets a sentence for the starts and for every round of shakes that helped.
+    Unless the search is literal, the best is then perturbed until ``n_starts - 1`` perturbations in
+    a row, or MOST_PERTURBATIONS, have not helped; and where there is a sample of the rows, starts
+    and perturbations are made on it, and all rows begin from its features. ``report`` is called
+    with what was done, and the number of features and the objective of the best so far.
     """
+    sample = None if search.literal else rows.sample(rng)
     starts: list[Start] = [lambda _rows, _rng, start=start: start for start in given]  # type: ignore[misc]
-    if search.literal or problem.tiles.is_single:
-        starts += [partial(seeded_start, problem, search, at) for at in range(n_starts)]
+    if sample is None:
+        starts += [partial(seeded_start, search, at) for at in range(n_starts)]
     else:
-        starts.append(start_from_sample(problem, search, n_starts, rng, report))
-    best = best_of(search, solved(problem, search, starts, rng))
-    report(sentence(problem, search, best, f"best of {len(starts)}, {problem.tiles.n_rows} rows"))
+        starts.append(start_from_sample(rows, sample, search, n_starts, rng, report))
+    best = best_of(search, solve(rows, search, starts, rng))
+    what = f"best of {len(starts)}, {rows.describe().n_rows} rows"
+    report(what, best.n_components, search.objective(best))
     if search.literal:
         return best
-    if problem.tiles.is_single:
-        best = best_of_shakes(problem, search, best, min(n_starts - 1, MOST_SHAKES), rng, report)
-    return made_readable(problem, search, best, rng)
+    if sample is None:
+        max_failures = min(n_starts - 1, MOST_PERTURBATIONS)
+        best = best_of_perturbations(rows, search, best, max_failures, rng, report)
+    return in_canonical_form(rows, search, best, rng)
 
 
-def best_of_shakes(
-    problem: FeatureProblem,
+def best_of_perturbations(
+    rows: FeatureRows,
     search: FeatureSearch,
-    best: AllocationSolution,
-    patience: int,
-    rng: np.random.RandomState,
-    report: Callable[[str], None],
-) -> AllocationSolution:
-    """Shake the best solution until ``patience`` shakes in a row have not helped.
+    best: FeatureSolution,
+    max_failures: int,
+    rng: RandomState,
+    report: Report,
+) -> FeatureSolution:
+    """Perturb the best solution until that has failed ``max_failures`` times in a row.
 
-    Where noise pays for features, or sweeps run out before rows come to rest, nearly every shake
-    helps a little; so there is an end to their sweeps, too.
+    Where noise is worth a feature, or sweeps end before a fit converges, nearly every perturbation
+    helps a little. So all of them together may take no more sweeps than MOST_PERTURBATIONS can.
     """
-    # Few shakes can afford what many starts cannot: rows judged with components integrated out.
+    # They are few enough to afford collapsed sweeps, which many starts are not.
     search = replace(search, collapsed=True)
-    failed, sweeps_left = 0, MOST_SHAKES * search.max_sweeps
-    while failed < patience and sweeps_left > 0:
-        size = min(ROUND, patience - failed)
-        shakes = [partial(shaken_start, search, best.allocation)] * size
-        solutions = solved(problem, search, shakes, rng)
+    failed, sweeps_left = 0, MOST_PERTURBATIONS * search.max_sweeps
+    while failed < max_failures and sweeps_left > 0:
+        size = min(ROUND, max_failures - failed)
+        starts = [partial(perturbed_start, search, best.allocation)] * size
+        solutions = solve(rows, search, starts, rng)
         sweeps_left -= sum(len(solution.trace) for solution in solutions)
         found = best_of(search, solutions)
         if search.improves(found.trace[-1], best):
             below = [point for point in found.trace if search.improves(point, best)]
             best, failed = replace(found, trace=[*best.trace, *below]), 0
-            report(sentence(problem, search, best, "shaken"))
+            report("perturbed", best.n_components, search.objective(best))
         else:
             failed += size
     return best
 
 
-def made_readable(
-    problem: FeatureProblem,
-    search: FeatureSearch,
-    best: AllocationSolution,
-    rng: np.random.RandomState,
-) -> AllocationSolution:
-    """Return a solution no worse, with a base where all rows share one."""
-    weight = total_weight(problem.tiles.weights, problem.tiles.n_rows)
-    membership = readable(best.allocation.membership, best.gram, weight)
+def in_canonical_form(
+    rows: FeatureRows, search: FeatureSearch, best: FeatureSolution, rng: RandomState
+) -> FeatureSolution:
+    """Return a solution no worse, in canonical form where it has one."""
+    info = rows.describe()
+    weight = total_weight(info.weights, info.n_rows)
+    membership = canonical_membership(best.allocation.membership, best.gram, weight)
     if membership is None:
         return best
-    rows = problem.allocator()
     start = refitted(rows, Allocation(best.allocation.components.copy(), membership))
     found = search.run(rows, start, rng)
     if search.improves(best.trace[-1], found):
@@ -106,99 +110,73 @@ def made_readable(
     return replace(found, trace=[*best.trace, found.trace[-1]])
 
 
-def sentence(
-    problem: FeatureProblem, search: FeatureSearch, best: AllocationSolution, how: str
-) -> str:
-    """Say what was found, in the user's units."""
-    objective = search.structure.total(*best.trace[-1]) / problem.unit
-    return f"{how}: {best.n_components} features, objective {objective:.6g}"
-
-
-def best_of(search: FeatureSearch, solutions: list[AllocationSolution]) -> AllocationSolution:
+def best_of(search: FeatureSearch, solutions: list[FeatureSolution]) -> FeatureSolution:
     """Return the solution with the lowest objective, the first of equals."""
-    return min(solutions, key=lambda solution: search.structure.total(*solution.trace[-1]))
+    return min(solutions, key=search.objective)
 
 
-def solved(
-    problem: FeatureProblem,
-    search: FeatureSearch,
-    starts: Sequence[Start],
-    rng: np.random.RandomState,
-) -> list[AllocationSolution]:
-    """Return a solution from each of the starts.
-
-    Starts run side by side where the data is one tile; otherwise threads share the tiles of each.
-    """
+def solve(
+    rows: FeatureRows, search: FeatureSearch, starts: Sequence[Start], rng: RandomState
+) -> list[FeatureSolution]:
+    """Return a solution from each of the starts."""
     seeds = rng.randint(np.iinfo(np.int32).max, size=len(starts))
-    solutions: list[AllocationSolution | None] = [None] * len(starts)
+    solutions: list[FeatureSolution | None] = [None] * len(starts)
 
-    def run(at: int, _worker: int) -> None:
-        rows, stream = problem.allocator(), np.random.RandomState(np.random.PCG64(seeds[at]))
+    def run(at: int, rows: FeatureRows) -> None:
+        stream = np.random.RandomState(np.random.PCG64(seeds[at]))
         solutions[at] = search.run(rows, starts[at](rows, stream), stream)
 
-    if problem.tiles.is_single:
-        problem.pool.run(run, len(starts))
-    else:
-        for at in range(len(starts)):
-            run(at, 0)
+    rows.run_starts(run, len(starts))
     return [solution for solution in solutions if solution is not None]
 
 
-def seeded_start(
-    problem: FeatureProblem,
-    search: FeatureSearch,
-    at: int,
-    rows: Allocator,
-    rng: np.random.RandomState,
-) -> Allocation:
-    """Return the start number ``at``: with a base or without, all features drawn or one.
+def seeded_start(search: FeatureSearch, at: int, rows: FeatureRows, rng: RandomState) -> Allocation:
+    """Return start number ``at``: with a base or without, all features drawn or one.
 
-    The published seeding begins with a base at the mean that all rows share, and draws the rest. On
-    data without a base it hurts, and features drawn at once can hide each other: of four starts one
-    is as published, unless the search is literal, and where only one feature is drawn, the search
-    adds others as it comes to rest.
+    The published seeding begins with a base at the mean that all rows have, and draws the rest. On
+    data without a base this hurts, and features drawn at once can hide each other. So one start of
+    four is as published, unless the search is literal; where only one feature is drawn, the search
+    adds others.
     """
     with_base = search.literal or at % 2 == 0
     most = search.structure.max_components if search.literal or at % 4 < 2 else 1
-    base = problem.mean if with_base else None
-    return Allocation(*rows.seed(base, search.structure.penalty, most, rng))
+    return rows.seed(with_base, search.structure.penalty, most, rng)
 
 
 def start_from_sample(
-    problem: FeatureProblem,
+    rows: FeatureRows,
+    sample: FeatureRows,
     search: FeatureSearch,
     n_starts: int,
-    rng: np.random.RandomState,
-    report: Callable[[str], None],
+    rng: RandomState,
+    report: Report,
 ) -> Start:
     """Return a start at the best components for a sample of the rows."""
-    part = problem.sampled(rng)
-    share = part.tiles.n_rows / problem.tiles.n_rows
+    n_rows = rows.describe().n_rows
+    share = sample.describe().n_rows / n_rows
     structure = replace(search.structure, penalty=share * search.structure.penalty)
-    small = replace(search, structure=structure)
-    found = minimise_features(part, small, n_starts, rng, report=report)
-    membership = np.zeros((problem.tiles.n_rows, found.n_components), np.uint8)
+    found = minimise_features(
+        sample, replace(search, structure=structure), n_starts, rng, report=report
+    )
+    membership = np.zeros((n_rows, found.n_components), np.uint8)
     start = Allocation(found.allocation.components, membership)
     return lambda _rows, _rng: start
 
 
-def shaken_start(
-    search: FeatureSearch, best: Allocation, rows: Allocator, rng: np.random.RandomState
+def perturbed_start(
+    search: FeatureSearch, best: Allocation, rows: FeatureRows, rng: RandomState
 ) -> Allocation:
-    """Return the best so far with one feature dealt anew."""
-    return refitted(rows, Allocation(*shaken(*best, search.structure.max_components, rng)))
+    """Return a perturbation of the best so far."""
+    return refitted(rows, perturbed(best, search.structure.max_components, rng))
 
 
 def marked_if_capped(
-    problem: FeatureProblem,
-    search: FeatureSearch,
-    solution: AllocationSolution,
-    rng: np.random.RandomState,
-) -> AllocationSolution:
-    """Return the solution, its status saying so where only the cap keeps out another feature."""
+    rows: FeatureRows, search: FeatureSearch, solution: FeatureSolution, rng: RandomState
+) -> FeatureSolution:
+    """Return the solution, marked as capped if only the cap prevents another feature."""
     structure = search.structure
     if solution.status is not Status.CONVERGED or solution.n_components < structure.max_components:
         return solution
     wider = replace(structure, max_components=structure.max_components + 1)
-    is_capped = replace(search, structure=wider).would_open(problem.allocator(), solution, rng)
+    is_capped = replace(search, structure=wider).would_open(rows, solution, rng)
     return replace(solution, status=Status.CAPPED) if is_capped else solution

@@ -188,7 +188,7 @@ class Descent:
         """Rows at the border of their cluster move one by one where that lowers the objective."""
         ids = np.arange(self.state.rows.n_rows)
         if not (self.passes.sweeps_together and self.state.is_few):
-            ids = border_rows(self.state, self.partition)
+            ids = border_rows(self.state, self.partition, self.passes.border_slack)
             limit = sys.maxsize if self.passes.are_compiled else self.effort.uncompiled_rows
             ids = ids[: min(limit, self.state.rows.most_taken)]
         return self._apply(self._relocations(ids))

@@ -1,6 +1,6 @@
 """A path of fits at falling penalties, each of which goes on from the last. For any costs.
 
-And back, if wanted: what was not divided well at first may be united better at rising penalties.
+And back, on request: what was not divided well at first may be united better at rising penalties.
 """
 
 from __future__ import annotations

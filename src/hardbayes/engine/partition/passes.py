@@ -45,6 +45,7 @@ class Passes:
     refine: Refine  # local search within trials
     sweeps_together: bool  # small data is swept in one compiled call
     relocated_costs: int  # after moves, all rows are relocated if there are fewer costs than this
+    border_slack: float  # of the test for rows that might move; its factors are exact, or rough
     are_compiled: bool  # single-row moves: any number of rows may be visited
 
 
@@ -53,9 +54,9 @@ def passes_for(partition: Partition, sparse: bool) -> Passes:
     geometry = partition.geometry
     if geometry.distance_costs:
         alone = not partition.prior_weight
-        return Passes(walk_compiled, refine_by_rows, alone, SMALL, True)
+        return Passes(walk_compiled, refine_by_rows, alone, SMALL, 0.9, True)
     walk = partial(walk_by_potentials, _potentials(geometry, sparse))
-    return Passes(walk, refine_by_turns, False, 0, False)
+    return Passes(walk, refine_by_turns, False, 0, 0.8, False)
 
 
 def _potentials(geometry: Geometry, sparse: bool) -> type[ClusterPotentials]:

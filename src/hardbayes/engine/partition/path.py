@@ -73,7 +73,7 @@ class Path(ABC):
         self.fits: list[tuple[int, float]] = []
         #: Down to this penalty nothing changes any more; None where the path just ended.
         self.floor: float | None = None
-        #: The largest number of clusters that was wanted: about more the path says little.
+        #: The largest number of clusters that the path was traced for.
         self.most: float = np.inf
         #: The smallest penalty so far.
         self.lowest: float = np.inf

@@ -125,8 +125,8 @@ class SteppedPath(Path):
     def best_at(self, penalty: float, max_clusters: int | None = None) -> Solution:
         """As of any path; a solution is computed when it is first used."""
         most = max_clusters or np.inf
-        price = replace(self.partition, penalty=penalty).total_penalty
-        totals = {k: step.fit + price(k) for k, step in self._steps.items() if k <= most}
+        penalties = replace(self.partition, penalty=penalty).total_penalty
+        totals = {k: step.fit + penalties(k) for k, step in self._steps.items() if k <= most}
         best = min(totals, key=lambda k: (totals[k], k))
         if best not in self._found:
             self._found[best] = self._solution(self._steps[best])

@@ -1,1 +1,1 @@
-"""Rows whose features are searched."""
+"""Rows and passes over them for feature allocations; `protocol` is the contract."""

@@ -1,4 +1,4 @@
-"""Rows and their features in memory: the passes of one start."""
+"""Rows in memory, and the passes over them that a search for features needs."""
 
 from __future__ import annotations
 
@@ -7,28 +7,37 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hardbayes.executors.features.collapsed_sweep import CollapsedSweep
-from hardbayes.executors.features.results import Combination, Joined, Settled, Sums
+from hardbayes.executors.features.protocol import (
+    Allocation,
+    Combination,
+    Description,
+    LocalSearch,
+    NewFeature,
+    Sums,
+)
 from hardbayes.kernels.features.allocating import allocate
-from hardbayes.kernels.features.candidates import grow
+from hardbayes.kernels.features.births import grow, join
 from hardbayes.kernels.features.choosing import EXACT, FLIP, FLIP_PAIRS, KEEP
-from hardbayes.kernels.features.combining import best_combination
-from hardbayes.kernels.features.joins import join
+from hardbayes.kernels.features.combining import COMBINATIONS, best_combination, pair_totals
 from hardbayes.kernels.features.layout import (
     MOST_EXACT,
     Features,
-    Room,
+    Workspace,
     lay_out,
     new_features,
-    new_room,
+    new_workspace,
 )
 from hardbayes.kernels.features.least_squares import refit
-from hardbayes.kernels.features.local_search import settle
-from hardbayes.kernels.features.pairing import pair_totals
+from hardbayes.kernels.features.local_search import local_search
 from hardbayes.kernels.features.seeding import draw_seeds
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.random import RandomState
     from numpy.typing import NDArray
 
+    from hardbayes.executors.features.protocol import FeatureRows
     from hardbayes.executors.features.tiles import Tile, Tiles
     from hardbayes.matrices import Floats
     from hardbayes.pool import Pool
@@ -40,289 +49,241 @@ FLIPS = 8  # rounds of flips of two features, where they are too many to compare
 LONGEST_CALL = 1 << 28  # multiply-adds in one call of a kernel: some tenths of a second
 
 
-class Allocator:
-    """Passes over the rows of one start; they share the rows and nothing else.
+class MemoryFeatureRows:
+    """The `FeatureRows` of data in memory.
 
     Parameters
     ----------
     tiles : Tiles
     pool : Pool
-        Used only where there is more than one tile.
+        Its threads share the starts where there is one tile, otherwise the tiles of each pass.
     """
 
     def __init__(self, tiles: Tiles, pool: Pool) -> None:
-        self.tiles = tiles
-        self.pool = pool
-        self.n_rows, self.n_columns = tiles.n_rows, tiles.n_columns
-        self.weights = tiles.weights
-        self.nothing = tiles.nothing
-        self._rooms: dict[tuple[int, int], Room] = {}
+        self._tiles = tiles
+        self._pool = pool
+        self._origin = tiles.origin[np.newaxis]
+        self._description = Description(
+            tiles.n_rows, tiles.n_columns, tiles.weights, tiles.negligible
+        )
+        self._workspaces: dict[tuple[int, int], Workspace] = {}
         self._scratches: dict[tuple[int, int], tuple[NDArray[np.int64], Floats]] = {}
 
-    def seed(
-        self, base: Floats | None, penalty: float, most: int, rng: np.random.RandomState
-    ) -> tuple[Floats, NDArray[np.uint8]]:
-        """Return components (k, d), k at most ``most``, and membership (n, k) to start from.
+    def describe(self) -> Description:
+        """Return shape, weights and precision."""
+        return self._description
 
-        A base (d,) that all rows share comes first, unless it is None; then residuals of rows drawn
-        by squared length, as long as each lowers the objective. Data of many tiles is represented
-        by a sample, and its rows are left for the first sweep to decide.
-        """
-        rows, weights, _ = self.tiles.sample(rng)
-        components = np.empty((most + 1, self.n_columns))
+    def sample(self, rng: RandomState) -> MemoryFeatureRows | None:
+        """Return one tile of rows drawn at random; None where all rows are one tile."""
+        if self._tiles.is_single:
+            return None
+        return MemoryFeatureRows(self._tiles.sampled(rng), self._pool)
+
+    def run_starts(self, task: Callable[[int, FeatureRows], None], n_starts: int) -> None:
+        """Run starts on one thread each where all rows are one tile, else one after another."""
+        if self._tiles.is_single:
+            self._pool.run(
+                lambda start, _: task(start, MemoryFeatureRows(self._tiles, self._pool)), n_starts
+            )
+        else:
+            for start in range(n_starts):
+                task(start, self)
+
+    def seed(self, with_base: bool, penalty: float, most: int, rng: RandomState) -> Allocation:
+        """Draw features from the rows, or from a sample of one tile."""
+        tiles = self._tiles
+        rows, weights, _ = tiles.sample(rng)
+        components = np.empty((most + 1, tiles.n_columns))
         membership = np.zeros((len(rows), most), np.uint8)
-        n_given = 0 if base is None else 1
-        if base is not None:
-            components[0], membership[:, 0] = base, 1
-        share = len(rows) / self.n_rows
+        n_given = int(with_base)
+        if with_base:
+            components[0], membership[:, 0] = tiles.mean(self._pool), 1
+        share = len(rows) / tiles.n_rows
         k = draw_seeds(
-            rows, weights, self.tiles.origin[np.newaxis], n_given, penalty * share,
-            self.tiles.nothing, rng.random_sample(most), components, membership,
-            np.empty(len(rows)), np.empty(most + 1, np.int64),
+            rows, weights, self._origin, n_given, penalty * share, tiles.negligible,
+            rng.random_sample(most), components, membership, np.empty(len(rows)),
+            np.empty(most + 1, np.int64),
         )  # fmt: skip
-        if self.tiles.is_single:
-            return components[:k], np.ascontiguousarray(membership[:, :k])
-        everyone = np.zeros((self.n_rows, k), np.uint8)
-        everyone[:, :n_given] = 1
-        return components[:k], everyone
+        if tiles.is_single:
+            return Allocation(components[:k], np.ascontiguousarray(membership[:, :k]))
+        membership = np.zeros((tiles.n_rows, k), np.uint8)
+        membership[:, :n_given] = 1
+        return Allocation(components[:k], membership)
 
-    def settle(
-        self,
-        components: Floats,
-        membership: NDArray[np.uint8],
-        *,
-        is_refitted: bool,
-        max_sweeps: int,
-    ) -> Settled:
-        """Alternate between the features of every row and least squares, both in place.
+    # -- sweeps and refits ------------------------------------------------------------------------
 
-        Stops when no row changes any more, where columns are dependent, and after ``max_sweeps`` or
-        earlier, so that nobody waits long for an interrupt.
-        """
-        self.pool.stop_if_given_up()  # a start is one task, however long
-        rule = self._rule(components, literal=False)
-        if self.tiles.is_single and self.n_rows <= self._rows_a_call(components):
-            return self._settle_one_tile(components, membership, rule, is_refitted, max_sweeps)
-        sums = self._allocate(components, membership, rule)
-        at_rest = sums.changed == 0 and is_refitted
-        is_sound = at_rest or self.refit(components, sums)
-        return Settled(sums, [sums.fit], at_rest, is_sound)
+    def sweep(self, allocation: Allocation, *, literal: bool = False) -> Sums:
+        """Decide the features of every row."""
+        return self._allocate(allocation, FLIP if literal else self._best_rule(allocation))
 
-    def _settle_one_tile(
-        self,
-        components: Floats,
-        membership: NDArray[np.uint8],
-        rule: int,
-        is_refitted: bool,
-        max_sweeps: int,
-    ) -> Settled:
-        k, d = components.shape
-        features = new_features(components, self.tiles.origin, self.n_rows)
-        fits = np.empty(min(max_sweeps, self._rows_a_call(components) // self.n_rows))
-        gram, correction, costs = np.empty((k, k)), np.empty((k, d)), np.empty(self.n_rows)
-        n_sweeps, changed, is_sound = settle(
-            *self.tiles.raw(slice(None)), self.weights, features, rule, is_refitted, membership,
-            costs, gram, correction, fits, self._room(0, features),
-        )  # fmt: skip
-        fits = fits[:n_sweeps]
-        at_rest = changed == 0 and (n_sweeps > 1 or is_refitted)
-        sums = Sums(float(fits[-1]), int(changed), gram, correction, costs)
-        return Settled(sums, fits.tolist(), at_rest, is_sound)
+    def collect(self, allocation: Allocation) -> Sums:
+        """Return the sums of the present memberships."""
+        return self._allocate(allocation, KEEP)
 
     def refit(self, components: Floats, sums: Sums) -> bool:
-        """Move components to least squares, in place; False where columns of Z are dependent."""
+        """Move components to least squares, by Cholesky's factorisation."""
         return refit(components, sums.gram, sums.correction, np.empty(sums.gram.shape))
 
-    def sweep(
-        self, components: Floats, membership: NDArray[np.uint8], *, literal: bool = False
-    ) -> Sums:
-        """Decide the features of every row, in place, components left as they are.
+    def local_search(
+        self, allocation: Allocation, *, is_refitted: bool, max_sweeps: int
+    ) -> LocalSearch:
+        """Alternate sweeps and refits: several in one call where all rows are one tile."""
+        self._pool.stop_if_given_up()  # a start is one task, however long
+        rule, n_rows = self._best_rule(allocation), self._tiles.n_rows
+        max_sweeps = min(max_sweeps, self._rows_a_call(allocation) // n_rows)
+        if self._tiles.is_single and max_sweeps:
+            return self._search_one_tile(allocation, rule, is_refitted, max_sweeps)
+        sums = self._allocate(allocation, rule)
+        converged = sums.changed == 0 and is_refitted
+        is_independent = converged or self.refit(allocation.components, sums)
+        return LocalSearch(sums, [sums.fit], converged, is_independent)
 
-        All subsets of a dozen features are compared; of more, single and pair flips are made until
-        none helps. ``literal``: one pass of single flips, as published.
-        """
-        return self._allocate(components, membership, self._rule(components, literal))
+    def _search_one_tile(
+        self, allocation: Allocation, rule: int, is_refitted: bool, max_sweeps: int
+    ) -> LocalSearch:
+        (k, d), n = allocation.components.shape, self._tiles.n_rows
+        features = self._new_features(allocation)
+        fits, costs = np.empty(max_sweeps), np.empty(n)
+        gram, correction = np.empty((k, k)), np.empty((k, d))
+        n_sweeps, changed, is_independent = local_search(
+            *self._tiles.raw(slice(None)), self._tiles.weights, features, rule, is_refitted,
+            allocation.membership, costs, gram, correction, fits, self._workspace(0, features),
+        )  # fmt: skip
+        converged = changed == 0 and (n_sweeps > 1 or is_refitted)
+        sums = Sums(float(fits[n_sweeps - 1]), int(changed), gram, correction, costs)
+        return LocalSearch(sums, fits[:n_sweeps].tolist(), converged, is_independent)
 
-    def collect(self, components: Floats, membership: NDArray[np.uint8]) -> Sums:
-        """Sum up for a refit, all rows left as they are."""
-        return self._allocate(components, membership, KEEP)
-
-    def _allocate(self, components: Floats, membership: NDArray[np.uint8], rule: int) -> Sums:
-        (k, d), n_groups = components.shape, len(self.tiles.groups)
-        features = self._features(components)
+    def _allocate(self, allocation: Allocation, rule: int) -> Sums:
+        (components, membership), tiles = allocation, self._tiles
+        (k, d), n_groups = components.shape, len(tiles.groups)
+        features = self._new_features(allocation)
+        lay_out(features, self._workspace(0, features))
         gram = np.zeros((n_groups, k, k))
         correction = np.zeros((n_groups, k, d))
-        costs = np.empty(self.n_rows)
+        costs = np.empty(tiles.n_rows)
         fits, changes = np.zeros(n_groups), np.zeros(n_groups, np.int64)
-
-        size = self._rows_a_call(components)
+        size = self._rows_a_call(allocation)
 
         def visit(run: slice, group: int, worker: int) -> None:
             for start in range(run.start, run.stop, size):
                 part = slice(start, min(start + size, run.stop))
                 fit, changed = allocate(
-                    *self.tiles.raw(part), self.tiles.weights_of(part), features, rule,
-                    membership[part], costs[part], gram[group], correction[group],
-                    self._room(worker, features),
+                    *tiles.raw(part), tiles.weights_of(part), features, rule, membership[part],
+                    costs[part], gram[group], correction[group],
+                    self._workspace(worker, features),
                 )  # fmt: skip
                 fits[group] += fit
                 changes[group] += changed
 
-        self.tiles.visit_raw(visit, self.pool)
+        tiles.visit_raw(visit, self._pool)
         return Sums(
             float(fits.sum()), int(changes.sum()), gram.sum(axis=0), correction.sum(axis=0), costs
         )
 
     def collapsed_sweep(
-        self,
-        components: Floats,
-        membership: NDArray[np.uint8],
-        gram: Floats,
-        penalty: float,
-        max_components: int,
-    ) -> tuple[Floats, NDArray[np.uint8], int]:
-        """Decide for every row with the components integrated out, opening and freeing features.
+        self, allocation: Allocation, gram: Floats, penalty: float, max_components: int
+    ) -> tuple[Allocation, int]:
+        """Sweep with components integrated out."""
+        return CollapsedSweep(self._tiles, allocation, gram, penalty, max_components).run()
 
-        At least-squares components, with ``gram`` = Z'WZ of full rank. Returns components,
-        membership and the number of changes.
-        """
-        sweep = CollapsedSweep(self.tiles, components, gram, membership, penalty, max_components)
-        sweep.run()
-        return sweep.components, sweep.membership, sweep.changed
+    # -- new columns ------------------------------------------------------------------------------
 
-    # -- candidates for new columns ----------------------------------------------------------------
+    def feature_at_row(self, allocation: Allocation, row: int) -> NewFeature:
+        """Return the feature whose component is the residual of one row."""
+        components, membership = allocation
+        explained = components[membership[row].view(bool)].sum(axis=0) - self._tiles.origin
+        return self._join(allocation, self._tiles.row(row) - explained)
 
-    def grow(
-        self,
-        components: Floats,
-        membership: NDArray[np.uint8],
-        costs: Floats,
-        rng: np.random.RandomState,
-    ) -> Floats:
-        """Return the best candidate (d,) grown from residuals.
-
-        Seeds are the residuals of the worst row and of some drawn by their weighted ``costs`` (n,).
-        Data of many tiles is represented by a sample.
-        """
-        rows, weights, part = self.tiles.sample(rng)
+    def grow_feature(self, allocation: Allocation, costs: Floats, rng: RandomState) -> NewFeature:
+        """Return the best of some features grown from residuals of the rows, or of a sample."""
+        components, membership = allocation
+        rows, weights, part = self._tiles.sample(rng)
         n, d = rows.shape
-        chances = np.cumsum(weights * costs[part])
-        drawn = np.searchsorted(chances, chances[-1] * rng.random_sample(DRAWS), side="right")
-        worst = int(np.argmax(weights * costs[part]))
-        seeds = np.unique(np.minimum([worst, *drawn], n - 1))
+        costs = weights * costs[part]
+        cumulative = np.cumsum(costs)
+        drawn = np.searchsorted(cumulative, cumulative[-1] * rng.random_sample(DRAWS), side="right")
+        seeds = np.unique(np.minimum([int(np.argmax(costs)), *drawn], n - 1))
         candidates, gains = np.empty((len(seeds), d)), np.empty(len(seeds))
         grow(
-            rows, weights, components, self.tiles.origin[np.newaxis], membership[part], seeds,
-            candidates, gains, np.empty((n, d)), np.empty(n, np.uint8), np.empty((1, d)),
+            rows, weights, components, self._origin, membership[part], seeds, candidates, gains,
+            np.empty((n, d)), np.empty(n, np.uint8), np.empty((1, d)),
             np.empty(len(components) + 1, np.int64),
         )  # fmt: skip
-        return candidates[np.argmax(gains)]
+        return self._join(allocation, candidates[np.argmax(gains)])
 
-    def join(self, components: Floats, membership: NDArray[np.uint8], candidate: Floats) -> Joined:
-        """Let rows join a candidate feature (d,), all else as it is.
-
-        Columns of ``membership`` beyond the components are not looked at.
-        """
-        n_groups = len(self.tiles.groups)
-        gains, joined = np.empty(self.n_rows), np.empty(self.n_rows, np.uint8)
-        totals = np.zeros((n_groups, self.n_columns))
-        weight, gain = np.zeros(n_groups), np.zeros(n_groups)
-        size = float(candidate @ candidate)
+    def _join(self, allocation: Allocation, component: Floats) -> NewFeature:
+        (components, membership), tiles = allocation, self._tiles
+        n_groups = len(tiles.groups)
+        gains, joined = np.empty(tiles.n_rows), np.empty(tiles.n_rows, np.uint8)
+        totals, weight = np.zeros((n_groups, tiles.n_columns)), np.zeros(n_groups)
+        size = float(component @ component)
 
         def visit(tile: Tile, group: int, worker: int) -> None:
-            own_weight, own_gain = join(
-                tile.rows, tile.weights, components, self.tiles.origin[np.newaxis],
-                membership[tile.part], candidate[np.newaxis], size, gains[tile.part],
-                joined[tile.part], totals[group], *self._scratch(worker, len(components)),
+            weight[group] += join(
+                tile.rows, tile.weights, components, self._origin, membership[tile.part],
+                component[np.newaxis], size, gains[tile.part], joined[tile.part], totals[group],
+                *self._scratch(worker, len(components)),
             )  # fmt: skip
-            weight[group] += own_weight
-            gain[group] += own_gain
 
-        self.tiles.visit(visit, self.pool)
-        return Joined(joined, gains, float(gain.sum()), float(weight.sum()), totals.sum(axis=0))
+        tiles.visit(visit, self._pool)
+        return NewFeature(component, joined, gains, float(weight.sum()), totals.sum(axis=0))
 
     def best_combination(
-        self,
-        components: Floats,
-        membership: NDArray[np.uint8],
-        gram: Floats,
-        inverse: Floats,
-        penalty: float,
+        self, allocation: Allocation, gram: Floats, inverse: Floats, penalty: float
     ) -> Combination:
-        """Return the best exchange of one column of Z, or two, for a combination of two.
-
-        At least-squares components. Totals over rows with two features at once are made for as many
-        features at a time as fit into memory.
-        """
-        (k, d), n_groups = components.shape, len(self.tiles.groups)
+        """Return the combination of two columns that lowers the objective most."""
+        (components, membership), tiles = allocation, self._tiles
+        (k, d), n_groups = components.shape, len(tiles.groups)
+        # Totals over rows with two features at once: for as many features as fit into memory.
         size = max(1, PAIR_NUMBERS // (n_groups * max(1, k) * (k + d)))
-        best = Combination(np.inf, 0, 0, 0, True, True)
+        best = (np.inf, 0, 0, 0, True, True)
         for first in range(0, k - 1, size):
             m = min(size, k - 1 - first)
             totals, counts = np.zeros((n_groups, m, k, d)), np.zeros((n_groups, m, k, k))
 
             def visit(
                 tile: Tile, group: int, worker: int, first: int = first, totals: Floats = totals,
-                counts: Floats = counts,
+                counts: Floats = counts
             ) -> None:  # fmt: skip
                 pair_totals(
-                    tile.rows, tile.weights, components, self.tiles.origin[np.newaxis],
-                    membership[tile.part], first, totals[group], counts[group],
-                    *self._scratch(worker, k),
+                    tile.rows, tile.weights, components, self._origin, membership[tile.part],
+                    first, totals[group], counts[group], *self._scratch(worker, k),
                 )  # fmt: skip
 
-            self.tiles.visit(visit, self.pool)
+            tiles.visit(visit, self._pool)
             found = best_combination(
                 first, totals.sum(axis=0), counts.sum(axis=0), gram, inverse, components, penalty,
                 np.empty(k), np.empty(k),
             )  # fmt: skip
-            best = min(best, Combination(*found))
-        return best
+            best = min(best, found)
+        change, a, b, kind, *is_removed = best
+        removed = [at for at, gone in zip((a, b), is_removed, strict=True) if gone]
+        alpha, beta, delta = COMBINATIONS[kind].astype(int).tolist()
+        return Combination(change, removed, (a, b), (alpha, beta, delta))
 
-    # -- single rows and small things --------------------------------------------------------------
+    # -- rules and memory of kernels --------------------------------------------------------------
 
-    def residual(self, components: Floats, membership: NDArray[np.uint8], i: int) -> Floats:
-        """Return what is left of row i (d,) less its features."""
-        own = components[membership[i].view(bool)].sum(axis=0)
-        return self.tiles.row(i) - (own - self.tiles.origin)
-
-    def mean(self) -> Floats:
-        """Return the weighted mean (d,) of the rows."""
-        n_groups = len(self.tiles.groups)
-        totals, weight = np.zeros((n_groups, self.n_columns)), np.zeros(n_groups)
-
-        def visit(tile: Tile, group: int, worker: int) -> None:
-            weights = np.broadcast_to(tile.weights, len(tile.rows))
-            totals[group] += weights @ tile.rows
-            weight[group] += weights.sum()
-
-        self.tiles.visit(visit, self.pool)
-        return self.tiles.origin + totals.sum(axis=0) / weight.sum()
-
-    def _rows_a_call(self, components: Floats) -> int:
-        """Rows that a kernel decides in one call, so that nobody waits long for an interrupt."""
-        k, d = components.shape
+    def _rows_a_call(self, allocation: Allocation) -> int:
+        """Return how many rows a kernel decides in one call, so that it can be interrupted soon."""
+        k, d = allocation.components.shape
         decision = 1 << k if k <= MOST_EXACT else FLIPS * k * k
         return max(64, LONGEST_CALL // (k * d + decision + 1))
 
-    def _rule(self, components: Floats, literal: bool) -> int:
-        if literal:
-            return FLIP
-        return EXACT if len(components) <= MOST_EXACT else FLIP_PAIRS
+    def _best_rule(self, allocation: Allocation) -> int:
+        return EXACT if len(allocation.components) <= MOST_EXACT else FLIP_PAIRS
 
-    def _features(self, components: Floats) -> Features:
-        features = new_features(components, self.tiles.origin, self.tiles.run)
-        lay_out(features, self._room(0, features))
-        return features
+    def _new_features(self, allocation: Allocation) -> Features:
+        return new_features(allocation.components, self._tiles.origin, self._tiles.run)
 
-    def _room(self, worker: int, features: Features) -> Room:
+    def _workspace(self, worker: int, features: Features) -> Workspace:
         key = (worker, len(features.components))
-        if key not in self._rooms:
-            self._rooms[key] = new_room(features)
-        return self._rooms[key]
+        if key not in self._workspaces:
+            self._workspaces[key] = new_workspace(features)
+        return self._workspaces[key]
 
     def _scratch(self, worker: int, k: int) -> tuple[NDArray[np.int64], Floats]:
-        """Return room for the features of one row, and for its residual."""
+        """Return memory for the features of one row, and for its residual."""
         if (worker, k) not in self._scratches:
-            self._scratches[worker, k] = np.empty(k + 1, np.int64), np.empty((1, self.n_columns))
+            residual = np.empty((1, self._tiles.n_columns))
+            self._scratches[worker, k] = np.empty(k + 1, np.int64), residual
         return self._scratches[worker, k]

@@ -1,8 +1,8 @@
-"""The decision of BP-means and K-features: which features each row has, components frozen.
+"""One sweep: which features each row has, at fixed components, and the sums for a refit.
 
-Four rules: leave the row as it is; one pass of single flips, as published; single and pair flips
-until none helps; the best of all subsets. A row keeps its features unless others are cheaper by
-more than rounding, so that equal subsets cannot take turns for ever.
+Four rules: KEEP the features; FLIP in one pass of single flips, as published; FLIP_PAIRS, single
+and pair flips until none lowers the cost; EXACT, the best of all subsets. A row changes only if its
+cost falls by more than rounding, so that equal subsets cannot alternate for ever.
 """
 
 import numpy as np
@@ -17,40 +17,43 @@ from hardbayes.kernels.simd.flips import EIGHT
 
 @kernel
 def allocate(
-    values, shift, scale, weights, features, rule, membership, costs, gram, correction, room
+    values, shift, scale, weights, features, rule, membership, costs, gram, correction, workspace
 ):  # fmt: skip
-    """Decide for every row ``(values - shift) * scale``, and collect what the refit needs.
+    """Decide for every row ``(values - shift) * scale``, and sum up for a refit.
 
-    IN values (n, d), shift (d,), weights (n,) or (1,), rule; INOUT membership (n, k) uint8; OUT
-    costs (n,): the squared residuals; INOUT gram (k, k): adds Z'WZ; correction (k, d): adds Z'WR of
-    the residuals R. Returns the weighted sum of costs and the number of rows that changed.
+    IN values (n, d), shift (d,), weights (n,) or (1,), features as laid out, rule; INOUT membership
+    (n, k) uint8; OUT costs (n,): squared residuals; INOUT gram (k, k): adds Z'WZ; correction
+    (k, d): adds Z'WR, R being the residuals. Returns the weighted sum of costs and the number of
+    rows that changed.
     """
     n, d = values.shape
-    size = room.rows.shape[0]
+    size = workspace.rows.shape[0]
     fit = 0.0
     changed = 0
-    room.totals[:] = 0.0
-    room.weights[:] = 0.0
-    for start in range(0, n, size):  # some at a time, so that they stay near
+    workspace.totals[:] = 0.0
+    workspace.weights[:] = 0.0
+    for start in range(0, n, size):  # some at a time, so that they stay in cache
         stop = min(start + size, n)
         for i in range(start, stop):
             for j in range(d):
-                room.rows[i - start, j] = (np.float64(values[i, j]) - shift[j]) * scale
-        more, others = decide(
-            room.rows[: stop - start], weights[start:stop] if weights.shape[0] > 1 else weights,
-            features, rule, membership[start:stop], costs[start:stop], gram, correction, room,
+                workspace.rows[i - start, j] = (np.float64(values[i, j]) - shift[j]) * scale
+        more, others = allocate_rows(
+            workspace.rows[: stop - start],
+            weights[start:stop] if weights.shape[0] > 1 else weights,
+            features, rule, membership[start:stop], costs[start:stop], gram, correction, workspace,
         )  # fmt: skip
         fit += more
         changed += others
-    deal_out(room, gram, correction)
+    distribute(workspace, gram, correction)
     return fit, changed
 
 
 @inlined
-def decide(rows, weights, features, rule, membership, costs, gram, correction, room):
-    """Do the same for rows (m, d), with what belongs to whole subsets left in ``room``."""
+def allocate_rows(rows, weights, features, rule, membership, costs, gram, correction, workspace):
+    """Do the same for rows (m, d); sums by subset, where tabled, go to ``workspace``."""
     margin = 1.0 if rule == FLIP else features.margin[0]
-    near = margin * least_square(features.gram) / 4.0
+    # A row this near to the sum of its components has no better subset.
+    near = margin * smallest_diagonal(features.gram) / 4.0
     k = features.components.shape[0]
     fit = 0.0
     changed = 0
@@ -58,33 +61,35 @@ def decide(rows, weights, features, rule, membership, costs, gram, correction, r
         count = min(EIGHT, rows.shape[0] - first)
         farthest = 0.0
         for r in range(count):
-            room.chosen[r] = subset_of(first + r, membership, k)
-            costs[first + r] = leave(rows, first + r, r, features, membership, room)
+            workspace.chosen[r] = subset_of(first + r, membership, k)
+            costs[first + r] = residual_of(rows, first + r, r, features, membership, workspace)
             farthest = max(farthest, costs[first + r])
         if rule != KEEP and farthest > near:
-            moved = choose(rows, first, count, rule, margin, features, membership, room)
+            moved = choose(rows, first, count, rule, margin, features, membership, workspace)
             for r in range(count):
                 if (moved >> r) & 1:
                     changed += 1
-                    costs[first + r] = leave(rows, first + r, r, features, membership, room)
+                    costs[first + r] = residual_of(
+                        rows, first + r, r, features, membership, workspace
+                    )
         for r in range(count):
             weight = pick(weights, first + r)
             fit += weight * costs[first + r]
             if weight > 0:
-                collect(first + r, r, weight, features, membership, gram, correction, room)
+                collect(first + r, r, weight, features, membership, gram, correction, workspace)
     return fit, changed
 
 
 @inlined
-def leave(rows, i, r, features, membership, room):
-    """OUT residual number r: what its features leave of row i; returns its square.
+def residual_of(rows, i, r, features, membership, workspace):
+    """OUT workspace.residuals[r]: row i less its features; returns its square.
 
-    IN room.chosen[r]: the row's subset, where there is a table of subsets.
+    IN workspace.chosen[r]: the row's subset, where sums are tabled.
     """
     k = features.components.shape[0]
-    members, residuals = room.members, room.residuals
+    members, residuals = workspace.members, workspace.residuals
     if features.sums.shape[0] > 0:
-        members[0] = room.chosen[r]
+        members[0] = workspace.chosen[r]
         return subtract_members(rows, i, members, 1, features.sums, features.origin, residuals, r)
     count = list_members(i, membership, k, members)
     return subtract_members(
@@ -93,17 +98,17 @@ def leave(rows, i, r, features, membership, room):
 
 
 @inlined
-def collect(i, r, weight, features, membership, gram, correction, room):
-    """Add residual number r, of row i, to what the refit needs."""
+def collect(i, r, weight, features, membership, gram, correction, workspace):
+    """Add workspace.residuals[r], of row i, to the sums."""
     k = features.components.shape[0]
-    members = room.members
+    members = workspace.members
     if features.sums.shape[0] > 0:
-        members[0] = room.chosen[r]
-        room.weights[members[0]] += weight
-        add_residual(room.residuals, r, weight, members, 1, room.totals)
+        members[0] = workspace.chosen[r]
+        workspace.weights[members[0]] += weight
+        add_residual(workspace.residuals, r, weight, members, 1, workspace.totals)
         return
     count = list_members(i, membership, k, members)
-    add_residual(room.residuals, r, weight, members, count, correction)
+    add_residual(workspace.residuals, r, weight, members, count, correction)
     for m in range(count):
         for other in range(count):
             gram[members[m], members[other]] += weight
@@ -111,7 +116,7 @@ def collect(i, r, weight, features, membership, gram, correction, room):
 
 @inlined
 def subset_of(i, membership, k):
-    """Return the first dozen features of row i as the bits of a number."""
+    """Return the first MOST_EXACT features of row i as the bits of a number."""
     subset = 0
     for a in range(min(k, MOST_EXACT)):
         subset |= np.int64(membership[i, a]) << a
@@ -119,8 +124,8 @@ def subset_of(i, membership, k):
 
 
 @inlined
-def least_square(gram):
-    """Return the least squared length of a component."""
+def smallest_diagonal(gram):
+    """Return the smallest entry of the diagonal."""
     least = np.inf
     for a in range(gram.shape[0]):
         least = min(least, gram[a, a])
@@ -128,11 +133,11 @@ def least_square(gram):
 
 
 @inlined
-def deal_out(room, gram, correction):
-    """Give the totals of every subset to each of its features."""
+def distribute(workspace, gram, correction):
+    """Add the totals of every subset to the sums of each of its features."""
     k, d = correction.shape
-    for subset in range(room.weights.shape[0]):
-        weight = room.weights[subset]
+    for subset in range(workspace.weights.shape[0]):
+        weight = workspace.weights[subset]
         if weight == 0:
             continue
         for a in range(k):
@@ -141,4 +146,4 @@ def deal_out(room, gram, correction):
                     if (subset >> b) & 1:
                         gram[a, b] += weight
                 for j in range(d):
-                    correction[a, j] += room.totals[subset, j]
+                    correction[a, j] += workspace.totals[subset, j]

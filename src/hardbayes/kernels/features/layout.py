@@ -1,8 +1,8 @@
-"""What features are to a kernel: components, their products, and the sums of all subsets.
+"""Features as the kernels read them: components, their products, and the sums of all subsets.
 
-A row of working coordinates ``y = x - origin`` is explained by a set z of features as ``zA -
-origin``. The origin is zero unless the data lies far from it: then it is what keeps squares of the
-offset from swallowing the rest.
+A row of working coordinates ``y = x - origin`` is explained by features z as ``zA - origin``. The
+origin is zero unless the data is far from zero: without it, rounding of the large squares would
+hide the differences.
 """
 
 from typing import NamedTuple
@@ -17,103 +17,91 @@ from hardbayes.kernels.simd.vectors import sum_of_squares
 
 LANES = 8  # components side by side in a block of products
 LOW = 16  # subsets side by side in the table: those of the first four features
-MOST_EXACT = 12  # features up to which all subsets are looked at: 4096 of them
-FEWEST_ROWS = 8  # for each of the subsets, where they are tabled
+MOST_EXACT = 12  # features up to which all subsets are compared: 4096 of them
+FEWEST_ROWS = 8  # for each subset, or a table of all sums costs more than it saves
 MOST_TABLED = 1 << 16  # numbers in a table of all sums of components: it must stay in cache
-STEPS = 12  # down from one, in which a margin is sought
-READ_AT_ONCE = 1 << 13  # numbers: 64 kilobytes
+STEPS = 12  # down from one, in the search for a margin
+READ_AT_ONCE = 1 << 13  # numbers: 64 kilobytes, so that rows stay in cache
 
 
 class Features(NamedTuple):
     """Components as the kernels read them."""
 
     components: np.ndarray  # (k, d)
-    across: np.ndarray  # (blocks, d, LANES): the components side by side, zero where there is none
+    blocks: np.ndarray  # (blocks, d, LANES): components side by side, zero where there is none
     gram: np.ndarray  # (k, k): components @ components.T
     origin: np.ndarray  # (1, d)
     subsets: np.ndarray  # (high, LOW): |zA - origin|^2 of each subset, inf where there is none
-    sums: np.ndarray  # (2^k, d): zA of each subset; (0, d) where the table would not pay
-    margin: np.ndarray  # (1,): gram is at least this share of its diagonal; 0 where none is known
+    sums: np.ndarray  # (2^k, d): zA of each subset; (0, d) where it costs more than it saves
+    margin: np.ndarray  # (1,): gram is at least this share of its diagonal; 0 if unknown
 
 
-class Room(NamedTuple):
-    """Scratch memory of one thread."""
+class Workspace(NamedTuple):
+    """Scratch memory of one thread, for features of the same shape."""
 
     products: np.ndarray  # (blocks * LANES,): of one vector with each component
     high: np.ndarray  # (high,): sums of products over subsets of all but the first four
     members: np.ndarray  # (k + 1,) int64: features of one row
     chosen: np.ndarray  # (EIGHT,) int64: subsets of rows
     residuals: np.ndarray  # (EIGHT, d)
-    pulls: np.ndarray  # (blocks * LANES, EIGHT): products of residuals with each component
+    correlations: np.ndarray  # (blocks * LANES, EIGHT): of residuals with each component
     signs: np.ndarray  # (k, EIGHT): 1 where a row lacks a feature, -1 where it has it
     totals: np.ndarray  # (2^k, d): weighted residuals of the rows with each subset; or (0, d)
     weights: np.ndarray  # (2^k,): and their weight
     factor: np.ndarray  # (k, k)
-    rows: np.ndarray  # (some, d): those just read
+    rows: np.ndarray  # (some, d): those read last
 
 
 def new_features(components: np.ndarray, origin: np.ndarray, n_rows: int) -> Features:
-    """Make room for components (k, d), which are not copied; ``origin`` (d,).
+    """Allocate what `lay_out` fills in; components (k, d) are not copied; ``origin`` (d,).
 
-    ``n_rows`` will be looked at in one call: for few, a table of all subsets would not pay.
+    ``n_rows`` are decided in one call: for few, a table of all sums costs more than it saves.
     """
     k, d = components.shape
     blocks = max(1, -(-k // LANES))
     high = 1 << max(0, k - 4) if k <= MOST_EXACT else 0
     tabled = k <= MOST_EXACT and (FEWEST_ROWS << k) <= n_rows and d << k <= MOST_TABLED
     return Features(
-        components,
-        np.zeros((blocks, d, LANES)),
-        np.empty((k, k)),
-        origin[np.newaxis],
-        np.full((high, LOW), np.inf),
-        np.empty((1 << k if tabled else 0, d)),
-        np.empty(1),
-    )
+        components, np.zeros((blocks, d, LANES)), np.empty((k, k)), origin[np.newaxis],
+        np.full((high, LOW), np.inf), np.empty((1 << k if tabled else 0, d)), np.empty(1),
+    )  # fmt: skip
 
 
-def new_room(features: Features) -> Room:
+def new_workspace(features: Features) -> Workspace:
     """Allocate what one thread needs for these features."""
-    blocks, d, lanes = features.across.shape
+    blocks, d, lanes = features.blocks.shape
     k = len(features.components)
-    return Room(
-        np.empty(blocks * lanes),
-        np.empty(len(features.subsets)),
-        np.empty(k + 1, np.int64),
-        np.empty(EIGHT, np.int64),
-        np.zeros((EIGHT, d)),
-        np.empty((blocks * lanes, EIGHT)),
-        np.ones((k, EIGHT)),
-        np.empty(features.sums.shape),
-        np.empty(len(features.sums)),
-        np.empty((k, k)),
-        np.empty((max(1, READ_AT_ONCE // d), d)),
-    )
+    return Workspace(
+        np.empty(blocks * lanes), np.empty(len(features.subsets)), np.empty(k + 1, np.int64),
+        np.empty(EIGHT, np.int64), np.zeros((EIGHT, d)), np.empty((blocks * lanes, EIGHT)),
+        np.ones((k, EIGHT)), np.empty(features.sums.shape), np.empty(len(features.sums)),
+        np.empty((k, k)), np.empty((max(1, READ_AT_ONCE // d), d)),
+    )  # fmt: skip
 
 
 @kernel
-def lay_out(features, room):
-    """OUT features.across, .gram, .subsets, .sums, .margin, all from its components and origin."""
+def lay_out(features, workspace):
+    """OUT features.blocks, gram, subsets, sums, margin; IN its components and origin."""
     components = features.components
     k, d = components.shape
     for a in range(k):
         block, lane = a // LANES, a % LANES
         for j in range(d):
-            features.across[block, j, lane] = components[a, j]
+            features.blocks[block, j, lane] = components[a, j]
     for a in range(k):
         for b in range(a + 1):
             features.gram[a, b] = inner_product(components, a, components, b, d)
             features.gram[b, a] = features.gram[a, b]
-    features.margin[0] = margin_of(features.gram, room.factor)
+    features.margin[0] = margin_of(features.gram, workspace.factor)
     if features.sums.shape[0] > 0:
-        lay_out_sums(features, room.residuals)
+        lay_out_sums(features, workspace.residuals)
     elif features.subsets.shape[0] > 0:
-        lay_out_subsets(features, room.residuals)
+        lay_out_subsets(features, workspace.residuals)
 
 
 @inlined
 def lay_out_sums(features, total):
-    """OUT features.sums, each from the one without its last feature, and features.subsets."""
+    """OUT features.sums, each from the one without its last feature; features.subsets."""
     components, sums = features.components, features.sums
     k, d = components.shape
     sums[0] = 0.0
@@ -129,7 +117,7 @@ def lay_out_sums(features, total):
 
 @inlined
 def lay_out_subsets(features, total):
-    """OUT features.subsets, in Gray's order: each differs from the one before by one feature."""
+    """OUT features.subsets, in Gray code order: successive subsets differ by one feature."""
     components = features.components
     k, d = components.shape
     for j in range(d):
@@ -149,10 +137,9 @@ def lay_out_subsets(features, total):
 
 @inlined
 def margin_of(gram, factor):
-    """Return a number m, as large as is easily found, such that ``gram - m diag(gram) >= 0``.
+    """Return a number m such that ``gram - m diag(gram)`` is positive definite; 0 if none is found.
 
-    So that ``|sum_a e_a A_a|^2 >= m sum_a |A_a|^2`` over the features where e is -1 or 1, zero
-    elsewhere. It is sought downwards from one, by trial factorisations.
+    Then ``|eA|^2 >= m sum_a e_a^2 |A_a|^2`` for all e. Trial factorisations go down from m = 1.
     """
     margin = 1.0
     for _ in range(STEPS):
@@ -164,14 +151,14 @@ def margin_of(gram, factor):
 
 @inlined
 def project(rows, i, features, products):
-    """OUT products: of row i with each component."""
-    for block in range(features.across.shape[0]):
-        project_block(rows, i, features.across, block, products)
+    """OUT products (at least k,): of row i with each component."""
+    for block in range(features.blocks.shape[0]):
+        project_block(rows, i, features.blocks, block, products)
 
 
 @inlined
 def inner_product(x, row, y, other, d):
-    """``sum_j x[row, j] y[other, j]`` in four sums side by side."""
+    """Return ``sum_j x[row, j] y[other, j]``, in four sums side by side."""
     s0 = s1 = s2 = s3 = 0.0
     whole = d - d % 4
     for j in range(0, whole, 4):
@@ -189,7 +176,7 @@ def inner_product(x, row, y, other, d):
 def list_members(i, membership, k, members):
     """OUT members: the features of row i, first to last; returns how many."""
     count = 0
-    for a in range(k):  # without a branch, which chance would often mispredict
+    for a in range(k):  # without a branch: it would often be mispredicted
         members[count] = a
         count += membership[i, a]
     return count

@@ -4,17 +4,17 @@ import numpy as np
 
 from hardbayes.kernels.compiling import inlined, kernel
 
-# A column of Z is dependent where the columns before it leave less than this share of it.
+# A column of Z is dependent if no more than this share of it is outside the span of those before.
 DEPENDENT = 1e-10
 
 
 @kernel
 def refit(components, gram, correction, factor):
-    """Move components to where least squares wants them; False where columns are dependent.
+    """Move components to least squares; return False, with nothing moved, if Z'WZ is singular.
 
-    INOUT components (k, d); IN gram (k, k) = Z'WZ; INOUT correction (k, d) = Z'WR, of the residuals
-    R at the present components: what is solved for is small where these are nearly right, so
-    nothing cancels. OUT factor (k, k). Nothing is moved where False is returned.
+    INOUT components (k, d); IN gram (k, k) = Z'WZ; INOUT correction (k, d) = Z'WR, R being the
+    residuals at the present components: the change is solved for, so that rounding is relative to
+    it. OUT factor (k, k).
     """
     k, d = components.shape
     if not factorise(gram, 0.0, factor):
@@ -37,7 +37,7 @@ def refit(components, gram, correction, factor):
 
 @inlined
 def factorise(gram, margin, factor):
-    """OUT factor (k, k): Cholesky's, of ``gram - margin diag(gram)``; False where there is none."""
+    """OUT factor (k, k): Cholesky's, of ``gram - margin diag(gram)``; False if there is none."""
     for a in range(gram.shape[0]):
         for b in range(a + 1):
             left = gram[a, b]

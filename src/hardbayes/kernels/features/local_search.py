@@ -1,7 +1,6 @@
 """Sweeps and refits of one tile in a single call, until no row changes.
 
-Where all rows are one tile this is the whole alternation, off the interpreter: starts then run side
-by side.
+Where all rows are one tile, starts run side by side: the interpreter would serialise them.
 """
 
 from hardbayes.kernels.compiling import kernel
@@ -11,28 +10,28 @@ from hardbayes.kernels.features.least_squares import refit
 
 
 @kernel
-def settle(
+def local_search(
     values, shift, scale, weights, features, rule, is_refitted, membership, costs, gram, correction,
-    fits, room,
+    fits, workspace,
 ):  # fmt: skip
-    """Alternate for at most as many sweeps as there is room in ``fits``.
+    """Alternate for at most as many sweeps as ``fits`` has entries.
 
-    INOUT features, of which only the components need be filled: they are refitted; membership
-    (n, k). ``is_refitted``: whether the components are at least squares for it. OUT fits: the fit
-    term after each sweep; costs, gram, correction: of the last. The rest is as in `allocate`.
-    Returns the number of sweeps, the rows changed in the last, and whether components could be
-    refitted.
+    IN ``is_refitted``: whether components are at least squares; INOUT features.components,
+    membership (n, k); OUT fits (max_sweeps,): the fit term after each sweep; costs, gram,
+    correction: of the last; the rest of features. Otherwise as in `allocate`. Returns the number of
+    sweeps, the rows changed in the last, and False if it ended at a singular gram.
     """
     for sweep in range(fits.shape[0]):
-        lay_out(features, room)
+        lay_out(features, workspace)
         gram[:] = 0.0
         correction[:] = 0.0
         fits[sweep], changed = allocate(
-            values, shift, scale, weights, features, rule, membership, costs, gram, correction, room
+            values, shift, scale, weights, features, rule, membership, costs, gram, correction,
+            workspace,
         )  # fmt: skip
         if changed == 0 and is_refitted:
             return sweep + 1, changed, True
-        if not refit(features.components, gram, correction, room.factor):
+        if not refit(features.components, gram, correction, workspace.factor):
             return sweep + 1, changed, False
         is_refitted = True
     return fits.shape[0], changed, True

@@ -11,15 +11,15 @@ from hardbayes.kernels.simd.features import subtract_members
 
 @kernel
 def draw_seeds(
-    rows, weights, origin, n_given, price, nothing, draws, components, membership,
-    costs, members,
+    rows, weights, origin, n_given, penalty, negligible, draws, components, membership, costs,
+    members,
 ):  # fmt: skip
-    """Add features until one does not earn its price, or there is no room; returns how many.
+    """Add features while each lowers the fit term by more than the penalty; returns how many.
 
     IN rows (n, d), origin (1, d), draws (most,) uniform in [0, 1); INOUT components (most + 1, d)
     and membership (n, most) uint8, of which the first ``n_given`` are filled; the last component is
-    scratch. Rows whose weighted squared residual is at most ``nothing`` are explained. OUT costs
-    (n,): weighted squared residuals. members (most + 1,) int64 is scratch.
+    scratch. Weighted squared residuals up to ``negligible`` count as none. OUT costs (n,): weighted
+    squared residuals. members (most + 1,) int64 is scratch.
     """
     n, d = rows.shape
     most = draws.shape[0]
@@ -33,7 +33,7 @@ def draw_seeds(
             costs[i] = pick(weights, i) * size
             total += costs[i]
             largest = max(largest, costs[i])
-        if k == most or not largest > nothing:
+        if k == most or not largest > negligible:
             return k
         left = draws[k] * total
         drawn = 0
@@ -53,14 +53,14 @@ def draw_seeds(
             membership[i, k] = own > 0
             if own > 0:
                 gain += pick(weights, i) * own
-        if not gain > price:
+        if not gain > penalty:
             return k
         k += 1
 
 
 @inlined
 def residual_of(rows, i, membership, k, components, origin, members):
-    """OUT the last of components: the residual of row i with the first k; returns its square."""
+    """OUT components[-1]: the residual of row i with the first k; returns its square."""
     count = list_members(i, membership, k, members)
     last = components.shape[0] - 1
     return subtract_members(rows, i, members, count, components, origin, components, last)

@@ -56,7 +56,7 @@ def from_above(cost, slack, squared):
 
 @inlined
 def from_below(cost, squared):
-    """Bound for a row whom other centres cost this or more, rounded down with room to spare."""
+    """Bound for a row that other centres cost this or more, rounded down with room to spare."""
     if squared:
         return np.float32(np.sqrt(max(0.0, cost)) * NARROW) - TINY
     return np.float32(cost - (1 - NARROW) * abs(cost)) - TINY

@@ -61,7 +61,7 @@ def seat(slot, table):
 def place_means(slots, totals, prior_weight, prior, nothing, table, norms, drift, explained, mean):
     """Move centres to the means of their members, where costs are squared distances.
 
-    Slots that nobody has joined or left stay as they are. IN slots (k,), prior (d,): the prior's
+    Slots whose members have not changed stay as they are. IN slots (k,), prior (d,): the prior's
     own total; nothing (d,): zeros; IN/OUT totals: untouched afterwards; table: Centres; norms
     (slots,): |theta|; explained (slots, 2): what `squared_potential` is of each; OUT drift (k,):
     how far each has moved. SCRATCH mean (1, d).

@@ -57,7 +57,7 @@ class Batch(NamedTuple):
     base: np.ndarray  # (batch,) float64: what turns a score into a cost
     error: np.ndarray  # (batch,) float64: bound on the error of a score
     limit: np.ndarray  # (batch,) float64: scores above it cannot win
-    near_ids: np.ndarray  # (RUN,) int64: rows that their cost at the own centre may settle
+    near_ids: np.ndarray  # (RUN,) int64: rows that their cost at the own centre may decide
     open_ids: np.ndarray  # (RUN,) int64: rows that are to be scored
     open_costs: np.ndarray  # (RUN,) float64: what is known of their costs at the own centres
 

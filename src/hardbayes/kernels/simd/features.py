@@ -1,6 +1,6 @@
-"""Vector code written by hand for features: one row, its residual and its products.
+"""Vector code for features: the residual of a row, and its products with components.
 
-As in `lanes`, so that sums stay in vector registers in an order that is written down.
+Written by hand, as in `simd.vectors`: sums stay in vector registers, in a fixed order.
 """
 
 from numba import types
@@ -13,19 +13,19 @@ UNROLL = 4
 
 
 @intrinsic
-def project_block(typing, rows, i, across, block, products):
-    """OUT products of row i with the components ``across[block]`` (d, LANES), side by side."""
-    signature = types.void(rows, types.int64, across, types.int64, products)
+def project_block(typing, rows, i, blocks, block, products):
+    """OUT products (at least k,): of row i with the components ``blocks[block]`` (d, LANES)."""
+    signature = types.void(rows, types.int64, blocks, types.int64, products)
 
     def generate(context, builder, signature, args):
-        rows, across, products = (
+        rows, blocks, products = (
             _array(context, builder, signature.args[at], args[at]) for at in (0, 2, 4)
         )
         lanes = _Lanes(context, builder, types.float64)
         d = cgutils.unpack_tuple(builder, rows.shape)[1]
         items = _at(builder, rows, args[1], _int(0))
         first = builder.mul(args[3], _int(lanes.count))
-        components = builder.gep(across.data, [builder.mul(first, d)])
+        components = builder.gep(blocks.data, [builder.mul(first, d)])
         sums = [lanes.accumulator() for _ in range(UNROLL)]
 
         def add(j, total):
@@ -51,7 +51,7 @@ def project_block(typing, rows, i, across, block, products):
 
 
 class _Strip:
-    """Some columns of a row in registers: vectors side by side, or a single number."""
+    """Some columns of a row in registers: vectors side by side, or one number."""
 
     def __init__(self, context, builder, n_vectors, n_lanes):
         self._builder = builder
@@ -70,12 +70,12 @@ class _Strip:
 
 
 def _strips(context, builder):
-    """Return how columns are cut: UNROLL vectors at once, then one, half of one, a number."""
+    """Return the strips from wide to narrow: UNROLL vectors, one vector, half of one, a number."""
     return [_Strip(context, builder, *cut) for cut in ((UNROLL, 8), (1, 8), (1, 4), (1, 1))]
 
 
-def _walk_columns(builder, strips, d, body):
-    """Let ``body(strip, j)`` work on the columns from j on that a strip holds, d in all."""
+def _for_columns(builder, strips, d, body):
+    """Generate ``body(strip, j)`` for strips that start at columns j and cover all d."""
     start = _int(0)
     for strip in strips:
         stop = builder.sub(d, builder.srem(d, _int(strip.width)))
@@ -104,7 +104,7 @@ def add_residual(typing, residuals, r, weight, members, count, correction):
                 old = strip.load(target)
                 strip.store([builder.fadd(*pair) for pair in zip(old, items, strict=True)], target)
 
-        _walk_columns(builder, _strips(context, builder), d, add)
+        _for_columns(builder, _strips(context, builder), d, add)
         return context.get_dummy_value()
 
     return signature, generate
@@ -114,7 +114,7 @@ def add_residual(typing, residuals, r, weight, members, count, correction):
 def subtract_members(typing, rows, i, members, count, components, origin, residuals, r):
     """OUT residuals[r] (d,): row i less (the sum of its components - origin); returns its square.
 
-    The sum is made first: where rows lie far from zero it is the origin that it must cancel with.
+    The sum comes first: where rows are far from zero, it cancels with the origin.
     """
     signature = types.float64(
         rows, types.int64, members, types.int64, components, origin, residuals, types.int64
@@ -129,7 +129,7 @@ def subtract_members(typing, rows, i, members, count, components, origin, residu
         strips = _strips(context, builder)
         squares = {strip: [strip.lanes.accumulator() for _ in strip.starts] for strip in strips}
 
-        def leave(strip, j):
+        def subtract(strip, j):
             totals = [
                 cgutils.alloca_once_value(builder, builder.fsub(strip.lanes.zero, item))
                 for item in strip.load(builder.gep(origin.data, [j]))
@@ -147,7 +147,7 @@ def subtract_members(typing, rows, i, members, count, components, origin, residu
             for item, square in zip(left, squares[strip], strict=True):
                 strip.lanes.add_product(item, item, square)
 
-        _walk_columns(builder, strips, d, leave)
+        _for_columns(builder, strips, d, subtract)
         sums = []
         for strip in strips:
             total = builder.load(squares[strip][0])

@@ -1,7 +1,7 @@
-"""Vector code written by hand for features: single flips of eight rows side by side.
+"""Vector code for features: single flips of eight rows side by side.
 
-Whether one row flips a feature is chance, and a branch that follows chance costs more than the
-work. Eight rows do all steps together, each with a mask of those that flip.
+Branches on single rows would often be mispredicted, which costs more than the work. So eight rows
+do all steps together, with a mask of those that flip.
 """
 
 from llvmlite import ir
@@ -16,18 +16,18 @@ ROUNDING = 1e-13
 
 
 @intrinsic
-def project_eight(typing, rows, across, block, products):
+def project_eight(typing, rows, blocks, block, products):
     """OUT products (blocks * LANES, EIGHT): of rows (EIGHT, d) with the components of a block."""
-    signature = types.void(rows, across, types.int64, products)
+    signature = types.void(rows, blocks, types.int64, products)
 
     def generate(context, builder, signature, args):
-        rows, across, products = (
+        rows, blocks, products = (
             _array(context, builder, signature.args[at], args[at]) for at in (0, 1, 3)
         )
         lanes = _Lanes(context, builder, types.float64)
         d = cgutils.unpack_tuple(builder, rows.shape)[1]
         first = builder.mul(args[2], _int(lanes.count))
-        components = builder.gep(across.data, [builder.mul(first, d)])
+        components = builder.gep(blocks.data, [builder.mul(first, d)])
         for start in range(0, EIGHT, QUAD):
             items = [_at(builder, rows, _int(start + u), _int(0)) for u in range(QUAD)]
             sums = [lanes.accumulator() for _ in range(QUAD)]
@@ -49,12 +49,12 @@ def project_eight(typing, rows, across, block, products):
 
 @intrinsic
 def rows_in_doubt(typing, products, signs, gram, margin):
-    """Return which of eight rows might be cheaper with other features, as bits.
+    """Return the bits of those of eight rows that might be cheaper with other features.
 
     IN products (at least k, EIGHT) of their residuals with each component; signs (k, EIGHT): 1
-    where a row lacks a feature, -1 where it has it; gram (k, k). Flipping features with signs e
-    makes a row dearer by ``|eA|^2 - 2 e (products)``, at least the sum over them of ``margin
-    |A_a|^2 - 2 e_a products_a``. Where none of these is below zero, no other subset is cheaper.
+    where a row lacks a feature, -1 where it has it; gram (k, k). Flips with signs e change the cost
+    of a row by ``|eA|^2 - 2 e products``, at least the sum over them of
+    ``margin |A_a|^2 - 2 e_a products_a``. If none of these is negative, no subset is cheaper.
     """
     signature = types.int64(products, signs, gram, types.float64)
 
@@ -73,8 +73,8 @@ def rows_in_doubt(typing, products, signs, gram, margin):
                 lanes.load(_at(builder, signs, a, _int(0))),
                 lanes.load(_at(builder, products, a, _int(0))),
             )
-            dear = builder.fcmp_ordered(">", gain, lanes.splat(builder.fmul(square, factor)))
-            bits = builder.bitcast(dear, ir.IntType(EIGHT))
+            exceeds = builder.fcmp_ordered(">", gain, lanes.splat(builder.fmul(square, factor)))
+            bits = builder.bitcast(exceeds, ir.IntType(EIGHT))
             builder.store(builder.or_(builder.load(doubt), bits), doubt)
         return builder.zext(builder.load(doubt), _int(0).type)
 
@@ -83,7 +83,7 @@ def rows_in_doubt(typing, products, signs, gram, margin):
 
 @intrinsic
 def flip_eight(typing, products, signs, gram):
-    """Let eight rows flip each feature, in order, that makes them cheaper; return which did.
+    """Flip each feature, in order, of those of eight rows whose cost falls; return their bits.
 
     INOUT products (at least k, EIGHT), signs (k, EIGHT), as in `rows_in_doubt`; IN gram (k, k).
     """

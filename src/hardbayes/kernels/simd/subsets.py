@@ -1,6 +1,6 @@
-"""Vector code written by hand for features: the cheapest of all subsets of one row.
+"""Vector code for features: the cheapest of all subsets of one row.
 
-The subsets are a table, those of the first four features side by side.
+The subsets are a table, with those of the first four features side by side.
 """
 
 from llvmlite import ir
@@ -12,7 +12,7 @@ from hardbayes.kernels.simd.vectors import _array, _at, _int, _Lanes
 
 
 def _gains(context, builder, signature, args):
-    """Return the lanes, the most gained in each of LOW lanes (two vectors), and the most of all."""
+    """Return the lanes, the largest gain in each of LOW lanes (two vectors), and of all."""
     subsets, products, high = (
         _array(context, builder, signature.args[at], args[at]) for at in range(3)
     )
@@ -25,7 +25,7 @@ def _gains(context, builder, signature, args):
     n_rows = cgutils.unpack_tuple(builder, subsets.shape)[0]
     lowest = ir.Constant(lanes.vector, [float("-inf")] * lanes.count)
     most = [cgutils.alloca_once_value(builder, lowest) for _ in starts]
-    # The first four features are the same for all rows of a lane: they wait until the end.
+    # The first four features are the same for all rows of a lane: added at the end.
     with cgutils.for_range_slice(builder, _int(0), n_rows, _int(1)) as (row, _):
         item = lanes.splat(builder.load(builder.gep(high.data, [row])))
         for half, at in enumerate(starts):
@@ -44,7 +44,7 @@ def _gains(context, builder, signature, args):
 
 @intrinsic
 def most_gained(typing, subsets, products, high):
-    """Return the most of ``high[r] + low[lane] - subsets[r, lane]``.
+    """Return the largest of ``high[r] + low[lane] - subsets[r, lane]``.
 
     IN subsets (rows, LOW), products (at least 4,), high (rows,); LOW is twice the lanes of a
     vector; low[lane] is the sum of the first four products, as the bits of the lane choose.
@@ -59,7 +59,7 @@ def most_gained(typing, subsets, products, high):
 
 @intrinsic
 def best_lane(typing, subsets, products, high):
-    """Return the lane that holds it, the first of equals."""
+    """Return the lane of what `most_gained` returns, the first of equals."""
     signature = types.int64(subsets, products, high)
 
     def generate(context, builder, signature, args):
@@ -72,7 +72,7 @@ def best_lane(typing, subsets, products, high):
             for total in totals
         )
         found = builder.or_(low, builder.shl(top, ir.Constant(both, lanes.count)))
-        # Where a NaN came in no bit is set; a stray one keeps the lane within the table.
+        # With a NaN no bit is set; one more bit keeps the lane within the table.
         found = builder.or_(found, ir.Constant(both, 1 << (2 * lanes.count - 1)))
         lane = builder.cttz(found, ir.Constant(ir.IntType(1), 1))
         return builder.zext(lane, _int(0).type)

@@ -1,8 +1,7 @@
-"""The same model in the form that people read best: a base, and features that few rows have.
+"""The canonical form of a model: a base that all rows have, and features of at most half of them.
 
-Memberships that span the same columns fit equally well. Where a column of ones is among them, as it
-is where two features complete each other, all rows share a base, and every other feature may as
-well be what its rows lack.
+Memberships with the same span fit equally well. Where a column of ones is in it, one feature can be
+a base, and any other can be exchanged for its complement.
 """
 
 from __future__ import annotations
@@ -19,19 +18,19 @@ if TYPE_CHECKING:
 ROUNDING = 1e-9
 
 
-def readable(
+def canonical_membership(
     membership: NDArray[np.uint8], gram: Floats, weight: float
 ) -> NDArray[np.uint8] | None:
-    """Return memberships (n, k) with a base and features of at most half the weight.
+    """Return memberships (n, k) in canonical form.
 
-    ``gram`` (k, k) = Z'WZ of full rank, ``weight`` that of all rows. None where all rows share no
-    base, or nothing changes.
+    ``gram`` (k, k) = Z'WZ of full rank; ``weight`` of all rows. None where a column of ones is not
+    in the span, or nothing changes.
     """
     own = np.diagonal(gram)
-    share = np.linalg.solve(gram, own)  # of each column in the column of ones
-    if not len(own) or weight - own @ share > ROUNDING * weight:
+    coefficients = np.linalg.solve(gram, own)  # of the column of ones
+    if not len(own) or weight - own @ coefficients > ROUNDING * weight:
         return None
-    base = int(np.argmax(np.where(np.abs(share) > ROUNDING, own, -1.0)))
+    base = int(np.argmax(np.where(np.abs(coefficients) > ROUNDING, own, -1.0)))
     heavy = own > weight / 2
     heavy[base] = False
     if own[base] >= weight and not heavy.any():

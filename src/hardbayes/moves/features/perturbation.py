@@ -1,4 +1,4 @@
-"""Shaking an allocation out of a local optimum: one feature is dealt anew, at random.
+"""A perturbation of an allocation, to leave a local optimum: one column of Z drawn anew.
 
 Of the ways tried (a feature dropped and another grown, one added and the cheapest dropped, two at
 once) this reached the best known objectives soonest.
@@ -10,28 +10,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hardbayes.executors.features.protocol import Allocation
+
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.matrices import Floats
+    from numpy.random import RandomState
 
 
-def shaken(
-    components: Floats,
-    membership: NDArray[np.uint8],
-    max_components: int,
-    rng: np.random.RandomState,
-) -> tuple[Floats, NDArray[np.uint8]]:
-    """Return components and membership with one column replaced by tosses of a coin.
+def perturbed(allocation: Allocation, max_components: int, rng: RandomState) -> Allocation:
+    """Return a copy with one column, or one more below the cap, of random zeros and ones.
 
-    Where there is room, it may as well be one more. Components wait for a refit.
+    Components need a refit.
     """
+    components, membership = allocation
     n, k = membership.shape
     column = rng.randint(min(k + 1, max_components))
     if column == k:
         components = np.vstack([components, np.zeros(components.shape[1])])
         membership = np.column_stack([membership, np.zeros(n, np.uint8)])
     else:
-        components, membership = components.copy(), membership.copy()
+        components, membership = allocation.copy()
     membership[:, column] = rng.randint(2, size=n)
-    return components, membership
+    return Allocation(components, membership)

@@ -6,17 +6,17 @@ cost is the sum of their ``w phi(x)`` less P.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from hardbayes.geometry.entrywise_totals import EntrywiseTotals
 from hardbayes.matrices import is_sparse
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from hardbayes.geometry.entrywise_totals import EntrywiseTotals
     from hardbayes.matrices import Floats, Matrix
     from hardbayes.structure.partition import Partition
 
@@ -195,9 +195,7 @@ class EntrywisePotentials(ClusterPotentials):
 
     @property
     def _geometry(self) -> EntrywiseTotals:
-        geometry = self.partition.geometry
-        assert isinstance(geometry, EntrywiseTotals)
-        return geometry
+        return cast("EntrywiseTotals", self.partition.geometry)
 
     def _add_one(self) -> None:
         super()._add_one()

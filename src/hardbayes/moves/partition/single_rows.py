@@ -28,9 +28,6 @@ if TYPE_CHECKING:
     Ids = NDArray[np.intp]
 
 SPARE = 32  # slots kept ready for clusters that rows open
-# A row that almost pays may do so once its neighbours have moved; and with divergences other than
-# squared distance the factors of `border_rows` are right for small changes only.
-SLACK = 0.8
 
 
 class Clusters(NamedTuple):
@@ -88,15 +85,15 @@ def propose_relocations(
     return PartitionProposal(-walked.gain, ids, numbers, walked.opened)
 
 
-def border_rows(state: PartitionState, partition: Partition) -> Ids:
+def border_rows(state: PartitionState, partition: Partition, slack: float) -> Ids:
     """Return the rows for which moving alone might pay, as clusters are now; and lone rows.
 
     To join a cluster of size N costs ``N / (N + w)`` times the cost there or more, w being the
     largest weight; to leave one frees ``N / (N - w)`` times it. The first may exceed the second by
-    a factor ``1 / SLACK``. An executor proposes rows, and this test, by the direct formula,
-    decides: so all executors give the same.
+    a factor ``1 / slack``, because a row may pay once its neighbours have moved. An executor
+    proposes rows, and this test, by the direct formula, decides: so all executors give the same.
     """
-    ids = state.candidates(SLACK)
+    ids = state.candidates(slack)
     weights, centres = state.centres()
     form, eta = partition.direct_form(centres), partition.prior_weight
     heaviest = float(state.rows.weights.max())
@@ -105,7 +102,7 @@ def border_rows(state: PartitionState, partition: Partition) -> Ids:
         part = ids[start : start + state.rows.most_taken]
         numbers = state.numbers(part).astype(np.intp)
         local = state.rows.take(part)
-        near = local.near_border(form, numbers, weights + eta, eta, heaviest, SLACK)
+        near = local.near_border(form, numbers, weights + eta, eta, heaviest, slack)
         found.append(part[near])
     return np.concatenate(found)
 

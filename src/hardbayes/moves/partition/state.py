@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.clusters.affine_table import AffineTable
 from hardbayes.clusters.centre_table import CentreTable, ClusterList
-from hardbayes.clusters.distance_table import DistanceTable
+from hardbayes.clusters.tables import TABLES
 from hardbayes.local.few_rows import Limits, Start, is_few, sweep_few
 from hardbayes.matrices import chunks, inverse_permutation
 from hardbayes.moves.partition.births import open_clusters
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
     Ids = NDArray[np.intp]
     Ranks = NDArray[np.signedinteger]
 
-#: By the kind of costs of a layout.
-TABLES = {"distance": DistanceTable, "affine": AffineTable}
 ALL = slice(None)
 
 

@@ -1,0 +1,78 @@
+"""Counts that say whether the seams still hold: ``python benchmarks/counts.py``."""
+
+import ast
+import inspect
+import re
+from pathlib import Path
+from typing import Protocol
+
+SOURCE = Path(__file__).resolve().parent.parent / "src" / "hardbayes"
+#: The one place that picks passes by what a divergence offers.
+PICKS_PASSES = SOURCE / "engine" / "partition" / "passes.py"
+#: Names by which code could ask whether costs are squared distances.
+SWITCHES = r"squared_distance\b|distance_costs|isinstance\([^)]*(SquaredEuclidean|EntrywiseTotals)"
+
+
+def contract_methods() -> list[str]:
+    """Return the methods of the contract of executors."""
+    from hardbayes.executors.protocol import Rows
+
+    return sorted(
+        name
+        for name, value in vars(Rows).items()
+        if inspect.isfunction(value) and not name.startswith("_") and name not in vars(Protocol)
+    )
+
+
+def executor_classes() -> list[str]:
+    """Return the classes over which the behaviour of rows in memory is spread by inheritance."""
+    from hardbayes.executors.memory import MemoryRows
+
+    return [cls.__name__ for cls in MemoryRows.__mro__ if cls is not object]
+
+
+def switches() -> list[str]:
+    """Return where code outside geometry and kernels asks what kind of costs there are."""
+    found = []
+    for path in sorted(SOURCE.rglob("*.py")):
+        part = path.relative_to(SOURCE).parts[0]
+        if part in ("geometry", "kernels") or path == PICKS_PASSES:
+            continue
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            passes_on = re.search(r"(^|, )[\w.]*distance_costs[,)]*$", line.strip())
+            if re.search(SWITCHES, line) and not passes_on:
+                found.append(f"{path.relative_to(SOURCE)}:{number}: {line.strip()}")
+    return found
+
+
+def places_that_drop_bounds() -> list[str]:
+    """Return where bounds that are carried are set to None, but for their first declaration."""
+    found = []
+    for path in sorted((SOURCE / "executors").glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            drops = isinstance(node, ast.Assign) and any(
+                isinstance(target, ast.Attribute) and target.attr.endswith("bounds")
+                for target in node.targets
+            )
+            if drops and isinstance(node.value, ast.Constant) and node.value.value is None:
+                found.append(f"{path.relative_to(SOURCE)}:{node.lineno}")
+    return found
+
+
+def source_lines() -> int:
+    """Return the lines of the source, comments and blank lines included."""
+    return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in SOURCE.rglob("*.py"))
+
+
+def main() -> None:
+    """Print the counts."""
+    methods = contract_methods()
+    print(f"contract methods: {len(methods)} ({', '.join(methods)})")
+    print(f"classes of an executor: {len(executor_classes())} ({', '.join(executor_classes())})")
+    print(f"switches by kind of costs: {len(switches())}", *switches(), sep="\n  ")
+    print(f"places that drop bounds: {len(places_that_drop_bounds())}", *places_that_drop_bounds())
+    print(f"source lines: {source_lines():,}")
+
+
+if __name__ == "__main__":
+    main()
