@@ -19,6 +19,11 @@ def posed(X, divergence="squared_euclidean", weights=None, n_threads=1):
         yield pose(X, geometry_for(divergence), weights, pool)
 
 
+def pose_here(X, divergence="squared_euclidean", weights=None):
+    """Pose a problem for the calling thread alone, which needs no closing."""
+    return pose(X, geometry_for(divergence), weights, Pool(1))
+
+
 def state_at(problem, partition, labels):
     """Return a state that stands at these labels (n,), clusters 0 to k - 1."""
     state = problem.state(partition)

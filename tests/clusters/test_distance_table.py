@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hardbayes.clusters.exact_totals import potential
+from hardbayes.local.exact_totals import potential
 from hardbayes.pool import Pool
 from tests.clusters.tables import new_table, random_centres, theta_of, totals_at
 

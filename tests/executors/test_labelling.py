@@ -14,31 +14,48 @@ def test_no_row_is_in_a_cluster_at_first():
     assert labelling.uncounted is None and labelling.bounds is None
 
 
-def test_other_labels_drop_the_bounds_and_keep_what_is_counted():
-    labelling = Labelling(3)
-    counted, bounds = labelling.slots, object()
-    first, second = np.array([0, 1, 2], np.int32), np.array([2, 1, 2], np.int32)
-    labelling.bounds = bounds
-    labelling.replace(first)
-    assert labelling.slots is first and labelling.uncounted is counted
-    assert labelling.bounds is None
-    labelling.replace(second)
-    assert labelling.slots is second and labelling.uncounted is counted  # still the first ones
+def test_it_may_begin_with_labels():
+    labels = np.array([1, 0], np.int32)
+    assert Labelling(2, labels).slots is labels
 
 
-def test_the_same_labels_drop_the_bounds_alone():
+def test_rows_that_are_given_to_slots_drop_the_bounds_and_keep_what_is_counted():
     labelling = Labelling(3)
     labelling.bounds = object()
-    labelling.replace(labelling.slots)
+    labelling.set(np.array([2, 0]), np.array([5, 7]))
+    np.testing.assert_array_equal(labelling.slots, [7, -1, 5])
+    np.testing.assert_array_equal(labelling.uncounted, [-1, -1, -1])
+    assert labelling.bounds is None
+    labelling.bounds = object()
+    labelling.set(np.array([1]), np.array([4]))
+    np.testing.assert_array_equal(labelling.slots, [7, 4, 5])
+    np.testing.assert_array_equal(labelling.uncounted, [-1, -1, -1])  # still the first ones
+    assert labelling.bounds is None
+
+
+def test_slots_with_other_names_drop_the_bounds(monkeypatch):
+    monkeypatch.setattr("hardbayes.matrices.CHUNK_BYTES", 16)  # two rows at a time
+    labelling = Labelling(5, np.array([2, 0, -1, 1, 2], np.int32))
+    labelling.bounds = object()
+    labelling.rename(np.array([3, 0, 9, -1], np.int32))
+    np.testing.assert_array_equal(labelling.slots, [9, 3, -1, 0, 9])
     assert labelling.bounds is None and labelling.uncounted is None
 
 
-def test_what_an_assignment_begins_with_is_a_copy_until_the_next():
+def test_bounds_alone_are_dropped():
     labelling = Labelling(3)
-    before = labelling.begin()
+    labelling.bounds = object()
+    labelling.drop_bounds()
+    assert labelling.bounds is None and labelling.uncounted is None
+    np.testing.assert_array_equal(labelling.slots, [-1] * 3)
+
+
+def test_a_copy_is_valid_until_the_next():
+    labelling = Labelling(3)
+    before = labelling.copy()
     labelling.slots[:] = [4, 5, 6]
     np.testing.assert_array_equal(before, [-1, -1, -1])
-    assert labelling.begin() is before  # the same memory
+    assert labelling.copy() is before  # the same memory
     np.testing.assert_array_equal(before, [4, 5, 6])
 
 

