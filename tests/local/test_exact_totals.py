@@ -20,7 +20,7 @@ from hardbayes.local.exact_totals import (
 )
 from hardbayes.local.reading import kernel_rows
 from hardbayes.pool import Pool
-from hardbayes.tuples import Totals, no_totals
+from hardbayes.tuples import Totals
 
 ALL = np.arange(3)
 
@@ -268,9 +268,3 @@ def test_the_potential_of_clusters_with_a_prior(prior_weight):
     alone = prior_potential(prior_weight, prior_weight * mean)
     assert math.fsum(alone) == pytest.approx(-prior_weight * (mean**2).sum())
     assert len(alone) == (2 if prior_weight else 0)
-
-
-def test_no_totals():
-    totals = no_totals(3, 2)
-    assert [part.shape for part in totals] == [(3, 2), (3, 2), (3,), (3,), (3,)]
-    assert not any(part.any() for part in totals) and totals.touched.dtype == bool
