@@ -17,6 +17,25 @@ def labelling_value(model, X, sample_weight=None, labels=None):
     )
 
 
+def squared_fit(X, sample_weight=None):
+    """A function that gives the sum of weighted squared distances of any labels (n,) to means.
+
+    From sums alone, much faster than `objective`: ``sum w |x|^2 - sum_c |T_c|^2 / N_c``.
+    """
+    rows = np.asarray(X.toarray() if hasattr(X, "toarray") else X, np.float64)
+    weights = np.ones(len(rows)) if sample_weight is None else np.asarray(sample_weight)
+    rows = rows - np.average(rows, axis=0, weights=weights)
+    added = weights[:, np.newaxis] * rows
+    whole = (added * rows).sum()
+
+    def fit(labels):
+        member = (labels == np.arange(labels.max() + 1)[:, np.newaxis]).astype(float)
+        sizes, totals = member @ weights, member @ added
+        return whole - ((totals**2).sum(axis=1) / np.where(sizes > 0, sizes, 1.0)).sum()
+
+    return fit
+
+
 def after_merges(labels):
     """All labellings in which two clusters have become one."""
     for a in range(labels.max() + 1):

@@ -1,11 +1,15 @@
 """FallingPath: each fit goes on from the last, and what it notes is what its labels cost."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from hardbayes import DPMeans, objective
 from hardbayes.engine.partition.falling_path import FallingPath
+from hardbayes.engine.partition.passes import passes_for
+from hardbayes.engine.partition.restarts import draw_visit_rank
 from hardbayes.geometry import geometry_for
 from hardbayes.problems.partition import pose
 from hardbayes.selection.tracing import most_clusters, path_plateaus, trace_on
@@ -33,8 +37,18 @@ CASES = {
 
 def begin(pool, X, divergence="squared_euclidean", prior_weight=0.0, weights=None, **options):
     problem = pose(X, geometry_for(divergence), weights, pool)
-    options = {"order": "random", "max_steps": 300, "rng": np.random.RandomState(0), **options}
-    return FallingPath(problem, problem.partition(0.0, prior_weight, None), **options)
+    rng = options.get("rng", np.random.RandomState(0))
+    partition = problem.partition(0.0, prior_weight, None)
+    return FallingPath(
+        problem.state(partition), partition, passes_for(partition, sparse.issparse(X)),
+        problem.opening_costs, problem.mean,
+        draw_visit_rank(X.shape[0], options.get("order", "random"), rng), 300, rng, problem.unit,
+    )  # fmt: skip
+
+
+def total(path, solution, penalty):
+    """The objective of a solution of a path at a penalty."""
+    return solution.total(replace(path.partition, penalty=penalty))
 
 
 @pytest.fixture(params=CASES)
@@ -46,7 +60,7 @@ def case(request, pool):
 
     def fit(labels, prior_weight=prior_weight):
         options = dict(divergence=divergence, prior_weight=prior_weight, sample_weight=weights)
-        return objective(X, labels, 0.0, **options) * path.problem.unit
+        return objective(X, labels, 0.0, **options) * path.unit
 
     return path, fit
 
@@ -54,7 +68,7 @@ def case(request, pool):
 def test_begins_with_one_cluster_at_the_mean(case):
     path, fit = case
     assert path.n_clusters == len(path.solutions) == 1
-    np.testing.assert_allclose(path.solutions[0].centres[0], path.problem.mean, atol=1e-12)
+    np.testing.assert_allclose(path.solutions[0].centres[0], path.mean, atol=1e-12)
     assert not path.solutions[0].labels.any()
     assert path.points == [(1, pytest.approx(fit(path.solutions[0].labels)))]
     assert 0 < path.next_change < np.inf
@@ -118,8 +132,8 @@ def test_the_best_of_at_most_so_many_clusters(case):
     for cap in range(1, 7):
         best = path.best_at(0.0, cap)
         assert best.terms.n_clusters <= cap
-        values = [s.total(0.0) for s in path.solutions if s.terms.n_clusters <= cap]
-        assert best.total(0.0) == min(values)
+        values = [total(path, s, 0.0) for s in path.solutions if s.terms.n_clusters <= cap]
+        assert total(path, best, 0.0) == min(values)
 
 
 def test_something_changes_below_the_next_change(case):
@@ -140,13 +154,13 @@ def test_the_way_back_finds_nothing_worse(case):
     path.trace(6)
     down = list(path.solutions)
     penalties = np.geomspace(path.first_penalty, path.lowest, 5)
-    before = [path.best_at(penalty).total(penalty) for penalty in penalties]
+    before = [total(path, path.best_at(penalty), penalty) for penalty in penalties]
     path.go_back()
     assert len(path.solutions) == 2 * len(down) - 2
     for penalty, value in zip(penalties, before, strict=True):
         best = path.best_at(penalty)
-        assert best.total(penalty) <= value
-        assert best.total(penalty) == pytest.approx(
+        assert total(path, best, penalty) <= value
+        assert total(path, best, penalty) == pytest.approx(
             fit(best.labels) + penalty * len(best.centres), rel=1e-9
         )
 
@@ -155,13 +169,13 @@ def test_penalties_below_the_path_are_solved_at_in_turn(pool):
     X, _ = gaussians_apart(5, n=100, seed=0)
     path = begin(pool, X)
     path.trace(3)
-    n_before, asked = len(path.solutions), np.geomspace(path.first_penalty, path.lowest / 300, 8)
-    trace_on(path, asked)
+    n_before, penalties = len(path.solutions), np.geomspace(path.first_penalty, path.lowest / 300, 8)
+    trace_on(path, penalties)
     assert len(path.solutions) > n_before
-    assert path.lowest == asked[-1]
-    for penalty, solution in zip(asked[::-1], path.solutions[: n_before - 1 : -1], strict=False):
-        fitted = DPMeans(penalty / path.problem.unit, random_state=0).fit(X)
-        assert solution.total(penalty) <= fitted.objective_ * path.problem.unit * 1.025
+    assert path.lowest == penalties[-1]
+    for penalty, solution in zip(penalties[::-1], path.solutions[: n_before - 1 : -1], strict=False):
+        fitted = DPMeans(penalty / path.unit, random_state=0).fit(X)
+        assert total(path, solution, penalty) <= fitted.objective_ * path.unit * 1.025
 
 
 def test_reaches_many_clusters(pool):

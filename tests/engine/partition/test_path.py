@@ -1,10 +1,10 @@
-"""What both kinds of path promise."""
+"""What both kinds of path have in common."""
 
 import numpy as np
 import pytest
 
 from hardbayes.engine.partition.stepped_path import SteppedPath
-from tests.engine import test_falling_path, test_stepped_path
+from tests.engine.partition import test_falling_path, test_stepped_path
 
 
 @pytest.fixture(params=["falling", "stepped"])
@@ -36,7 +36,7 @@ def test_a_path_with_nothing_left_to_gain_knows_how_far(pool, begin):
 def test_rows_that_are_all_the_same(pool, begin, X):
     path = begin(pool, X)
     assert path.next_change == 0.0
-    assert path.first_penalty == path.problem.unit
+    assert path.first_penalty == path.unit
     path.trace(10)
     assert path.n_clusters == len(path.best_at(1.0).centres) == 1
     assert set(path.points) == {(1, 0.0)}

@@ -11,7 +11,8 @@ from hardbayes.engine.partition.stepped_path import SteppedPath
 from hardbayes.geometry import geometry_for
 from hardbayes.problems.partition import pose
 from hardbayes.selection.tracing import begin_path, path_plateaus, trace_on
-from tests.local_optima import after_single_moves
+from tests.engine.partition.test_falling_path import total
+from tests.local_optima import after_single_moves, squared_fit
 from tests.reference.brute_force import set_partitions
 from tests.selection.mixtures import gaussians_apart
 
@@ -37,8 +38,10 @@ def case(request, pool):
     path = begin(pool, X, weights)
 
     def fit(labels):
-        return objective(X, labels, 0.0, sample_weight=weights) * path.problem.unit
+        return objective(X, labels, 0.0, sample_weight=weights) * path.unit
 
+    quick = squared_fit(X, weights)
+    fit.quick = lambda labels: quick(labels) * path.unit
     return path, fit
 
 
@@ -57,7 +60,7 @@ def test_begins_with_one_cluster_at_the_mean(case):
     path, fit = case
     assert path.n_clusters == 1
     best = path.best_at(1.0)
-    np.testing.assert_allclose(best.centres[0], path.problem.mean, atol=1e-12)
+    np.testing.assert_allclose(best.centres[0], path.mean, atol=1e-12)
     assert path.points == [(1, pytest.approx(fit(best.labels)))]
     assert 0 < path.next_change < np.inf
 
@@ -111,10 +114,11 @@ def test_no_single_row_helps(case):
     path.trace(7)
     for k in range(2, 8):
         labels = solution_of(path, k).labels
-        sizes = np.bincount(labels)
+        sizes, before = np.bincount(labels), fit.quick(labels)
+        assert before == pytest.approx(fit(labels), rel=1e-9)
         for moved in after_single_moves(labels, k):
             if sizes[labels[moved != labels][0]] > 1:
-                assert fit(moved) >= fit(labels) * (1 - 1e-9)
+                assert fit.quick(moved) >= before * (1 - 1e-9)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -122,10 +126,10 @@ def test_few_rows_are_solved_to_the_optimum(pool, seed):
     X = np.random.default_rng(seed).standard_normal((8, 2))
     path = begin(pool, X, seed=seed)
     path.trace(8, thorough=True)
-    least = np.full(9, np.inf)
+    least, fit = np.full(9, np.inf), squared_fit(X)
     for labels in set_partitions(8):
         k = labels.max() + 1
-        least[k] = min(least[k], objective(X, labels, 0.0) * path.problem.unit)
+        least[k] = min(least[k], fit(labels) * path.unit)
     np.testing.assert_allclose([fit for _, fit in path.points], least[1:], atol=1e-12)
     assert path.points[-1] == (8, 0.0)
 
@@ -150,7 +154,7 @@ def test_the_way_back_helps(pool, monkeypatch):
     path = begin(pool, X)
     path.trace(12)
     with monkeypatch.context() as patch:
-        patch.setattr(SteppedPath, "_one_fewer", lambda self, a, b: self._stepper.unite(a, b))
+        patch.setattr(SteppedPath, "_one_fewer", lambda self, a, b: self._current.unite(a, b))
         down = begin(pool, X)
         down.trace(12)
     both = np.array([path.points, down.points])[:, :, 1]
@@ -170,14 +174,13 @@ def test_penalties_below_the_path_are_solved_at_in_turn(pool):
     X, _ = gaussians_apart(5, n=100, seed=0)
     path = begin(pool, X)
     path.trace(3)
-    asked = np.geomspace(path.first_penalty, path.lowest / 300, 8)
-    trace_on(path, asked)
-    assert len(path.solutions) == np.count_nonzero(asked < path.points[1][1] - path.points[2][1])
-    assert path.lowest == asked[-1]
-    for penalty in asked:
-        fitted = DPMeans(penalty / path.problem.unit, random_state=0).fit(X)
-        total = path.best_at(penalty).total(penalty)
-        assert total <= fitted.objective_ * path.problem.unit * 1.025
+    penalties = np.geomspace(path.first_penalty, path.lowest / 300, 8)
+    trace_on(path, penalties)
+    assert len(path.solutions) == np.count_nonzero(penalties < path.points[1][1] - path.points[2][1])
+    assert path.lowest == penalties[-1]
+    for penalty in penalties:
+        fitted = DPMeans(penalty / path.unit, random_state=0).fit(X)
+        assert total(path, path.best_at(penalty), penalty) <= fitted.objective_ * path.unit * 1.025
 
 
 def test_the_lowest_penalty_is_where_the_last_number_begins_to_be_best(case):
@@ -187,9 +190,9 @@ def test_the_lowest_penalty_is_where_the_last_number_begins_to_be_best(case):
     assert len(path.best_at(path.lowest * 1.001).centres) < 8
 
 
-def test_many_rows_are_settled_when_a_solution_is_asked_for(pool, monkeypatch):
-    monkeypatch.setattr(stepped_path, "ALWAYS_SETTLED", 100)
-    monkeypatch.setattr(stepped_path, "UNSETTLED", 20)
+def test_moves_of_many_rows_converge_when_a_solution_is_used(pool, monkeypatch):
+    monkeypatch.setattr(stepped_path, "ALWAYS_CONVERGED", 100)
+    monkeypatch.setattr(stepped_path, "UNCONVERGED", 20)
     X = np.random.default_rng(0).uniform(size=(2000, 2))
     path = begin(pool, X)
     path.trace(12)
@@ -204,7 +207,7 @@ def test_many_rows_are_settled_when_a_solution_is_asked_for(pool, monkeypatch):
     assert better > 3
 
 
-def test_the_executor_may_be_used_in_between(pool):
+def test_the_rows_may_be_used_in_between(pool):
     """What a path keeps is its own."""
     X, _ = gaussians_apart(4, n=80, seed=0)
     path = begin(pool, X)
@@ -238,7 +241,7 @@ def test_a_path_of_one_cluster_knows_what_the_first_division_saves(pool, n_clust
     path = begin(pool, X)
     path.trace(n_clusters)
     assert path.n_clusters == 1
-    assert path.first_penalty == pytest.approx(12.5 * path.problem.unit)
+    assert path.first_penalty == pytest.approx(12.5 * path.unit)
 
 
 def test_the_same_seed_gives_the_same_path(pool):
