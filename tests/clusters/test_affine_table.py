@@ -54,7 +54,9 @@ def test_what_costs_at_the_anchor_have_risen_at_most_and_at_least():
     after = table.exact[slots], table.exact_offset[slots]
     drift = table.take_drift()
     for c, slot in enumerate(slots):
-        rise = cost_at(after[0][c], after[1][c], anchor) - cost_at(before[0][c], before[1][c], anchor)
+        rise = cost_at(after[0][c], after[1][c], anchor) - cost_at(
+            before[0][c], before[1][c], anchor
+        )
         assert Fraction(drift.least[slot]) <= rise <= Fraction(drift.most[slot])
         assert drift.most[slot] - drift.least[slot] < 1e-12
     rows = np.random.default_rng(0).uniform(0, 5, (50, 3))

@@ -329,7 +329,7 @@ def test_little_room(n_rows):
 
 
 def test_which_bounds_go_with_which_costs():
-    assert BOUNDS == {"distance": DistanceBounds, "affine": CostBounds}
+    assert {"distance": DistanceBounds, "affine": CostBounds} == BOUNDS
     assert DistanceBounds.rules_out_moves and not CostBounds.rules_out_moves
 
 
@@ -380,7 +380,7 @@ def test_radii_are_half_the_way_to_the_nearest_new_centre():
 
 
 def test_rows_that_might_move_by_the_definition():
-    """``slack N / (N + w) d^2 <= N' / (N' - w) d'^2`` at some other cluster, or alone in its own."""
+    """``slack N / (N + w) d^2 <= N' / (N' - w) d'^2`` at another cluster, or alone in its own."""
     with posed(clustered("squared_euclidean", 300, 3), weights=np.tile([0.5, 1.0, 2.0], 100)) as p:
         state = carrying(p)
         state.refit()

@@ -7,10 +7,9 @@ import pytest
 from scipy import sparse
 
 from hardbayes import DPMeans
-from hardbayes.local import exact_totals
-from hardbayes.local.exact_totals import ExactTotals
 from hardbayes.executors import bounds, memory
-from hardbayes.local import few_rows, tiling
+from hardbayes.local import exact_totals, few_rows, tiling
+from hardbayes.local.exact_totals import ExactTotals
 from hardbayes.moves.partition.proposal import PartitionProposal
 from hardbayes.moves.partition.state import PartitionState
 from hardbayes.problems import partition as problems
@@ -263,8 +262,9 @@ def test_any_sequence_of_changes_is_that_of_other_executors(
             (mine, left), (theirs, other_left) = (s.divide(clusters, halves) for s in states)
             np.testing.assert_array_equal(mine.ids, theirs.ids)
             np.testing.assert_array_equal(mine.parts, theirs.parts)
-            for a, b in zip([*mine.totals[:4], *left[:4]], [*theirs.totals[:4], *other_left[:4]]):
-                np.testing.assert_array_equal(a, b)
+            for totals, others in ((mine.totals, theirs.totals), (left, other_left)):
+                for part, other_part in zip(totals[:4], others[:4], strict=True):
+                    np.testing.assert_array_equal(part, other_part)
         assert_same_state(*states)
 
 

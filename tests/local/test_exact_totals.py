@@ -192,7 +192,7 @@ def test_more_slots_leave_the_others_as_they_were():
 
 
 def test_each_thread_but_the_caller_has_a_share_of_its_own():
-    X, weights, labels = random_rows(7)
+    X, weights, _ = random_rows(7)
     with Pool(3) as pool:
         totals = empty_totals(X, weights, pool)
         assert totals.share(0) is totals.parts
@@ -239,7 +239,9 @@ def test_one_weight_for_all_rounds_as_many_do():
     np.testing.assert_array_equal(one.rows, many.rows)
     np.testing.assert_array_equal(one.weights, many.weights)
     assert np.isfinite(one.rows).all()  # also of a column of zeros
-    np.testing.assert_array_equal(one.rows, rounding_constants(6.75 * np.maximum(largest, 1e-200), 9))
+    np.testing.assert_array_equal(
+        one.rows, rounding_constants(6.75 * np.maximum(largest, 1e-200), 9)
+    )
     np.testing.assert_array_equal(one.weights, rounding_constants(np.array([6.75]), 9))
 
 
@@ -260,7 +262,10 @@ def test_the_potential_of_clusters_with_a_prior(prior_weight):
     prior = [Fraction(prior_weight * m) for m in mean]
     exact = Fraction(0)
     for k in slots:
-        sums = [Fraction(a) + Fraction(b) + c for a, b, c in zip(parts[0][k], parts[1][k], prior)]
+        sums = [
+            Fraction(a) + Fraction(b) + c
+            for a, b, c in zip(*(p[k] for p in parts[:2]), prior, strict=True)
+        ]
         exact += sum(s * s for s in sums) / Fraction(parts[2][k] + prior_weight)
         if prior_weight:
             exact -= sum(p * p for p in prior) / Fraction(prior_weight)

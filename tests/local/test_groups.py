@@ -103,8 +103,8 @@ def test_one_step_of_power_iteration_on_each_group(local):
     found = grouped.stretch(directions, centres)
     X, weights = rows.dense(IDS), rows.weights_at(IDS)
     for g in range(4):
-        apart = (X - centres[g])[GROUPS == g]
-        stretched = apart.T @ (weights[GROUPS == g] * (apart @ directions[g]))
+        apart = (X - centres[g])[g == GROUPS]
+        stretched = apart.T @ (weights[g == GROUPS] * (apart @ directions[g]))
         length = np.linalg.norm(stretched)
         np.testing.assert_allclose(found[g], stretched / (length or 1.0), atol=1e-12)
     along = grouped.along(directions, centres)
@@ -215,7 +215,7 @@ def test_passes_go_on_until_no_row_gains_by_moving(seed, entries, monkeypatch):
     now = cost(X, w, grouped.places, *terms)
     assert moved.gain == pytest.approx(cost(X, w, before, *terms) - now)
     assert_follows(grouped, rows, clusters, partition, np.arange(30))
-    after, n_moves = literal_pass(X, w, grouped.places, 0, 5, partition.penalty, 9, terms[1:])
+    _, n_moves = literal_pass(X, w, grouped.places, 0, 5, partition.penalty, 9, terms[1:])
     assert n_moves == 0
     again = grouped.relocate(clusters, partition.penalty, 9, 100)
     assert again == (0, 0.0)
@@ -259,14 +259,18 @@ def test_members_are_rows_of_positive_weight():
 # --- tiles ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("start", "stop", "size"), [(0, 200, 64), (5, 300, 100), (3, 3, 64), (0, 9, 1)])
+@pytest.mark.parametrize(
+    ("start", "stop", "size"), [(0, 200, 64), (5, 300, 100), (3, 3, 64), (0, 9, 1)]
+)
 def test_a_range_is_cut_into_tiles(start, stop, size):
     tiles = _cut(start, stop, size)
-    assert sum((list(range(*tile)) for tile in tiles), []) == list(range(start, stop))
+    assert [i for tile in tiles for i in range(*tile)] == list(range(start, stop))
     assert all(b - a <= max(64, size) for a, b in tiles)
 
 
-@pytest.mark.parametrize(("small", "large"), [(1, 1), (1, 1 << 22), (1000, 2000), (1 << 20, 1 << 22)])
+@pytest.mark.parametrize(
+    ("small", "large"), [(1, 1), (1, 1 << 22), (1000, 2000), (1 << 20, 1 << 22)]
+)
 def test_units_are_whole_groups(small, large, monkeypatch):
     monkeypatch.setattr(groups_file, "ENTRIES_A_CALL", small)
     monkeypatch.setattr(groups_file, "MOST_ENTRIES_A_CALL", large)
@@ -275,7 +279,7 @@ def test_units_are_whole_groups(small, large, monkeypatch):
     groups = np.sort(rng.choice([0, 1, 2, 3, 8], 1000, p=[0.02, 0.4, 0.02, 0.16, 0.4]))
     grouped = rows.grouped(np.arange(1000), groups, 2 * np.arange(10))
     units = grouped._units
-    assert sum((list(range(*tile)) for unit in units for tile in unit), []) == list(range(1000))
+    assert [i for unit in units for tile in unit for i in range(*tile)] == list(range(1000))
     for unit in units:
         inside = groups[unit[0][0] : unit[-1][1]]
         for g in np.unique(inside):

@@ -210,7 +210,9 @@ def test_many_short_calls_are_one_long_one(case, monkeypatch):
     partition._rng.set_state(rng)
     calls = []
     whole = incremental_file.relocate_changed
-    monkeypatch.setattr(incremental_file, "relocate_changed", lambda *a: calls.append(1) or whole(*a))
+    monkeypatch.setattr(
+        incremental_file, "relocate_changed", lambda *a: calls.append(1) or whole(*a)
+    )
     monkeypatch.setattr(incremental_file, "ENTRIES_A_CALL", 1)
     go_to(partition, 9)
     assert len(calls) > 100

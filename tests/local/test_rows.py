@@ -114,7 +114,7 @@ def test_openings_one_row_after_the_other(problem, size, monkeypatch):
 @pytest.mark.parametrize("prior_weight", [0.0, 1.5])
 @pytest.mark.parametrize("slack", [0.8, 1.0])
 def test_rows_for_which_moving_alone_might_pay(problem, slack, prior_weight):
-    _, centres, form = some_centres(problem)
+    *_, form = some_centres(problem)
     places = np.random.default_rng(0).integers(0, 5, len(IDS)).astype(np.intp)
     local = problem.rows.take(IDS)
     weights, largest = local.weights_at(), float(problem.rows.weights.max())
@@ -154,7 +154,7 @@ def test_centres_in_slots_without_scores(problem):
 
 def test_clusters_that_follow_rows(problem):
     local = problem.rows.take()
-    _, centres, form = some_centres(problem, 3)
+    *_, form = some_centres(problem, 3)
     moving = local.moving(form, np.array([1.0, 0.0, 4.0]), np.array([2, 0, 5]), 0.25)
     np.testing.assert_array_equal(moving.sizes, [1.25, 0.25, 4.25])
     np.testing.assert_array_equal(moving.members, [2, 0, 5])

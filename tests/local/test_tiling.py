@@ -1,5 +1,7 @@
 """Tiles cover all rows once, for any number of threads."""
 
+from itertools import pairwise
+
 import pytest
 
 from hardbayes.local import tiling
@@ -19,7 +21,7 @@ def test_borders_cover_all_rows(n, slots, n_threads, tile_work, worth_calling, m
     tiles = Tiling(20, Pool(n_threads))
     borders = tiles._borders(n, slots)
     assert borders[0] == 0 and borders[-1] == n
-    sizes = [stop - start for start, stop in zip(borders, borders[1:], strict=False)]
+    sizes = [stop - start for start, stop in pairwise(borders)]
     assert min(sizes) > 0 and max(sizes) <= tiles.most_rows(slots)
 
 
@@ -29,7 +31,7 @@ def test_every_row_is_in_one_task(n_threads, monkeypatch):
     seen = []
     with Pool(n_threads) as pool:
         Tiling(5, pool).run(lambda worker, start, stop: seen.append((start, stop)), 1000, 3)
-    assert sum((list(range(*part)) for part in sorted(seen)), []) == list(range(1000))
+    assert [i for part in sorted(seen) for i in range(*part)] == list(range(1000))
     assert len(seen) >= n_threads
 
 
@@ -43,7 +45,7 @@ def test_one_thread_has_tiles_as_large_as_allowed():
 def test_threads_have_tiles_that_become_smaller(monkeypatch):
     monkeypatch.setattr(tiling, "WORTH_CALLING", 64 * (20 + (1 << 11)))
     borders = Tiling(20, Pool(2))._borders(2048, 1)
-    sizes = [stop - start for start, stop in zip(borders, borders[1:], strict=False)]
+    sizes = [stop - start for start, stop in pairwise(borders)]
     assert sizes == [512, 256, 128, 64, 64] * 2
 
 

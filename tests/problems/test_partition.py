@@ -91,7 +91,9 @@ def test_the_overall_mean_leaves_labels_alone():
     labels = (np.arange(40) % 3).astype(np.int32)
     problem.rows.set_labels(np.arange(40), labels)
     mean = overall_mean(problem.rows)
-    np.testing.assert_allclose(mean, np.average(problem.rows.take().dense(), axis=0, weights=WEIGHTS))
+    np.testing.assert_allclose(
+        mean, np.average(problem.rows.take().dense(), axis=0, weights=WEIGHTS)
+    )
     np.testing.assert_array_equal(problem.rows.labels(), labels)
 
 
@@ -165,7 +167,7 @@ def test_weights_of_clusters_in_the_users_units():
 
 
 def test_a_penalty_that_is_lost_beside_the_data_is_refused():
-    X, problem = example()
+    _, problem = example()
     problem.check_penalty(0.0)
     problem.check_penalty(1e-200)
     huge = pose_here(np.array([[0.0], [1e150]]))

@@ -89,8 +89,8 @@ def test_a_fit_goes_on_from_where_the_last_one_ended():
     first = new_descent(problem, 2.0)
     coarse = first.run(start(problem), "split-merge", 300)
     second = Descent(
-        first.state, problem.partition(0.3, 0.0, None), first.passes, np.array([0.3 * problem.unit]),
-        first.visit_rank, first.rng, say_nothing,
+        first.state, problem.partition(0.3, 0.0, None), first.passes,
+        np.array([0.3 * problem.unit]), first.visit_rank, first.rng, say_nothing,
     )  # fmt: skip
     fine = second.run(None, "split-merge", 300)
     assert fine.terms.n_clusters > coarse.terms.n_clusters

@@ -169,11 +169,16 @@ def test_penalties_below_the_path_are_solved_at_in_turn(pool):
     X, _ = gaussians_apart(5, n=100, seed=0)
     path = begin(pool, X)
     path.trace(3)
-    n_before, penalties = len(path.solutions), np.geomspace(path.first_penalty, path.lowest / 300, 8)
+    n_before, penalties = (
+        len(path.solutions),
+        np.geomspace(path.first_penalty, path.lowest / 300, 8),
+    )
     trace_on(path, penalties)
     assert len(path.solutions) > n_before
     assert path.lowest == penalties[-1]
-    for penalty, solution in zip(penalties[::-1], path.solutions[: n_before - 1 : -1], strict=False):
+    for penalty, solution in zip(
+        penalties[::-1], path.solutions[: n_before - 1 : -1], strict=False
+    ):
         fitted = DPMeans(penalty / path.unit, random_state=0).fit(X)
         assert total(path, solution, penalty) <= fitted.objective_ * path.unit * 1.025
 

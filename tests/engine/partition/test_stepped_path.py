@@ -176,7 +176,9 @@ def test_penalties_below_the_path_are_solved_at_in_turn(pool):
     path.trace(3)
     penalties = np.geomspace(path.first_penalty, path.lowest / 300, 8)
     trace_on(path, penalties)
-    assert len(path.solutions) == np.count_nonzero(penalties < path.points[1][1] - path.points[2][1])
+    assert len(path.solutions) == np.count_nonzero(
+        penalties < path.points[1][1] - path.points[2][1]
+    )
     assert path.lowest == penalties[-1]
     for penalty in penalties:
         fitted = DPMeans(penalty / path.unit, random_state=0).fit(X)

@@ -44,9 +44,7 @@ class Case:
 
     def value(self, labels=None):
         labels = self.state.numbers() if labels is None else labels
-        return value_of(
-            self.problem, self.partition, self.X, self.weights, labels, self.divergence
-        )
+        return value_of(self.problem, self.partition, self.X, self.weights, labels, self.divergence)
 
 
 @contextmanager

@@ -31,7 +31,8 @@ def serial_sweep(local, partition, centres, opening, visit_rank, cap):
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("divergence", ["squared_euclidean", "poisson", "kl"])
 def test_a_sweep_is_the_serial_one(divergence, container, windows, monkeypatch):
-    for name, value in zip(("FIRST_WINDOW", "LARGEST_WINDOW", "ENTRIES_AT_ONCE"), windows):
+    names = "FIRST_WINDOW", "LARGEST_WINDOW", "ENTRIES_AT_ONCE"
+    for name, value in zip(names, windows, strict=True):
         monkeypatch.setattr(births, name, value)
     n_opened = set()
     for seed in range(8):

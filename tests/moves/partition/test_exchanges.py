@@ -26,9 +26,7 @@ def divided(case, seed=0):
 
 
 def exchanged(case, divisions, n_trials):
-    return propose_exchanges(
-        case.state, case.partition, case.passes.refine, divisions, n_trials
-    )
+    return propose_exchanges(case.state, case.partition, case.passes.refine, divisions, n_trials)
 
 
 @pytest.mark.parametrize("divergence", DIVERGENCES)
@@ -209,16 +207,14 @@ def test_the_cap_is_kept_by_all_trials_together(cap):
 
 
 def test_rows_without_weight_that_would_be_alone_stay():
-    """A division may send rows of no weight to the new cluster, and single-row moves the others back."""
+    """Single-row moves may leave nothing but such rows in the new cluster of a trial."""
     X = np.array([[0.0], [0.1], [0.2], [9.0], [0.15]])
     weights = np.array([1.0, 1.0, 1.0, 0.0, 1.0])
     with labelled(X, weights, np.array([0, 1, 0, 0, 1]), penalty=1.0) as case:
         halves = case.problem.frame.to_working(np.array([[0.1], [9.0]]))
         left, right = (np.repeat(half[np.newaxis], 2, axis=0) for half in halves)
         centres = case.state.centres()[1]
-        divisions = Divisions(
-            np.ones(2), left, right, case.state.names, np.ones(2), centres
-        )
+        divisions = Divisions(np.ones(2), left, right, case.state.names, np.ones(2), centres)
         proposal = exchanged(case, divisions, 8)
         assert proposal is not None
         case.state.apply(proposal)

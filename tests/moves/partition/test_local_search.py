@@ -87,10 +87,10 @@ def test_rows_move_one_by_one_to_a_local_optimum(prior_weight):
 
 def test_a_cluster_opens_where_there_is_room_and_it_pays():
     """By single rows; turns never open one."""
-    rows, partition, grouped, _ = trial("squared_euclidean", 0)
+    _, partition, grouped, _ = trial("squared_euclidean", 0)
     weights, _ = refine_by_rows(grouped, partition, 1e-6, 1)
     assert weights[4] > 0 and (grouped.places == 4).any()
-    rows, partition, grouped, _ = trial("poisson", 0)
+    _, partition, grouped, _ = trial("poisson", 0)
     weights, _ = refine_by_turns(grouped, partition, 1e-6, 1)
     assert weights[4] == 0 and not (grouped.places == 4).any()
 

@@ -62,6 +62,17 @@ def literal_walk(X, weights, labels, passes, divergence, penalty, prior_weight, 
     return labels, n_moves
 
 
+class NotedWalk:
+    """A walk that keeps what it did."""
+
+    def __init__(self, walk):
+        self.walk = walk
+
+    def __call__(self, *arguments):
+        self.walked = self.walk(*arguments)
+        return self.walked
+
+
 @cache
 def literal_of(divergence, seed):
     """What a random labelling becomes; computed once for all ways to walk."""
@@ -81,17 +92,12 @@ def test_rows_choose_as_if_they_came_one_by_one(divergence, container, together,
             options["penalty"], options["prior_weight"], options["max_clusters"]
         )
         state = state_at(problem, partition, labels)
-        walks = []
-
-        def walk(*arguments):
-            walks.append(passes_for(partition, problem.rows.layout.sparse).walk(*arguments))  # noqa: B023
-            return walks[-1]
-
+        walk = NotedWalk(passes_for(partition, problem.rows.layout.sparse).walk)
         proposal = propose_relocations(state, partition, walk, np.arange(len(X)), 3)
         state.apply(proposal)
         found = state.numbers()
         expected, n_expected = literal_of(divergence, seed)
-        assert walks[0].n_moves == n_expected > 0
+        assert walk.walked.n_moves == n_expected > 0
         assert same_partition(found[weights > 0], expected[weights > 0])
 
 

@@ -31,7 +31,7 @@ def test_costs_of_every_row_at_one_point(divergence, container):
 @pytest.mark.parametrize("cap", [None, 3])
 @pytest.mark.parametrize("divergence", ["squared_euclidean", "kl", "poisson"])
 def test_the_row_farthest_above_its_opening_cost_comes_next(divergence, cap, prior_weight):
-    X, problem = posed_rows(divergence)
+    _, problem = posed_rows(divergence)
     rows = problem.rows.take().dense()
     partition = problem.partition(0.1, prior_weight, cap)
     opening = problem.opening_costs(partition)

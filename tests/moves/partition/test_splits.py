@@ -161,7 +161,7 @@ def test_rows_are_drawn_from_their_own_cluster_by_chance(seed):
     assert drawn.shape == (2, 4)
     assert drawn[0, 0] == 1 and drawn[0, 2] == 3 and drawn[0, 3] == 5
     assert drawn[1, 0] in (0, 1, 2) and drawn[1, 2] in (3, 4) and drawn[1, 3] == 5
-    assert (0 <= drawn).all() and (drawn < 6).all()
+    assert (drawn >= 0).all() and (drawn < 6).all()
 
 
 def test_chances_are_frequencies():

@@ -1,5 +1,7 @@
 """The state of a fit: rows with labels, clusters with centres, and the calls that change them."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -108,11 +110,11 @@ def without_a_cluster():
     X = np.array([[0.0], [1.0], [5.0], [6.0], [99.0]])
     problem = pose_here(X, weights=np.array([1.0, 1.0, 1.0, 1.0, 0.0]))
     partition = problem.partition(0.5, 0.0, None)
-    return problem, state_at(problem, partition, np.array([0, 0, 1, 1, 2]))
+    return state_at(problem, partition, np.array([0, 0, 1, 1, 2]))
 
 
 def test_rows_whose_cluster_was_closed_have_no_number():
-    problem, state = without_a_cluster()
+    state = without_a_cluster()
     labels = np.array([0, 0, 1, 1, -1])
     assert_at(state, labels, 2)
     np.testing.assert_array_equal(state.rows_in(np.array([0, 1])), np.arange(4))
@@ -142,7 +144,7 @@ def test_costs_at_the_own_centre_and_at_any(case):
 
 def test_costs_of_clusters_that_are_only_listed(case):
     """Before the first pass over tiles."""
-    problem, state, labels = case
+    problem, state, _ = case
     rows, visit_rank = problem.rows, np.arange(60, dtype=np.int32)
     state.start(rows.take(np.arange(4)).dense())
     if problem.geometry.distance_costs:
@@ -166,13 +168,17 @@ def test_parts_of_divided_clusters_add_up(case):
     division, left = state.divide(clusters, halves)
     rows, weights = problem.rows.take().dense(), problem.rows.weights
     costs = problem.geometry.divergence(rows[:, np.newaxis], halves)
-    second = [(labels == c) & (costs[:, 2 * j + 1] < costs[:, 2 * j]) for j, c in enumerate(clusters)]
+    second = [
+        (labels == c) & (costs[:, 2 * j + 1] < costs[:, 2 * j]) for j, c in enumerate(clusters)
+    ]
     np.testing.assert_array_equal(division.ids, np.flatnonzero(second[0] | second[1]))
     np.testing.assert_array_equal(division.parts, second[1][division.ids])
     for j, c in enumerate(clusters):
         first = (labels == c) & ~second[j]
         for totals, part in ((division.totals, second[j]), (left, first)):
-            np.testing.assert_allclose(totals.sums(np.array([j]))[0], weights[part] @ rows[part], atol=1e-13)
+            np.testing.assert_allclose(
+                totals.sums(np.array([j]))[0], weights[part] @ rows[part], atol=1e-13
+            )
             assert totals.weights(np.array([j]))[0] == pytest.approx(weights[part].sum())
     for mine, same in zip(state.totals(), before, strict=True):
         np.testing.assert_array_equal(mine, same)
@@ -249,7 +255,7 @@ def test_unions_and_single_rows_in_one_proposal(case):
 
 
 def test_clusters_without_weight_are_closed(case):
-    problem, state, labels = case
+    _, state, labels = case
     ids = np.flatnonzero(labels == 1)
     state.apply(PartitionProposal(0.0, ids, np.full(len(ids), 3)))
     expected = np.where(labels == 1, 3, labels)
@@ -258,7 +264,7 @@ def test_clusters_without_weight_are_closed(case):
 
 
 def test_a_cluster_that_opens_for_rows_without_weight_is_closed():
-    problem, state, labels = example()
+    problem, state, _ = example()
     light = np.flatnonzero(problem.rows.weights == 0)[:1]
     opened = problem.rows.take(light).dense()
     state.apply(PartitionProposal(0.0, light, np.array([5]), opened))
@@ -273,7 +279,7 @@ def test_named_clusters_are_closed(case):
 
 
 def test_a_refit_moves_centres_to_the_best_places(case):
-    problem, state, labels = case
+    _, state, _ = case
     potential = state.refit()
     weights, centres = state.centres()
     table = state._table
@@ -296,7 +302,7 @@ def test_potentials_tell_differences_of_the_objective(divergence, prior_weight):
         centres = state.centres()[1]
         fit = float(rows.weights @ state.costs())
         points.append((point, fit + state.partition.prior_costs(centres).sum()))
-    for (one, value), (other, less) in zip(points, points[1:], strict=False):
+    for (one, value), (other, less) in pairwise(points):
         assert one.above(other) == pytest.approx(value - less, rel=1e-8, abs=1e-12)
 
 
