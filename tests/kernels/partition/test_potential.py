@@ -4,9 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from numba import njit
 
-from hardbayes.kernels.compiling import OPTIONS
+from hardbayes.kernels.compiling import kernel
 from hardbayes.kernels.partition import potential
 from hardbayes.kernels.partition.potential import (
     _two_product,
@@ -44,12 +43,12 @@ def test_twice_the_working_precision(d, prior_weight):
     assert abs(remainder) < 1e-14 * abs(value)
 
 
-@njit(**OPTIONS)
+@kernel
 def square_over(coarse, fine, prior, k, weight):
     return potential.square_over(coarse, fine, prior, k, weight)
 
 
-@njit(**OPTIONS)
+@kernel
 def square_of_total(coarse, fine, prior, k):
     return potential.square_of_total(coarse, fine, prior, k)
 

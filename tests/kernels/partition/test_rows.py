@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from numba import njit
 
-from hardbayes.kernels.compiling import OPTIONS
+from hardbayes.kernels.compiling import kernel
 from hardbayes.kernels.partition import rows as rows_file
 from hardbayes.kernels.partition.rows import (
     EPSILON,
@@ -23,27 +22,27 @@ dtypes = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 scales = pytest.mark.parametrize("scales", [False, True])
 
 
-@njit(**OPTIONS)
+@kernel
 def row_cost(rows, i, constants, centres, k):
     return rows_file.row_cost(rows, i, constants, centres, k)
 
 
-@njit(**OPTIONS)
+@kernel
 def product(rows, i, vectors, k):
     return rows_file.product(rows, i, vectors, k)
 
 
-@njit(**OPTIONS)
+@kernel
 def blend(rows, i, keep, take, centres, k):
     rows_file.blend(rows, i, keep, take, centres, k)
 
 
-@njit(**OPTIONS)
+@kernel
 def read_row(rows, i, batch, r):
     return rows_file.read_row(rows, i, batch, r)
 
 
-@njit(**OPTIONS)
+@kernel
 def score_blocks(rows, batch, n_members, centres, first, last, cell):
     rows_file.score_blocks(rows, batch, n_members, centres, first, last, cell)
 

@@ -2,15 +2,14 @@
 
 import numpy as np
 import pytest
-from numba import njit
 
-from hardbayes.kernels.compiling import OPTIONS
+from hardbayes.kernels.compiling import kernel
 from hardbayes.kernels.partition import single_row
 from hardbayes.kernels.partition.single_row import FLOOR, NOISE, is_worth_it
 from tests.kernels.partition.arrays import KINDS, Rows
 
 
-@njit(**OPTIONS)
+@kernel
 def transfer(rows, i, weight, source, target, left, centres, sizes, members):
     single_row.transfer(rows, i, weight, source, target, left, centres, sizes, members)
 

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from numba import njit
 
-from hardbayes.kernels.compiling import OPTIONS
+from hardbayes.kernels.compiling import kernel
 from hardbayes.kernels.partition import totals as totals_file
 from hardbayes.kernels.partition.totals import add_share, first_entry, move
 from hardbayes.local.exact_totals import Rounding
@@ -14,7 +13,7 @@ from tests.kernels.partition.arrays import KINDS, Rows
 kinds = pytest.mark.parametrize("kind", KINDS)
 
 
-@njit(**OPTIONS)
+@kernel
 def move_row(rows, i, weight, source, target, totals, rounding, weight_rounding, first, last):
     totals_file.move_row(
         rows, i, weight, source, target, totals, rounding, weight_rounding, first, last
