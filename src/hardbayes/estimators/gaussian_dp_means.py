@@ -14,9 +14,9 @@ from hardbayes.estimators.fitted_state import check_gaussians
 from hardbayes.matrices import Floats
 from hardbayes.models.gaussian import FittedGaussians, fitted_attributes
 from hardbayes.pool import Pool
+from hardbayes.problems.gaussian import given_prior
 from hardbayes.problems.partition import cluster_bound
-from hardbayes.selection.gaussian_fitting import Asked, fit_rows
-from hardbayes.selection.gaussian_prior import given_prior
+from hardbayes.selection.gaussian_fitting import Options, fit_rows
 from hardbayes.validation import check_centres
 
 
@@ -170,18 +170,18 @@ class GaussianDPMeans(ClusterEstimator):
         self, matrix: Any, weights: Floats | None, rng: np.random.RandomState, pool: Pool
     ) -> tuple[dict[str, Any], Status]:
         every = np.array(np.broadcast_to(1.0 if weights is None else weights, len(matrix)))
-        found = fit_rows(matrix, every, self._asked(matrix.shape[1]), rng, pool, self._report)
+        found = fit_rows(matrix, every, self._options(matrix.shape[1]), rng, pool, self._report)
         fitted = fitted_attributes(
             found.solution, found.frame, found.partition, every, matrix.dtype
         )
         return fitted | {"covariance_prior_": found.prior}, found.solution.status
 
-    def _asked(self, d: int) -> Asked:
+    def _options(self, d: int) -> Options:
         """Return the parameters, checked against the number of columns."""
         diagonal = self.covariance_type == "diag"
         most = self.max_clusters or cluster_bound(d)
         prior, init = self.covariance_prior, self.init
-        return Asked(
+        return Options(
             penalty=None if self.cluster_penalty == "auto" else float(self.cluster_penalty),
             prior=None if isinstance(prior, str) else given_prior(prior, d, diagonal),
             centres=None if isinstance(init, str) else check_centres(init, self._geometry, d, most),

@@ -1,4 +1,4 @@
-"""Fitted clusters with covariances: placing new rows; to and from arrays."""
+"""Fitted clusters with covariances: prediction for new rows; to and from arrays."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from hardbayes.engine.gaussian.descent import nearest
+from hardbayes.engine.gaussian.model import nearest
 from hardbayes.engine.objective import level_rounding
 from hardbayes.engine.status import Status
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hardbayes.engine.gaussian.descent import GaussianSolution
-    from hardbayes.executors.gaussian.rows import GaussianRows
+    from hardbayes.engine.gaussian.model import GaussianSolution
+    from hardbayes.executors.gaussian.protocol import GaussianRows
     from hardbayes.geometry.base import Geometry
     from hardbayes.matrices import Floats
     from hardbayes.pool import Pool
@@ -43,7 +43,7 @@ class FittedGaussians:
     penalty: float
 
     def place(self, matrix: NDArray[np.floating], pool: Pool) -> GaussianPlacement:
-        """Return the rows of a checked matrix, each to be given to its cheapest cluster."""
+        """Return the rows of a checked matrix, for prediction."""
         return GaussianPlacement(self, matrix, pool)
 
     def to_arrays(self) -> dict[str, Any]:
@@ -56,7 +56,7 @@ class FittedGaussians:
 
     @classmethod
     def from_arrays(cls, diagonal: bool, penalty: float, arrays: dict[str, Any]) -> FittedGaussians:
-        """Return what `to_arrays` was called on; raise ValueError where that cannot be."""
+        """Return the model that `to_arrays` was called on; raise ValueError if it is malformed."""
         try:
             rate = arrays.pop("working_rate")
             found = {name: arrays.pop(f"working_{name}") for name in NAMES}
@@ -108,15 +108,14 @@ class GaussianPlacement:
         return np.sqrt(costs)
 
     def novel(self) -> NDArray[np.bool_]:
-        """Return which rows would rather open a cluster of their own.
+        """Return which rows cost more than a cluster of their own.
 
-        Not among them are rows no farther from their mean, a plain sum, than rounding may put
-        equal ones.
+        The mean is a plain sum: rows no farther from it than its rounding error are not novel.
         """
         weights, means, _ = self.model.clusters
         rounding = distance_rounding(means.shape[1]) * np.square(means).max() * (1 + weights) ** 2
-        prices = np.maximum(self.model.penalty, self.model.rate * rounding)
-        return self.costs() > prices[self.labels()]
+        opening_costs = np.maximum(self.model.penalty, self.model.rate * rounding)
+        return self.costs() > opening_costs[self.labels()]
 
     @cached_property
     def _nearest(self) -> tuple[NDArray[np.int32], Floats]:
@@ -139,7 +138,7 @@ def fitted_attributes(
     weights: NDArray[np.float64],
     dtype: np.dtype[Any],
 ) -> dict[str, Any]:
-    """Return what a fitted estimator holds, but for what it was told."""
+    """Return the attributes of a fitted estimator."""
     clusters, history = solution.clusters, level_rounding(solution.history)
     if not np.isfinite(history).all():
         raise ValueError("The objective is not a finite number. Rescale X.")

@@ -1,23 +1,16 @@
-"""One fit of clusters with covariances: which prior and penalty, from where, and the way down."""
+"""One fit of clusters with covariances: its prior and penalty, its start, and the descent."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.engine.gaussian.likelihood import clusters_of
-from hardbayes.engine.gaussian.restarts import (
-    minimise,
-    one_cluster,
-    sample_rows,
-    sampled,
-    weighted_mean,
-)
-from hardbayes.problems.gaussian import Whitening, whitening
+from hardbayes.engine.gaussian.model import clusters_of
+from hardbayes.engine.gaussian.restarts import minimise, one_cluster, sample_rows, sampled
+from hardbayes.problems.gaussian import Whitening, weighted_mean, whitening
 from hardbayes.selection.gaussian_path import Choice, choose
-from hardbayes.selection.gaussian_prior import NOT_DEFINITE, PriorSearch
+from hardbayes.selection.gaussian_prior import PriorSearch
 from hardbayes.structure.gaussians import GaussianPartition, at_points
 
 if TYPE_CHECKING:
@@ -25,18 +18,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hardbayes.engine.gaussian.descent import GaussianSolution
+    from hardbayes.engine.gaussian.model import GaussianSolution
     from hardbayes.engine.gaussian.restarts import Plan
-    from hardbayes.executors.gaussian.rows import GaussianRows
+    from hardbayes.executors.gaussian.memory import MemoryGaussianRows
+    from hardbayes.executors.gaussian.protocol import Ids
     from hardbayes.matrices import Floats
     from hardbayes.pool import Pool
-    from hardbayes.selection.gaussian_prior import Ids
     from hardbayes.structure.gaussians import Gaussians
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What a fit is to be, in the user's units; None is to be found from the rows."""
+class Options(NamedTuple):
+    """The parameters of a fit, in the user's units; None where the rows are to determine one."""
 
     penalty: float | None
     prior: Floats | None  # (d, d), or (d,) where covariances are diagonal
@@ -48,14 +40,14 @@ class Asked:
 
 
 class Sample(NamedTuple):
-    """Rows that were looked at on the way to a prior or a penalty, and the clusters they had."""
+    """Rows on which a prior or a penalty was chosen, and the partition found with it."""
 
     ids: NDArray[np.intp]  # (m,)
     labels: Ids  # (m,)
 
 
-class Settled(NamedTuple):
-    """A prior and a penalty, as they were asked for or found."""
+class Chosen(NamedTuple):
+    """A prior and a penalty, as given or as chosen."""
 
     prior: Floats  # (d, d) or (d,), in the user's units
     penalty: float
@@ -74,75 +66,63 @@ class Fit(NamedTuple):
 def fit_rows(
     matrix: NDArray[np.floating],
     weights: Floats,
-    asked: Asked,
+    options: Options,
     rng: np.random.RandomState,
     pool: Pool,
     report: Callable[[int, int, int], None],
 ) -> Fit:
-    """Return the fit that is asked for; weights (n,)."""
+    """Return the fit of a matrix (n, d) with weights (n,)."""
     middle = weighted_mean(matrix, weights)
-    settled = settle(matrix, weights, middle, asked, rng, pool)
-    frame = frame_of(middle, settled.prior)
-    data = frame.rows(matrix, weights, pool)
-    partition = GaussianPartition(settled.penalty, asked.rate, asked.max_clusters)
-    start = start_of(data, frame, asked, settled.sample)
-    solution = minimise(data, partition, start, asked.plan, rng, report)
-    return Fit(solution, partition, frame, settled.prior)
+    prior, penalty, sample = choose_missing(matrix, weights, middle, options, rng, pool)
+    frame = whitening(middle, prior)
+    rows = frame.rows(matrix, weights, pool)
+    partition = GaussianPartition(penalty, options.rate, options.max_clusters)
+    start = first_clusters(rows, frame, options, sample)
+    solution = minimise(rows, partition, start, options.plan, rng, report)
+    return Fit(solution, partition, frame, prior)
 
 
-def settle(
+def choose_missing(
     matrix: NDArray[np.floating],
     weights: Floats,
     middle: Floats,
-    asked: Asked,
+    options: Options,
     rng: np.random.RandomState,
     pool: Pool,
-) -> Settled:
-    """Return prior and penalty, and the clusters of some rows where one had to be looked for."""
-    if asked.prior is not None:
-        frame_of(middle, asked.prior)  # one that has none is told of before the search meets it
-        if asked.penalty is not None:
-            return Settled(asked.prior, asked.penalty, None)
+) -> Chosen:
+    """Return prior and penalty; what is not given is chosen on at most a sample of the rows."""
+    if options.prior is not None:
+        whitening(middle, options.prior)  # raises before the search if it is not definite
+        if options.penalty is not None:
+            return Chosen(options.prior, options.penalty, None)
     ids = sample_rows(weights, rng)
     search = PriorSearch(
         matrix[ids],
         weights[ids],
         float(weights.sum()),
         middle,
-        asked.prior,
-        asked.diagonal,
+        options.prior,
+        options.diagonal,
         rng,
-        asked.plan.max_steps,
+        options.plan.max_steps,
         pool,
     )
-    found = look_for(search, asked)
-    prior = search.in_units(found.prior.matrix) if asked.prior is None else asked.prior
-    return Settled(prior, found.penalty, Sample(ids, found.prior.labels))
+    if options.penalty is None:
+        found = choose(search, options.rate, options.max_clusters)
+    else:
+        partition = GaussianPartition(options.penalty, options.rate, options.max_clusters)
+        found = Choice(search.improve(search.first(partition), partition), options.penalty)
+    prior = search.in_units(found.prior.matrix) if options.prior is None else options.prior
+    return Chosen(prior, found.penalty, Sample(ids, found.prior.labels))
 
 
-def look_for(search: PriorSearch, asked: Asked) -> Choice:
-    """Return a prior for the penalty that is asked for, or a number of clusters and both."""
-    if asked.penalty is None:
-        return choose(search, asked.rate, asked.max_clusters)
-    partition = GaussianPartition(asked.penalty, asked.rate, asked.max_clusters)
-    return Choice(search.improve(search.first(partition), partition), asked.penalty)
-
-
-def start_of(
-    data: GaussianRows, frame: Whitening, asked: Asked, sample: Sample | None
+def first_clusters(
+    rows: MemoryGaussianRows, frame: Whitening, options: Options, sample: Sample | None
 ) -> Gaussians:
-    """Return where to start: at given centres, at clusters found on the way, or with one."""
-    if asked.centres is not None:
-        points = frame.rows(asked.centres, np.zeros(0), data.pool).rows
-        return at_points(points, asked.diagonal)
-    if sample is None or asked.plan.search == "paper":
-        return one_cluster(data)
-    return clusters_of(sampled(data, sample.ids), sample.labels)
-
-
-def frame_of(middle: Floats, prior: Floats) -> Whitening:
-    """Return coordinates in which a prior is the identity, or say that there are none."""
-    try:
-        return whitening(middle, prior)
-    except np.linalg.LinAlgError:
-        raise ValueError(NOT_DEFINITE) from None
+    """Return where to start: at given centres, with the clusters of the sample, or with one."""
+    if options.centres is not None:
+        points = frame.rows(options.centres, np.zeros(0), rows.pool).rows
+        return at_points(points, options.diagonal)
+    if sample is None or options.plan.search == "paper":
+        return one_cluster(rows)
+    return clusters_of(sampled(rows, sample.ids), sample.labels)

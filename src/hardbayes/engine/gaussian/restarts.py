@@ -1,4 +1,4 @@
-"""Starts of a fit with covariances, and samples to find them on."""
+"""Starts of a fit with covariances, and samples of rows on which they are found."""
 
 from __future__ import annotations
 
@@ -7,25 +7,26 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.engine.gaussian.descent import GaussianDescent, GaussianSolution
+from hardbayes.engine.gaussian.model import GaussianModel, GaussianSolution, closed, clusters_of
+from hardbayes.engine.label_first.descent import MAX_EXCHANGES, Descent
 from hardbayes.engine.status import Status, say_nothing
-from hardbayes.matrices import chunks
-from hardbayes.structure.gaussians import Gaussians, at_points
+from hardbayes.moves.label_first.labelling import unlabelled
+from hardbayes.structure.gaussians import at_points
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from hardbayes.executors.gaussian.rows import GaussianRows
+    from hardbayes.executors.gaussian.protocol import GaussianRows, Ids
     from hardbayes.matrices import Floats
-    from hardbayes.structure.gaussians import GaussianPartition
+    from hardbayes.structure.gaussians import GaussianPartition, Gaussians
 
-# More rows than this are represented by so many of them while a start is looked for.
-MOST_ROWS = 1 << 12
-# By how much the penalty is lowered, and up to how many clusters, to grow a start from above.
+# Where there are more rows than this, a sample of so many is used to find a start.
+MAX_SAMPLE = 1 << 12
+# By how much the penalty is lowered, and up to how many clusters, to find a start from above.
 OVERSHOOT = 4.0
-MOST_GROWN = 64
+MAX_GROWN = 64
 
 
 class Plan(NamedTuple):
@@ -38,109 +39,110 @@ class Plan(NamedTuple):
 
 
 def sample_rows(weights: Floats, rng: np.random.RandomState) -> NDArray[np.intp]:
-    """Return rows to look for clusters in: all those with weight, or so many of them."""
+    """Return rows with weight: all, or a random sample."""
     heavy = np.flatnonzero(weights > 0)
-    return heavy if len(heavy) <= MOST_ROWS else np.sort(rng.choice(heavy, MOST_ROWS, False))
+    return heavy if len(heavy) <= MAX_SAMPLE else np.sort(rng.choice(heavy, MAX_SAMPLE, False))
 
 
-def sampled(data: GaussianRows, ids: NDArray[np.intp]) -> GaussianRows:
-    """Return some rows, weighing as much as all: so clusters cost in a sample what they cost."""
-    weights = data.weights[ids]
-    return data.sample(ids, weights * (data.weights.sum() / weights.sum()))
-
-
-def weighted_mean(matrix: NDArray[np.floating], weights: Floats) -> Floats:
-    """Return the mean row (d,) in float64."""
-    total = np.zeros(matrix.shape[1])
-    share = weights / weights.sum()
-    for part in chunks(*matrix.shape):
-        total += share[part] @ matrix[part].astype(np.float64)
-    return total
+def sampled(rows: GaussianRows, ids: NDArray[np.intp]) -> GaussianRows:
+    """Return some rows, with the weight of all, so that clusters cost the same in a sample."""
+    weights = rows.weights[ids]
+    return rows.sample(ids, weights * (rows.weights.sum() / weights.sum()))
 
 
 def minimise(
-    data: GaussianRows,
+    rows: GaussianRows,
     partition: GaussianPartition,
     start: Gaussians,
     plan: Plan,
     rng: np.random.RandomState,
     report: Callable[[int, int, int], None],
 ) -> GaussianSolution:
-    """Return the best fit from several starts, those after the first at rows drawn at random."""
-    order = visiting_order(data.n, plan.order, rng)
-    heavy = np.flatnonzero(data.weights > 0)
-    best: GaussianSolution | None = None
+    """Return the best fit from several starts, those after the first at random rows."""
+    model = GaussianModel(rows, partition, _visiting_order(rows.n, plan.order, rng))
+    heavy = np.flatnonzero(rows.weights > 0)
+    ends = []
     for number in range(plan.n_init):
         if number:
             drawn = rng.choice(heavy, min(start.k, len(heavy)), replace=False)
-            start = at_points(data.rows[drawn], data.diagonal)
+            start = at_points(rows.take(drawn), rows.diagonal)
         if plan.search != "paper":
-            start = _looked_for(data, partition, start, plan, rng)
-        descent = GaussianDescent(data, partition, order, rng, report)
-        found = descent.run(start, plan.search, plan.max_steps)
-        tries_splits = plan.search != "paper" and found.status is Status.CONVERGED
-        if tries_splits and descent.is_capped():
-            found = replace(found, status=Status.CAPPED)
-        if best is None or found.history[-1] < best.history[-1]:
-            best = found
-    assert best is not None  # there is at least one start
-    return best
+            start = _improved_start(rows, partition, start, plan, rng)
+        ends.append(descend(model, start, plan.search, plan.max_steps, rng, report, True))
+    return min(ends, key=_objective)
+
+
+def descend(
+    model: GaussianModel,
+    start: Gaussians,
+    search: str,
+    max_steps: int,
+    rng: np.random.RandomState,
+    report: Callable[[int, int, int], None] = say_nothing,
+    checks_cap: bool = False,
+    exchanges: int = MAX_EXCHANGES,
+) -> GaussianSolution:
+    """Return the fit from these clusters; on request its status tells of splits above the cap."""
+    descent = Descent(unlabelled(model, start), rng, report, exchanges)
+    end = closed(model, descent.run(search, max_steps))
+    may_split = checks_cap and search != "paper" and end.status is Status.CONVERGED
+    if may_split and descent.cap_prevents_splits():
+        return end._replace(status=Status.CAPPED)
+    return end
 
 
 def grown(
-    data: GaussianRows,
+    rows: GaussianRows,
     partition: GaussianPartition,
     max_steps: int,
     rng: np.random.RandomState,
 ) -> GaussianSolution:
     """Return the better of two fits: from one cluster, and from the clusters of a lower penalty.
 
-    Clusters pay their log-determinants, which are concave: where four are best, two may be worse
-    than one, and no division of one cluster alone would pay.
+    Costs are concave in the scatter: where four clusters are best, two may be worse than one, so
+    that no division of a single cluster lowers the objective.
     """
-    order = rng.permutation(data.n)
-    start = one_cluster(data)
-    many = replace(
+    order = rng.permutation(rows.n)
+    lower = replace(
         partition,
         penalty=partition.penalty / OVERSHOOT,
-        max_clusters=min(partition.max_clusters, MOST_GROWN),
+        max_clusters=min(partition.max_clusters, MAX_GROWN),
     )
-    more = GaussianDescent(data, many, order, rng, say_nothing)
-    starts = [start, more.run(start, "split-merge", max_steps).clusters]
-    ends = [
-        GaussianDescent(data, partition, order, rng, say_nothing).run(
-            each, "split-merge", max_steps
-        )
-        for each in starts
-    ]
-    return min(ends, key=lambda end: float(end.history[-1]))
+    start, split_merge = one_cluster(rows), ("split-merge", max_steps, rng)
+    many = descend(GaussianModel(rows, lower, order), start, *split_merge).clusters
+    model = GaussianModel(rows, partition, order)
+    return min((descend(model, each, *split_merge) for each in (start, many)), key=_objective)
 
 
-def one_cluster(data: GaussianRows) -> Gaussians:
+def one_cluster(rows: GaussianRows) -> Gaussians:
     """Return all rows as one cluster."""
-    return Gaussians(*data.statistics(np.zeros(data.n, np.int64), 1))
+    return clusters_of(rows, np.zeros(rows.n, np.int64))
 
 
-def visiting_order(n: int, order: str, rng: np.random.RandomState) -> NDArray[np.int64]:
-    """Return the order in which rows are visited."""
+def _objective(end: GaussianSolution) -> float:
+    return float(end.history[-1])
+
+
+def _visiting_order(n: int, order: str, rng: np.random.RandomState) -> Ids:
     return np.arange(n) if order == "given" else rng.permutation(n)
 
 
-def _looked_for(
-    data: GaussianRows,
+def _improved_start(
+    rows: GaussianRows,
     partition: GaussianPartition,
     start: Gaussians,
     plan: Plan,
     rng: np.random.RandomState,
 ) -> Gaussians:
-    """Return a better start: one cluster is grown, and many rows are represented by a sample."""
-    sample = data
-    if data.n > MOST_ROWS:
-        sample = sampled(data, sample_rows(data.weights, rng))
+    """Return clusters found on a sample of the rows, or on all if they are few.
+
+    One cluster is grown; several are improved where there are more rows than a sample holds.
+    """
+    is_large = rows.n > MAX_SAMPLE
+    sample = sampled(rows, sample_rows(rows.weights, rng)) if is_large else rows
     if start.k == 1:
         return grown(sample, partition, plan.max_steps, rng).clusters
-    if sample is data:
+    if not is_large:
         return start
-    order = visiting_order(sample.n, plan.order, rng)
-    descent = GaussianDescent(sample, partition, order, rng, say_nothing)
-    return descent.run(start, plan.search, plan.max_steps).clusters
+    model = GaussianModel(sample, partition, _visiting_order(sample.n, plan.order, rng))
+    return descend(model, start, plan.search, plan.max_steps, rng).clusters

@@ -1,4 +1,4 @@
-"""Where clusters with covariances might divide, and what their unions cost."""
+"""Candidates for moves of whole clusters with covariances: sides to start from, and neighbours."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hardbayes.matrices import chunks
+from hardbayes.moves.label_first.model import Unions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -14,58 +15,55 @@ if TYPE_CHECKING:
     from hardbayes.matrices import Floats
     from hardbayes.structure.gaussians import GaussianPartition, Gaussians
 
-AXES = 3  # widest directions along which a cluster is cut
-PAIRS = 2  # rows drawn in twos, between which it is cut
-BALLS = (0.1, 0.25) * 3  # shares of the rows, those nearest to a row drawn
-NEAREST = 4  # neighbours with which a union is priced exactly
+N_AXES = 3  # widest directions along which a cluster is cut
+N_PAIRS = 2  # random pairs of rows between which it is cut
+BALLS = (0.1, 0.25) * 3  # shares of the rows, those nearest to a random row
+N_NEIGHBOURS = 4  # clusters with which a union is considered
 
 
-def first_sides(
+def starting_sides(
     rows: Floats,
     weights: Floats,
     mean: Floats,
     scatter: Floats,
     rng: np.random.RandomState,
-) -> list[NDArray[np.uint8]]:
-    """Return on which side rows (m, d) of a cluster begin; nothing where it cannot be divided.
+) -> NDArray[np.uint8]:
+    """Return sides (starts, m) of the rows (m, d) of a cluster; none where it has one row only.
 
-    Cut at the mean along wide axes; between two rows; a ball around a row, for a small cluster has
-    to begin as one (the larger half draws rows away from the smaller); the row farthest out alone.
+    Cut at the mean along wide axes; between two rows; a ball around a row, because a small cluster
+    has to start as one (the larger half draws rows away from the smaller); the farthest row alone.
     """
     heavy = np.flatnonzero(weights > 0)
     if len(heavy) < 2:
-        return []
+        return np.empty((0, len(rows)), np.uint8)
     gaps = rows - mean
     if len(scatter) == 1:
-        directions = np.eye(rows.shape[1])[np.argsort(-scatter[0], kind="stable")[:AXES]]
+        directions = np.eye(rows.shape[1])[np.argsort(-scatter[0], kind="stable")[:N_AXES]]
     else:
-        directions = np.linalg.eigh(scatter)[1].T[::-1][:AXES]
-        # Which end of an axis is which is for rounding to decide, unless it is settled here.
+        directions = np.linalg.eigh(scatter)[1].T[::-1][:N_AXES]
+        # The sign of an eigenvector depends on rounding: make its largest entry positive.
         largest = np.abs(directions).argmax(axis=1)
         directions = directions * np.sign(directions[np.arange(len(directions)), largest, None])
     starts = [gaps @ direction > 0 for direction in directions]
-    for a, b in rows[heavy[rng.randint(len(heavy), size=(PAIRS, 2))]]:
+    for a, b in rows[heavy[rng.randint(len(heavy), size=(N_PAIRS, 2))]]:
         starts.append((rows - (a + b) / 2) @ (b - a) > 0)
     for row, share in zip(heavy[rng.randint(len(heavy), size=len(BALLS))], BALLS, strict=True):
         apart = np.einsum("ij,ij->i", rows - rows[row], rows - rows[row])
         starts.append(apart <= np.partition(apart, int(share * len(rows)))[int(share * len(rows))])
     farthest = heavy[np.argmax(np.einsum("ij,ij->i", gaps[heavy], gaps[heavy]))]
     starts.append(np.arange(len(rows)) == farthest)
-    return [start.astype(np.uint8) for start in starts]
+    return np.array(starts, np.uint8)
 
 
-def union_costs(
-    clusters: Gaussians, partition: GaussianPartition, roots: Floats
-) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
-    """Return pairs of neighbouring clusters and what their unions cost, cheapest first.
+def neighbouring_unions(clusters: Gaussians, partition: GaussianPartition, roots: Floats) -> Unions:
+    """Return the unions of neighbouring clusters, cheapest first.
 
     ``roots`` (k, h, d) are lower triangular, ``W'W = (I + S)^-1``.
     """
     k = clusters.k
-    if k < 2:
-        nobody = np.zeros(0, np.intp)
-        return nobody, nobody, np.zeros(0)
-    near = min(NEAREST, k - 1)
+    near = min(N_NEIGHBOURS, k - 1)
+    if not near:
+        return Unions(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0))
     partners = np.concatenate(
         [
             _neighbours(clusters, roots, part, near)
@@ -81,16 +79,16 @@ def union_costs(
         ]
     )
     order = np.argsort(costs, kind="stable")
-    return pairs[order, 0], pairs[order, 1], costs[order]
+    return Unions(pairs[order, 0], pairs[order, 1], costs[order])
 
 
 def _neighbours(clusters: Gaussians, roots: Floats, part: slice, near: int) -> NDArray[np.intp]:
     """Return, for some clusters, those whose means are nearest in their own metrics (m, near)."""
     gaps = clusters.means[part, np.newaxis, :] - clusters.means
     if roots.shape[1] == 1:
-        seen = gaps * roots[part]
+        scaled = gaps * roots[part]
     else:
-        seen = np.einsum("mkd,med->mke", gaps, roots[part], optimize=True)
-    apart = np.einsum("mkd,mkd->mk", seen, seen)
+        scaled = np.einsum("mkd,med->mke", gaps, roots[part], optimize=True)
+    apart = np.einsum("mkd,mkd->mk", scaled, scaled)
     apart[np.arange(len(apart)), np.arange(part.start, part.stop)] = np.inf
     return np.argpartition(apart, near - 1, axis=1)[:, :near]
