@@ -6,17 +6,17 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from hardbayes.engine.gaussian.restarts import Plan
+from hardbayes.engine.gaussian.restarts import Options
 from hardbayes.engine.status import Status
 from hardbayes.estimators.base import AT_LEAST_ONE, SHARED_CONSTRAINTS
 from hardbayes.estimators.cluster_estimator import ClusterEstimator
 from hardbayes.estimators.fitted_state import check_gaussians
 from hardbayes.matrices import Floats
-from hardbayes.models.gaussian import FittedGaussians, fitted_attributes
+from hardbayes.models.gaussian import FittedGaussians
 from hardbayes.pool import Pool
 from hardbayes.problems.gaussian import given_prior
 from hardbayes.problems.partition import cluster_bound
-from hardbayes.selection.gaussian_fitting import Options, fit_rows
+from hardbayes.selection.gaussian_fitting import fit_rows
 from hardbayes.validation import check_centres
 
 
@@ -170,11 +170,7 @@ class GaussianDPMeans(ClusterEstimator):
         self, matrix: Any, weights: Floats | None, rng: np.random.RandomState, pool: Pool
     ) -> tuple[dict[str, Any], Status]:
         every = np.array(np.broadcast_to(1.0 if weights is None else weights, len(matrix)))
-        found = fit_rows(matrix, every, self._options(matrix.shape[1]), rng, pool, self._report)
-        fitted = fitted_attributes(
-            found.solution, found.frame, found.partition, every, matrix.dtype
-        )
-        return fitted | {"covariance_prior_": found.prior}, found.solution.status
+        return fit_rows(matrix, every, self._options(matrix.shape[1]), rng, pool, self._report)
 
     def _options(self, d: int) -> Options:
         """Return the parameters, checked against the number of columns."""
@@ -188,7 +184,10 @@ class GaussianDPMeans(ClusterEstimator):
             rate=float(self.covariance_penalty),
             diagonal=diagonal,
             max_clusters=most,
-            plan=Plan(self.search, self.order, self.n_init, self.max_iter),
+            search=self.search,
+            order=self.order,
+            n_init=self.n_init,
+            max_steps=self.max_iter,
         )
 
     def _report(self, step: int, n_clusters: int, n_changed: int) -> None:

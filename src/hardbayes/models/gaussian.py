@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardbayes.engine.gaussian.model import nearest
+from hardbayes.engine.gaussian.restarts import GaussianSolution
 from hardbayes.engine.objective import level_rounding
 from hardbayes.engine.status import Status
+from hardbayes.executors.gaussian.protocol import GaussianRows
+from hardbayes.geometry.base import Geometry
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean
-from hardbayes.matrices import chunks
+from hardbayes.matrices import Floats, chunks
+from hardbayes.pool import Pool
 from hardbayes.problems.gaussian import Whitening
 from hardbayes.problems.partition import distance_rounding
-from hardbayes.structure.gaussians import Gaussians
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from hardbayes.engine.gaussian.model import GaussianSolution
-    from hardbayes.executors.gaussian.protocol import GaussianRows
-    from hardbayes.geometry.base import Geometry
-    from hardbayes.matrices import Floats
-    from hardbayes.pool import Pool
-    from hardbayes.structure.gaussians import GaussianPartition
+from hardbayes.structure.gaussians import GaussianPartition, Gaussians
 
 NAMES = ("middle", "forward", "backward", "weights", "means", "scatters")
 
@@ -135,11 +129,11 @@ def fitted_attributes(
     solution: GaussianSolution,
     frame: Whitening,
     partition: GaussianPartition,
-    weights: NDArray[np.float64],
+    weights: Floats,
     dtype: np.dtype[Any],
 ) -> dict[str, Any]:
     """Return the attributes of a fitted estimator."""
-    clusters, history = solution.clusters, level_rounding(solution.history)
+    clusters, history = solution.statistics, level_rounding(solution.history)
     if not np.isfinite(history).all():
         raise ValueError("The objective is not a finite number. Rescale X.")
     return {

@@ -1,66 +1,24 @@
 """One fit of clusters with covariances: its prior and penalty, its start, and the descent."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardbayes.engine.gaussian.model import clusters_of
-from hardbayes.engine.gaussian.restarts import minimise, one_cluster, sample_rows, sampled
-from hardbayes.problems.gaussian import Whitening, weighted_mean, whitening
-from hardbayes.selection.gaussian_path import Choice, choose
+from hardbayes.engine.gaussian.restarts import Options, minimise, one_cluster, sample_rows, sampled
+from hardbayes.engine.status import Status
+from hardbayes.executors.gaussian.protocol import Ids
+from hardbayes.matrices import Floats
+from hardbayes.models.gaussian import fitted_attributes
+from hardbayes.pool import Pool
+from hardbayes.problems.gaussian import weighted_mean, whitening
+from hardbayes.selection.gaussian_path import choose
 from hardbayes.selection.gaussian_prior import PriorSearch
 from hardbayes.structure.gaussians import GaussianPartition, at_points
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from hardbayes.engine.gaussian.model import GaussianSolution
-    from hardbayes.engine.gaussian.restarts import Plan
-    from hardbayes.executors.gaussian.memory import MemoryGaussianRows
-    from hardbayes.executors.gaussian.protocol import Ids
-    from hardbayes.matrices import Floats
-    from hardbayes.pool import Pool
-    from hardbayes.structure.gaussians import Gaussians
-
-
-class Options(NamedTuple):
-    """The parameters of a fit, in the user's units; None where the rows are to determine one."""
-
-    penalty: float | None
-    prior: Floats | None  # (d, d), or (d,) where covariances are diagonal
-    centres: Floats | None  # (k, d), to start at
-    rate: float  # the weight of the log-determinant
-    diagonal: bool
-    max_clusters: int
-    plan: Plan
-
-
-class Sample(NamedTuple):
-    """Rows on which a prior or a penalty was chosen, and the partition found with it."""
-
-    ids: NDArray[np.intp]  # (m,)
-    labels: Ids  # (m,)
-
-
-class Chosen(NamedTuple):
-    """A prior and a penalty, as given or as chosen."""
-
-    prior: Floats  # (d, d) or (d,), in the user's units
-    penalty: float
-    sample: Sample | None  # None where both were given
-
-
-class Fit(NamedTuple):
-    """A solution and what it is a solution of."""
-
-    solution: GaussianSolution
-    partition: GaussianPartition
-    frame: Whitening
-    prior: Floats  # (d, d) or (d,), in the user's units
+Sample: TypeAlias = tuple[NDArray[np.intp], Ids]  # rows (m,), and the labels (m,) found for them
 
 
 def fit_rows(
@@ -70,16 +28,23 @@ def fit_rows(
     rng: np.random.RandomState,
     pool: Pool,
     report: Callable[[int, int, int], None],
-) -> Fit:
-    """Return the fit of a matrix (n, d) with weights (n,)."""
+) -> tuple[dict[str, Any], Status]:
+    """Return the fitted attributes for a matrix (n, d) with weights (n,), and the status."""
     middle = weighted_mean(matrix, weights)
     prior, penalty, sample = choose_missing(matrix, weights, middle, options, rng, pool)
     frame = whitening(middle, prior)
     rows = frame.rows(matrix, weights, pool)
     partition = GaussianPartition(penalty, options.rate, options.max_clusters)
-    start = first_clusters(rows, frame, options, sample)
-    solution = minimise(rows, partition, start, options.plan, rng, report)
-    return Fit(solution, partition, frame, prior)
+    if options.centres is not None:
+        points = frame.rows(options.centres, np.zeros(0), pool).rows
+        start = at_points(points, options.diagonal)
+    elif sample is None or options.search == "paper":
+        start = one_cluster(rows)
+    else:
+        start = clusters_of(sampled(rows, sample[0]), sample[1])
+    solution = minimise(rows, partition, start, options, rng, report)
+    fitted = fitted_attributes(solution, frame, partition, weights, matrix.dtype)
+    return fitted | {"covariance_prior_": prior}, solution.status
 
 
 def choose_missing(
@@ -89,40 +54,24 @@ def choose_missing(
     options: Options,
     rng: np.random.RandomState,
     pool: Pool,
-) -> Chosen:
-    """Return prior and penalty; what is not given is chosen on at most a sample of the rows."""
+) -> tuple[Floats, float, Sample | None]:
+    """Return prior and penalty, what is not given chosen on some rows, and the clusters of these.
+
+    The prior is (d, d) or (d,), in the user's units.
+    """
     if options.prior is not None:
         whitening(middle, options.prior)  # raises before the search if it is not definite
         if options.penalty is not None:
-            return Chosen(options.prior, options.penalty, None)
+            return options.prior, options.penalty, None
     ids = sample_rows(weights, rng)
     search = PriorSearch(
-        matrix[ids],
-        weights[ids],
-        float(weights.sum()),
-        middle,
-        options.prior,
-        options.diagonal,
-        rng,
-        options.plan.max_steps,
-        pool,
+        matrix[ids], weights[ids], float(weights.sum()), middle, options, rng, pool
     )
-    if options.penalty is None:
-        found = choose(search, options.rate, options.max_clusters)
+    penalty = options.penalty
+    if penalty is None:
+        found, penalty = choose(search, options.rate, options.max_clusters)
     else:
-        partition = GaussianPartition(options.penalty, options.rate, options.max_clusters)
-        found = Choice(search.improve(search.first(partition), partition), options.penalty)
-    prior = search.in_units(found.prior.matrix) if options.prior is None else options.prior
-    return Chosen(prior, found.penalty, Sample(ids, found.prior.labels))
-
-
-def first_clusters(
-    rows: MemoryGaussianRows, frame: Whitening, options: Options, sample: Sample | None
-) -> Gaussians:
-    """Return where to start: at given centres, with the clusters of the sample, or with one."""
-    if options.centres is not None:
-        points = frame.rows(options.centres, np.zeros(0), rows.pool).rows
-        return at_points(points, options.diagonal)
-    if sample is None or options.plan.search == "paper":
-        return one_cluster(rows)
-    return clusters_of(sampled(rows, sample.ids), sample.labels)
+        partition = GaussianPartition(penalty, options.rate, options.max_clusters)
+        found = search.improve(search.first(partition), partition)
+    prior = search.in_units(found.matrix) if options.prior is None else options.prior
+    return prior, penalty, (ids, found.labels)

@@ -4,19 +4,13 @@ The objective cannot choose its own prior, because it falls as the prior grows, 
 partitions found with different priors.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy.special import gammaln, multigammaln
 
 from hardbayes.engine.gaussian.model import clusters_of
-
-if TYPE_CHECKING:
-    from hardbayes.executors.gaussian.protocol import GaussianRows, Ids
-    from hardbayes.matrices import Floats
-    from hardbayes.structure.gaussians import Gaussians
+from hardbayes.executors.gaussian.protocol import GaussianRows, Ids
+from hardbayes.matrices import Floats
+from hardbayes.structure.gaussians import Gaussians
 
 MAX_STEPS = 30
 # Pseudo-rows in the prior of a mean, and in that of a covariance beyond the d + 1 it needs.

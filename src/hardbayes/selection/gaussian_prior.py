@@ -1,27 +1,19 @@
 """The automatic prior matrix: a multiple of the pooled scatter of the clusters."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardbayes.engine.gaussian.model import GaussianModel, clusters_of, nearest
-from hardbayes.engine.gaussian.restarts import descend, grown
+from hardbayes.engine.gaussian.restarts import GaussianSolution, Options, descend, grown
 from hardbayes.engine.label_first.descent import MAX_EXCHANGES
+from hardbayes.executors.gaussian.protocol import GaussianRows, Ids
+from hardbayes.matrices import Floats
+from hardbayes.pool import Pool
 from hardbayes.problems.gaussian import whitening
 from hardbayes.selection.gaussian_likelihood import likelier, marginal_misfit, misfit
-from hardbayes.structure.gaussians import at_points
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.engine.gaussian.model import GaussianSolution
-    from hardbayes.executors.gaussian.memory import MemoryGaussianRows
-    from hardbayes.executors.gaussian.protocol import GaussianRows, Ids
-    from hardbayes.matrices import Floats
-    from hardbayes.pool import Pool
-    from hardbayes.structure.gaussians import GaussianPartition, Gaussians
+from hardbayes.structure.gaussians import GaussianPartition, at_points
 
 WORTHWHILE = 1e-9
 MAX_MEAN_WEIGHT = 1e6
@@ -70,23 +62,8 @@ def _spread(matrix: NDArray[np.floating], weights: Floats, middle: Floats) -> Fl
 class PriorSearch:
     """Search for the multiple of the pooled scatter under which rows are likeliest.
 
-    Parameters
-    ----------
-    matrix : array (n, d)
-        Rows, all with weight.
-    weights : array (n,)
-    total : float
-        Weight of all rows, where these are a sample. The prior found is scaled by it, as scatters
-        are.
-    middle : array (d,)
-        The mean row.
-    given : array (d, d) or (d,), or None
-        The prior, if it is given.
-    diagonal : bool
-    rng : RandomState
-    max_steps : int
-        Of each fit.
-    pool : Pool
+    Rows (n, d), all with weight, may be a sample; then ``total`` is the weight of all. The prior
+    found is scaled by it, as scatters are. ``middle`` (d,) is the mean row.
     """
 
     def __init__(
@@ -95,10 +72,8 @@ class PriorSearch:
         weights: Floats,
         total: float,
         middle: Floats,
-        given: Floats | None,
-        diagonal: bool,
+        options: Options,
         rng: np.random.RandomState,
-        max_steps: int,
         pool: Pool,
     ) -> None:
         # For likelihoods a weight is a number of rows: on average at least one.
@@ -106,19 +81,19 @@ class PriorSearch:
         weights = weights * (min(max(mean, 1.0), MAX_MEAN_WEIGHT) / mean)
         self.unit = total / float(weights.sum())
         spread = _spread(matrix, weights, middle)
-        d = matrix.shape[1]
+        diagonal, d = options.diagonal, matrix.shape[1]
         eye = np.ones((1, d)) if diagonal else np.eye(d)
         self.floor = FLOOR * eye
         # In these coordinates columns have scatter one.
         self.frame = whitening(middle, spread if diagonal else np.diag(spread))
         self.rows = self.frame.rows(matrix, weights, pool)
         self.rng = rng
-        self.max_steps = max_steps
+        self.max_steps = options.max_steps
         self.given: Floats | None = None
-        if given is not None:
+        if options.prior is not None:
             scale = np.diag(self.frame.forward) if not diagonal else self.frame.forward
-            scaled = given * (scale * scale if diagonal else np.outer(scale, scale)) / self.unit
-            self.given = scaled.reshape(eye.shape)
+            squares = scale * scale if diagonal else np.outer(scale, scale)
+            self.given = (options.prior * squares / self.unit).reshape(eye.shape)
 
     def first(self, partition: GaussianPartition) -> Ids:
         """Return the partition found with the columns' own scatters as prior."""
@@ -152,7 +127,7 @@ class PriorSearch:
                     found = self.fit(
                         factor * pooled, [base, best.labels], partition, effort.exchanges
                     )
-                    if found.clusters.k != k:
+                    if found.statistics.k != k:
                         continue
                     reached = self.misfit(found.labels)
                     if reached < best.misfit - WORTHWHILE * abs(reached):
@@ -178,24 +153,11 @@ class PriorSearch:
         ends = [labels, likelier(self.rows, labels, self.floor)]
         return min(marginal_misfit(clusters_of(self.rows, each), self.floor) for each in ends)
 
-    def whitened(self, prior: Floats) -> MemoryGaussianRows:
+    def whitened(self, prior: Floats) -> GaussianRows:
         """Return the rows in coordinates in which a prior (h, d) is the identity."""
         rows = self.rows
         frame = whitening(np.zeros(rows.d), prior[0] if rows.diagonal else prior)
         return frame.rows(rows.rows, rows.weights, rows.pool)
-
-    def solve(
-        self,
-        rows: GaussianRows,
-        starts: list[Gaussians],
-        partition: GaussianPartition,
-        exchanges: int = MAX_EXCHANGES,
-    ) -> GaussianSolution:
-        """Return the best fit from these starts."""
-        model = GaussianModel(rows, partition, self.rng.permutation(rows.n))
-        plan = ("split-merge", self.max_steps, self.rng)
-        found = [descend(model, start, *plan, exchanges=exchanges) for start in starts]
-        return min(found, key=lambda solution: float(solution.history[-1]))
 
     def in_units(self, prior: Floats) -> Floats:
         """Return a prior (h, d) as (d, d), or (d,), in the user's units."""
@@ -204,14 +166,17 @@ class PriorSearch:
     def fit(
         self,
         prior: Floats,
-        labels: list[Ids],
+        starts: list[Ids],
         partition: GaussianPartition,
         exchanges: int = MAX_EXCHANGES,
     ) -> GaussianSolution:
         """Return the best fit under a prior (h, d) from these partitions."""
         rows = self.whitened(prior)
-        starts = [clusters_of(rows, each) for each in labels]
-        return self.solve(rows, starts, partition, exchanges)
+        model = GaussianModel(rows, partition, self.rng.permutation(rows.n))
+        how = ("split-merge", self.max_steps, self.rng)
+        clusters = [clusters_of(rows, start) for start in starts]
+        ends = [descend(model, start, *how, exchanges=exchanges) for start in clusters]
+        return min(ends, key=lambda end: end.objective)
 
     def _likeliest(self, labels: Ids, k: int, draws: int) -> Ids:
         starts = [labels]

@@ -8,14 +8,12 @@ costs ``rate (x - mu)' (I + S)^-1 (x - mu)`` there while the covariance is fixed
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.matrices import Floats
+from hardbayes.matrices import Floats
 
 
 class Gaussians(NamedTuple):
@@ -52,7 +50,7 @@ class GaussianPartition:
         return float(self.costs(clusters).sum()) + self.penalty * clusters.k
 
     def union_costs(self, clusters: Gaussians, others: Gaussians) -> Floats:
-        """Return the rise (m,) of the costs when pairs of clusters unite, without penalties."""
+        """Return the change (m,) of the costs when pairs of clusters unite, without penalties."""
         apart = self.costs(clusters) + self.costs(others)
         return self.costs(united(clusters, others)) - apart
 

@@ -1,25 +1,15 @@
-"""Clusters with covariances as a label-first model, and what a fit of them ends with."""
+"""Clusters with covariances as a label-first model."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hardbayes.engine.status import Status
 from hardbayes.executors.gaussian.protocol import GaussianRows, Trial
+from hardbayes.matrices import Floats
 from hardbayes.moves.gaussian.candidates import neighbouring_unions, starting_sides
-from hardbayes.moves.label_first.model import Division, LabelFirstModel
+from hardbayes.moves.label_first.model import Division, Ids, LabelFirstModel, Unions
 from hardbayes.structure.gaussians import GaussianPartition, Gaussians
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from hardbayes.engine.label_first.descent import Descended
-    from hardbayes.matrices import Floats
-    from hardbayes.moves.label_first.model import Ids, Unions
 
 TRIAL_ROWS = 1 << 10  # of a cluster on which its division is tried
 
@@ -46,18 +36,18 @@ class GaussianModel(LabelFirstModel[Gaussians]):
 
     def unions(self, statistics: Gaussians) -> Unions:
         """Return the unions of neighbouring clusters."""
-        return neighbouring_unions(
-            statistics, self.partition, self.rows.roots(statistics.scatters)[0]
-        )
+        roots = self.rows.roots(statistics.scatters)[0]
+        return neighbouring_unions(statistics, self.partition, roots)
 
     def divide(
         self,
-        members: Sequence[Ids],
+        members: list[Ids],
         statistics: Gaussians,
         which: Sequence[int],
         rng: np.random.RandomState,
     ) -> list[Division]:
         """Return divisions; what they save is estimated on at most `TRIAL_ROWS` rows of each."""
+        sizes, means, scatters = statistics
         whole = self.costs(statistics) / self.unit
         trials = []
         for c in which:
@@ -65,16 +55,16 @@ class GaussianModel(LabelFirstModel[Gaussians]):
             if len(ids) > TRIAL_ROWS:
                 ids = np.sort(rng.permutation(ids)[:TRIAL_ROWS])
             rows, weights = self.rows.take(ids), self.weights[ids]
-            sides = starting_sides(rows, weights, statistics.means[c], statistics.scatters[c], rng)
+            sides = starting_sides(rows, weights, means[c], scatters[c], rng)
             if len(sides):
-                weights = statistics.weights[c] / weights.sum() * weights
+                weights = sizes[c] / weights.sum() * weights
             trials.append(Trial(rows, weights, sides, float(whole[c])))
-        return [Division(self.unit * found.saved, found) for found in self.rows.divide(trials)]
+        found = self.rows.divide(trials)
+        return [Division(self.unit * saved, halves) for saved, *halves in found]
 
     def second_half(self, ids: Ids, division: Division) -> NDArray[np.bool_]:
         """Return which rows are nearer to the second half."""
-        rows, halves = self.rows.sample(ids, self.weights[ids]), division.halves
-        return rows.nearest(halves.means, halves.roots)[0] == 1
+        return self.rows.sample(ids, self.weights[ids]).nearest(*division.halves)[0] == 1
 
     def move_rows(self, labels: Ids, statistics: Gaussians, max_passes: int) -> tuple[Ids, int]:
         """Return labels after single-row moves, and the number of moves."""
@@ -94,45 +84,9 @@ class GaussianModel(LabelFirstModel[Gaussians]):
 
         A cluster of one row has the prior's covariance: it costs a row ``rate |x - mu|^2``.
         """
+        means, roots = statistics.means, self.rows.roots(statistics.scatters)[0]
         room = max(0, self.max_clusters - statistics.k)
-        roots = self.rows.roots(statistics.scatters)[0]
-        opening_cost = self.penalty / self.unit
-        return self.rows.sweep(statistics.means, roots, self.order, opening_cost, room)
-
-
-class GaussianSolution(NamedTuple):
-    """Where a fit ended."""
-
-    labels: Ids  # (n,)
-    clusters: Gaussians  # the parameters that rows were last assigned with
-    fit: float  # sum of the weighted costs of the rows
-    history: Floats  # (steps,)
-    status: Status
-    n_splits: int
-    n_merges: int
-
-
-def closed(model: GaussianModel, end: Descended[Gaussians]) -> GaussianSolution:
-    """Return the end of a descent with rows assigned once more, so that `predict` agrees."""
-    clusters, history = end.labelling.statistics, end.history
-    labels, distances = nearest(model.rows, clusters)
-    used = np.bincount(labels, minlength=clusters.k) > 0
-    if not used.all():
-        clusters = clusters.pick(used)
-        labels = (np.cumsum(used) - 1)[labels]
-    fit = model.unit * float(model.weights @ distances)
-    if end.status is Status.OUT_OF_STEPS:
-        history = history.copy()
-        history[-1] = min(history[-1], fit + _fixed_costs(model, clusters))
-    return GaussianSolution(labels, clusters, fit, history, end.status, end.n_splits, end.n_merges)
-
-
-def _fixed_costs(model: GaussianModel, clusters: Gaussians) -> float:
-    """Return what clusters cost besides their rows while means and covariances are fixed."""
-    roots, logarithms = model.rows.roots(clusters.scatters)
-    traces = np.square(roots).reshape(clusters.k, -1).sum(axis=1)
-    costs = model.unit * (traces - model.rows.d + logarithms)
-    return float(costs.sum()) + model.penalty * clusters.k
+        return self.rows.sweep(means, roots, self.order, self.penalty / self.unit, room)
 
 
 def nearest(rows: GaussianRows, clusters: Gaussians) -> tuple[Ids, Floats]:

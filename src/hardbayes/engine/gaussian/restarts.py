@@ -1,26 +1,21 @@
-"""Starts of a fit with covariances, and samples of rows on which they are found."""
+"""Fits of clusters with covariances: one, the best of several, and where they start."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hardbayes.engine.gaussian.model import GaussianModel, GaussianSolution, closed, clusters_of
-from hardbayes.engine.label_first.descent import MAX_EXCHANGES, Descent
+from hardbayes.engine.gaussian.model import GaussianModel, clusters_of, nearest
+from hardbayes.engine.label_first.descent import MAX_EXCHANGES, Descent, Solution
 from hardbayes.engine.status import Status, say_nothing
+from hardbayes.executors.gaussian.protocol import GaussianRows, Ids
+from hardbayes.matrices import Floats
 from hardbayes.moves.label_first.labelling import unlabelled
-from hardbayes.structure.gaussians import at_points
+from hardbayes.structure.gaussians import GaussianPartition, Gaussians, at_points
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from hardbayes.executors.gaussian.protocol import GaussianRows, Ids
-    from hardbayes.matrices import Floats
-    from hardbayes.structure.gaussians import GaussianPartition, Gaussians
+GaussianSolution: TypeAlias = Solution[Gaussians]
 
 # Where there are more rows than this, a sample of so many is used to find a start.
 MAX_SAMPLE = 1 << 12
@@ -29,9 +24,15 @@ OVERSHOOT = 4.0
 MAX_GROWN = 64
 
 
-class Plan(NamedTuple):
-    """How a fit is to be made."""
+class Options(NamedTuple):
+    """The parameters of a fit, in the user's units; None where the rows are to determine one."""
 
+    penalty: float | None
+    prior: Floats | None  # (d, d), or (d,) where covariances are diagonal
+    centres: Floats | None  # (k, d), to start at
+    rate: float  # the weight of the log-determinant
+    diagonal: bool
+    max_clusters: int
     search: str
     order: str
     n_init: int
@@ -50,26 +51,9 @@ def sampled(rows: GaussianRows, ids: NDArray[np.intp]) -> GaussianRows:
     return rows.sample(ids, weights * (rows.weights.sum() / weights.sum()))
 
 
-def minimise(
-    rows: GaussianRows,
-    partition: GaussianPartition,
-    start: Gaussians,
-    plan: Plan,
-    rng: np.random.RandomState,
-    report: Callable[[int, int, int], None],
-) -> GaussianSolution:
-    """Return the best fit from several starts, those after the first at random rows."""
-    model = GaussianModel(rows, partition, _visiting_order(rows.n, plan.order, rng))
-    heavy = np.flatnonzero(rows.weights > 0)
-    ends = []
-    for number in range(plan.n_init):
-        if number:
-            drawn = rng.choice(heavy, min(start.k, len(heavy)), replace=False)
-            start = at_points(rows.take(drawn), rows.diagonal)
-        if plan.search != "paper":
-            start = _improved_start(rows, partition, start, plan, rng)
-        ends.append(descend(model, start, plan.search, plan.max_steps, rng, report, True))
-    return min(ends, key=_objective)
+def one_cluster(rows: GaussianRows) -> Gaussians:
+    """Return all rows as one cluster."""
+    return clusters_of(rows, np.zeros(rows.n, np.int64))
 
 
 def descend(
@@ -82,20 +66,44 @@ def descend(
     checks_cap: bool = False,
     exchanges: int = MAX_EXCHANGES,
 ) -> GaussianSolution:
-    """Return the fit from these clusters; on request its status tells of splits above the cap."""
+    """Return the fit from these clusters, rows assigned once more so that `predict` agrees."""
     descent = Descent(unlabelled(model, start), rng, report, exchanges)
-    end = closed(model, descent.run(search, max_steps))
-    may_split = checks_cap and search != "paper" and end.status is Status.CONVERGED
-    if may_split and descent.cap_prevents_splits():
-        return end._replace(status=Status.CAPPED)
-    return end
+    end = descent.run(search, max_steps, checks_cap and search != "paper")
+    clusters, history = end.statistics, end.history
+    labels, distances = nearest(model.rows, clusters)
+    used = np.bincount(labels, minlength=clusters.k) > 0
+    if not used.all():
+        clusters, labels = clusters.pick(used), (np.cumsum(used) - 1)[labels]
+    fit = model.unit * float(model.weights @ distances)
+    if end.status is Status.OUT_OF_STEPS:
+        history[-1] = min(history[-1], fit + _fixed_costs(model, clusters))
+    return end._replace(labels=labels, statistics=clusters, fit=fit)
+
+
+def minimise(
+    rows: GaussianRows,
+    partition: GaussianPartition,
+    start: Gaussians,
+    options: Options,
+    rng: np.random.RandomState,
+    report: Callable[[int, int, int], None],
+) -> GaussianSolution:
+    """Return the best fit from several starts, those after the first at random rows."""
+    model = GaussianModel(rows, partition, _visiting_order(rows.n, options.order, rng))
+    heavy = np.flatnonzero(rows.weights > 0)
+    ends = []
+    for number in range(options.n_init):
+        if number:
+            drawn = rng.choice(heavy, min(start.k, len(heavy)), replace=False)
+            start = at_points(rows.take(drawn), rows.diagonal)
+        if options.search != "paper":
+            start = _improved_start(rows, partition, start, options, rng)
+        ends.append(descend(model, start, options.search, options.max_steps, rng, report, True))
+    return min(ends, key=lambda end: end.objective)
 
 
 def grown(
-    rows: GaussianRows,
-    partition: GaussianPartition,
-    max_steps: int,
-    rng: np.random.RandomState,
+    rows: GaussianRows, partition: GaussianPartition, max_steps: int, rng: np.random.RandomState
 ) -> GaussianSolution:
     """Return the better of two fits: from one cluster, and from the clusters of a lower penalty.
 
@@ -103,35 +111,19 @@ def grown(
     that no division of a single cluster lowers the objective.
     """
     order = rng.permutation(rows.n)
-    lower = replace(
-        partition,
-        penalty=partition.penalty / OVERSHOOT,
-        max_clusters=min(partition.max_clusters, MAX_GROWN),
-    )
-    start, split_merge = one_cluster(rows), ("split-merge", max_steps, rng)
-    many = descend(GaussianModel(rows, lower, order), start, *split_merge).clusters
+    most = min(partition.max_clusters, MAX_GROWN)
+    lower = replace(partition, penalty=partition.penalty / OVERSHOOT, max_clusters=most)
+    start, how = one_cluster(rows), ("split-merge", max_steps, rng)
+    starts = (start, descend(GaussianModel(rows, lower, order), start, *how).statistics)
     model = GaussianModel(rows, partition, order)
-    return min((descend(model, each, *split_merge) for each in (start, many)), key=_objective)
-
-
-def one_cluster(rows: GaussianRows) -> Gaussians:
-    """Return all rows as one cluster."""
-    return clusters_of(rows, np.zeros(rows.n, np.int64))
-
-
-def _objective(end: GaussianSolution) -> float:
-    return float(end.history[-1])
-
-
-def _visiting_order(n: int, order: str, rng: np.random.RandomState) -> Ids:
-    return np.arange(n) if order == "given" else rng.permutation(n)
+    return min((descend(model, each, *how) for each in starts), key=lambda end: end.objective)
 
 
 def _improved_start(
     rows: GaussianRows,
     partition: GaussianPartition,
     start: Gaussians,
-    plan: Plan,
+    options: Options,
     rng: np.random.RandomState,
 ) -> Gaussians:
     """Return clusters found on a sample of the rows, or on all if they are few.
@@ -141,8 +133,20 @@ def _improved_start(
     is_large = rows.n > MAX_SAMPLE
     sample = sampled(rows, sample_rows(rows.weights, rng)) if is_large else rows
     if start.k == 1:
-        return grown(sample, partition, plan.max_steps, rng).clusters
+        return grown(sample, partition, options.max_steps, rng).statistics
     if not is_large:
         return start
-    model = GaussianModel(sample, partition, _visiting_order(sample.n, plan.order, rng))
-    return descend(model, start, plan.search, plan.max_steps, rng).clusters
+    model = GaussianModel(sample, partition, _visiting_order(sample.n, options.order, rng))
+    return descend(model, start, options.search, options.max_steps, rng).statistics
+
+
+def _visiting_order(n: int, order: str, rng: np.random.RandomState) -> Ids:
+    return np.arange(n) if order == "given" else rng.permutation(n)
+
+
+def _fixed_costs(model: GaussianModel, clusters: Gaussians) -> float:
+    """Return what clusters cost besides their rows while means and covariances are fixed."""
+    roots, logarithms = model.rows.roots(clusters.scatters)
+    traces = np.square(roots).reshape(clusters.k, -1).sum(axis=1)
+    costs = model.unit * (traces - model.rows.d + logarithms)
+    return float(costs.sum()) + model.penalty * clusters.k

@@ -1,21 +1,16 @@
 """A fit of a label-first model: its state, and the stages that `engine.loop` goes through."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Generic, NamedTuple
+from collections.abc import Callable
+from typing import Generic, NamedTuple
 
 import numpy as np
 
 from hardbayes.engine.loop import alternate
 from hardbayes.engine.status import Status, say_nothing
-from hardbayes.moves.label_first import clusters, rows
+from hardbayes.matrices import Floats
+from hardbayes.moves.label_first import moves
 from hardbayes.moves.label_first.labelling import Labelling, Proposal
-from hardbayes.moves.label_first.model import S
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hardbayes.matrices import Floats
+from hardbayes.moves.label_first.model import Ids, S
 
 STAGES = {
     "paper": ("sweep",),
@@ -25,14 +20,21 @@ STAGES = {
 MAX_EXCHANGES = 30
 
 
-class Descended(NamedTuple, Generic[S]):
-    """Where a descent ended."""
+class Solution(NamedTuple, Generic[S]):
+    """Where a fit ended."""
 
-    labelling: Labelling[S]
-    history: Floats  # (steps,)
+    labels: Ids  # (n,)
+    statistics: S  # of the clusters
+    history: Floats  # (steps,): the objective after each
     status: Status
     n_splits: int
     n_merges: int
+    fit: float = np.nan  # sum of the weighted costs of the rows, where rows have costs
+
+    @property
+    def objective(self) -> float:
+        """What was minimised."""
+        return float(self.history[-1])
 
 
 class Descent(Generic[S]):
@@ -60,21 +62,25 @@ class Descent(Generic[S]):
         self.current = start
         self.report = report
         self.exchanges = exchanges
-        self.divisions = clusters.Divisions(rng)
+        self.divisions = moves.Divisions(rng)
         self.history: list[float] = []
         self.n_splits = self.n_merges = 0
         self.capped = False
 
-    def run(self, search: str, max_steps: int) -> Descended[S]:
-        """Minimise by the stages of a search."""
+    def run(self, search: str, max_steps: int, checks_cap: bool = False) -> Solution[S]:
+        """Minimise by the stages of a search.
+
+        ``checks_cap``: whether the status tells of splits that ``max_clusters`` prevents.
+        """
         if self.current.k:
             self.apply(Proposal(-np.inf, self.current, len(self.current.labels)))
         stages = [getattr(self, name) for name in STAGES[search]]
         status = Status.OUT_OF_STEPS
         if alternate(stages, lambda: len(self.history) < max_steps):
-            status = Status.CAPPED if self.capped else Status.CONVERGED
-        history = np.array(self.history)
-        return Descended(self.current, history, status, self.n_splits, self.n_merges)
+            capped = self.capped or (checks_cap and self._cap_prevents_splits())
+            status = Status.CAPPED if capped else Status.CONVERGED
+        end, history = self.current, np.array(self.history)
+        return Solution(end.labels, end.statistics, history, status, self.n_splits, self.n_merges)
 
     def apply(self, proposal: Proposal[S] | None) -> bool:
         """Carry out a proposal if it is the first or lowers the objective; return whether it did.
@@ -90,34 +96,27 @@ class Descent(Generic[S]):
         self.report(len(self.history), proposal.outcome.k, proposal.n_changed)
         return True
 
-    def cap_prevents_splits(self) -> bool:
-        """Whether nothing but ``max_clusters`` keeps a cluster from being divided."""
-        model = self.current.model
-        return self.current.k >= model.max_clusters and bool(
-            clusters.worth_dividing(model, self.divisions.of(self.current))
-        )
-
     # -- stages: each returns whether it lowered the objective -------------------------------------
 
     def choose(self) -> bool:
         """Every row goes to its cheapest cluster."""
-        return self.apply(rows.choose(self.current))
+        return self.apply(moves.choose(self.current))
 
     def move_rows(self) -> bool:
         """Rows move one by one."""
-        return self.apply(rows.move_rows(self.current))
+        return self.apply(moves.move_rows(self.current))
 
     def merge(self) -> bool:
         """Pairs of clusters unite."""
-        return self.apply(clusters.merge(self.current))
+        return self.apply(moves.merge(self.current))
 
     def split(self) -> bool:
         """Clusters divide in two."""
-        return self.apply(clusters.split(self.current, self.divisions))
+        return self.apply(moves.split(self.current, self.divisions))
 
     def sweep(self) -> bool:
         """Every row goes to its cheapest cluster, or opens one."""
-        proposal, self.capped = rows.sweep(self.current)
+        proposal, self.capped = moves.sweep(self.current)
         return self.apply(proposal)
 
     def exchange(self) -> bool:
@@ -125,4 +124,9 @@ class Descent(Generic[S]):
         if not self.exchanges or self.current.k < 3:
             return False
         self.exchanges -= 1
-        return self.apply(clusters.exchange(self.current, self.divisions))
+        return self.apply(moves.exchange(self.current, self.divisions))
+
+    def _cap_prevents_splits(self) -> bool:
+        current, model = self.current, self.current.model
+        is_full = current.k >= model.max_clusters
+        return is_full and bool(moves.worth_dividing(model, self.divisions.of(current)))

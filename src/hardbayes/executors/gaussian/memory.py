@@ -6,14 +6,13 @@ threads cannot matter.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hardbayes.executors.gaussian.protocol import GaussianRows, Halves
-from hardbayes.kernels.gaussian import costs as cost_kernels
-from hardbayes.kernels.gaussian import moves as move_kernels
-from hardbayes.kernels.gaussian import scatters as scatter_kernels
+from hardbayes.executors.gaussian.protocol import GaussianRows
+from hardbayes.kernels.gaussian import costs, moves
+from hardbayes.kernels.gaussian import scatters as sums
 from hardbayes.matrices import inverse_permutation
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ class MemoryGaussianRows(GaussianRows):
         self.diagonal = diagonal
         self.pool = pool
         self.n, self.d = rows.shape
-        self._height = 1 if diagonal else self.d
+        self._h = 1 if diagonal else self.d
         self._gaps = np.empty((pool.n_threads, self.d))
 
     def take(self, ids: NDArray[np.integer]) -> Floats:
@@ -52,51 +51,32 @@ class MemoryGaussianRows(GaussianRows):
     def statistics(self, labels: Ids, k: int) -> tuple[Floats, Floats, Floats]:
         """Sum weights, means and scatters of clusters."""
         order, places = np.empty(self.n, np.int64), np.zeros(k + 1, np.int64)
-        scatter_kernels.group_rows(labels, places, order)
-        weights, means = np.empty(k), np.empty((k, self.d))
-        scatters = np.empty((k, self._height, self.d))
-        self._run(
-            lambda a, b, gap: scatter_kernels.add_up(
-                self.rows, self.weights, order, places, weights, means, scatters, gap, a, b
-            ),
-            k,
-            self.n * self._height * self.d // k,
-        )
-        return weights, means, scatters
+        sums.group_rows(labels, places, order)
+        found = np.empty(k), np.empty((k, self.d)), np.empty((k, self._h, self.d))
+        work = self.n * self._h * self.d // k
+        self._run(sums.add_up, k, work, self.rows, self.weights, order, places, *found)
+        return found
 
     def roots(self, scatters: Floats) -> tuple[Floats, Floats]:
         """Factorise ``(I + S)^-1``."""
         roots, logarithms = np.zeros_like(scatters), np.empty(len(scatters))
-        self._run(
-            lambda a, b, _: scatter_kernels.invert_roots(scatters, roots, logarithms, a, b),
-            len(scatters),
-            self._height * self.d**2,
-        )
+        work = self._h * self.d**2
+        self._run(sums.invert_roots, len(scatters), work, scatters, roots, logarithms)
         return roots, logarithms
 
     def nearest(
         self, means: Floats, roots: Floats, offsets: Floats | None = None
     ) -> tuple[Ids, Floats]:
         """Find the nearest cluster of each row."""
-        labels, distances = np.empty(self.n, np.int64), np.empty(self.n)
+        found = np.empty(self.n, np.int64), np.empty(self.n)
         added = np.zeros(len(means)) if offsets is None else offsets
-        self._run(
-            lambda a, b, gap: cost_kernels.nearest(
-                self.rows, means, roots, added, labels, distances, gap, a, b
-            ),
-            self.n,
-            roots.size,
-        )
-        return labels, distances
+        self._run(costs.nearest, self.n, roots.size, self.rows, means, roots, added, *found)
+        return found
 
     def distances(self, means: Floats, roots: Floats) -> Floats:
         """Compute all distances."""
         out = np.empty((self.n, len(means)))
-        self._run(
-            lambda a, b, gap: cost_kernels.all_distances(self.rows, means, roots, out, gap, a, b),
-            self.n,
-            roots.size,
-        )
+        self._run(costs.all_distances, self.n, roots.size, self.rows, means, roots, out)
         return out
 
     def sweep(
@@ -112,19 +92,14 @@ class MemoryGaussianRows(GaussianRows):
         births = np.empty(min(max_births, len(above)), np.int64)
         n_births, own = 0, distances.copy()
         for a, b in _cut(len(above), max(1, len(births) // 2) * self.d):
-            n_births = move_kernels.open_clusters(
+            n_births = moves.open_clusters(
                 self.rows, self.weights, above, own, opening_cost, births, n_births, a, b
             )
         if n_births:
-            visit_rank = inverse_permutation(order)
+            work, rank = n_births * self.d, inverse_permutation(order)
             births = births[:n_births].copy()
-            self._run(
-                lambda a, b, _: move_kernels.choose_births(
-                    self.rows, births, visit_rank, labels, distances, len(means), a, b
-                ),
-                self.n,
-                n_births * self.d,
-            )
+            found = (labels, distances, len(means))
+            self._run(moves.choose_births, self.n, work, self.rows, births, rank, *found)
         return labels, bool((self.weights * distances > opening_cost).any())
 
     def move_rows(
@@ -139,57 +114,42 @@ class MemoryGaussianRows(GaussianRows):
         means, scatters = means.copy(), scatters.copy()
         roots = self.roots(scatters)[0]
         members = np.bincount(labels[self.weights > 0], minlength=len(sizes))
-        marks = np.empty(self.n, np.bool_)
-        n_moves = 0
+        marks, n_moves = np.empty(self.n, np.bool_), 0
+        rows = (self.rows, self.weights)
         for _ in range(max_passes):
-            before = n_moves
-            self._run(
-                lambda a, b, gap: move_kernels.mark_candidates(
-                    self.rows, self.weights, labels, sizes, members, means, roots, marks, gap, a, b
-                ),
-                self.n,
-                roots.size,
-            )
+            before, state = n_moves, (labels, sizes, members, means)
+            self._run(moves.mark_candidates, self.n, roots.size, *rows, *state, roots, marks)
             ids = np.flatnonzero(marks)
-            for a, b in _cut(len(ids), roots.size + self._height * self.d**2):
-                n_moves += move_kernels.move_rows(
-                    self.rows, self.weights, ids, labels, sizes, members, means, scatters, roots,
-                    self._gaps[0], a, b,
-                )  # fmt: skip
+            for a, b in _cut(len(ids), roots.size + self._h * self.d**2):
+                n_moves += moves.move_rows(*rows, ids, *state, scatters, roots, self._gaps[0], a, b)
             if n_moves == before:
                 break
         return labels, n_moves
 
-    def divide(self, trials: Sequence[Trial]) -> list[Halves]:
+    def divide(self, trials: Sequence[Trial]) -> list[tuple[float, Floats, Floats]]:
         """Divide the rows of several trials side by side."""
-        found: list[Halves] = [self._no_halves()] * len(trials)
+        shape = (self._h, self.d)
+        found: list[tuple[float, Floats, Floats]]
+        found = [(0.0, np.empty((0, self.d)), np.empty((0, *shape)))] * len(trials)
 
         def task(at: int, _: int) -> None:
-            found[at] = self._best_halves(trials[at])
+            rows, weights, starts, whole = trials[at]
+            sizes, scatters, gap = np.empty(2), np.empty((2, *shape)), np.empty(self.d)
+            for sides in starts.copy():
+                means, roots = np.empty((2, self.d)), np.zeros((2, *shape))
+                total = moves.bisect(
+                    rows, weights, sides, sizes, means, scatters, roots, gap, MAX_ROUNDS
+                )
+                if whole - total > found[at][0]:
+                    found[at] = float(whole - total), means, roots
 
         self.pool.run(task, len(trials))
         return found
 
-    def _no_halves(self) -> Halves:
-        return Halves(0.0, np.empty((0, self.d)), np.empty((0, self._height, self.d)))
-
-    def _best_halves(self, trial: Trial) -> Halves:
-        shape = (2, self._height, self.d)
-        best = self._no_halves()
-        for sides in trial.sides:
-            means, roots = np.empty((2, self.d)), np.zeros(shape)
-            total = move_kernels.bisect(
-                trial.rows, trial.weights, sides.copy(), np.empty(2), means, np.empty(shape),
-                roots, np.empty(self.d), MAX_ROUNDS,
-            )  # fmt: skip
-            if trial.whole - total > best.saved:
-                best = Halves(float(trial.whole - total), means, roots)
-        return best
-
-    def _run(self, task: Callable[[int, int, Floats], None], n: int, work: int) -> None:
-        """Call ``task(start, stop, scratch)`` for tiles of n items, ``work`` operations each."""
+    def _run(self, kernel: Callable[..., Any], n: int, work: int, *arguments: Any) -> None:
+        """Call a kernel for tiles of n items, with ``work`` multiply-adds for each."""
         tiles = _cut(n, work)
-        self.pool.run(lambda t, worker: task(*tiles[t], self._gaps[worker]), len(tiles))
+        self.pool.run(lambda t, w: kernel(*arguments, self._gaps[w], *tiles[t]), len(tiles))
 
 
 def _cut(n: int, work: int) -> list[tuple[int, int]]:
@@ -202,5 +162,5 @@ def transformed(rows: Floats, middle: Floats, matrix: Floats, pool: Pool) -> Flo
     out = np.empty_like(rows)
     tiles = _cut(len(rows), matrix.size)
     full = matrix.reshape(-1, rows.shape[1])
-    pool.run(lambda t, _: cost_kernels.transform(rows, middle, full, out, *tiles[t]), len(tiles))
+    pool.run(lambda t, _: costs.transform(rows, middle, full, out, *tiles[t]), len(tiles))
     return out

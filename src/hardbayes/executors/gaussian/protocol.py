@@ -28,14 +28,6 @@ class Trial(NamedTuple):
     whole: float  # log|I + S| of the cluster
 
 
-class Halves(NamedTuple):
-    """Two clusters in place of one; a row is in the second half if it is nearer to it."""
-
-    saved: float  # log|I + S| of the cluster minus those of the halves, on the rows of the trial
-    means: Floats  # (2, d); empty where there is no division
-    roots: Floats  # (2, h, d)
-
-
 class GaussianRows(Protocol):
     """Rows (n, d) with weights (n,) >= 0."""
 
@@ -86,5 +78,9 @@ class GaussianRows(Protocol):
         cluster is left empty.
         """
 
-    def divide(self, trials: Sequence[Trial]) -> list[Halves]:
-        """Return the best division of each trial that alternation from its sides leads to."""
+    def divide(self, trials: Sequence[Trial]) -> list[tuple[float, Floats, Floats]]:
+        """Return the best division of each trial that alternation from its sides leads to.
+
+        By how much ``log|I + S|`` falls on its rows, and means (2, d) and roots (2, h, d) of the
+        halves: a row is in the nearer one. Zero and empty arrays where there is no division.
+        """

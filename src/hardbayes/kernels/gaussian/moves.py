@@ -131,7 +131,7 @@ def open_clusters(rows, weights, above, distances, opening_cost, births, n_birth
 
 
 @kernel
-def choose_births(rows, births, visit_rank, labels, distances, k, start, stop):
+def choose_births(rows, births, visit_rank, labels, distances, k, gap, start, stop):
     """Assign rows to the births that precede their own visit, where these are nearer.
 
     IN visit_rank (n,); IN/OUT labels (n,) int64, births being clusters from k on; distances (n,).

@@ -1,19 +1,11 @@
 """Candidates for moves of whole clusters with covariances: sides to start from, and neighbours."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
-from hardbayes.matrices import chunks
+from hardbayes.matrices import Floats, chunks
 from hardbayes.moves.label_first.model import Unions
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.matrices import Floats
-    from hardbayes.structure.gaussians import GaussianPartition, Gaussians
+from hardbayes.structure.gaussians import GaussianPartition, Gaussians
 
 N_AXES = 3  # widest directions along which a cluster is cut
 N_PAIRS = 2  # random pairs of rows between which it is cut
@@ -22,11 +14,7 @@ N_NEIGHBOURS = 4  # clusters with which a union is considered
 
 
 def starting_sides(
-    rows: Floats,
-    weights: Floats,
-    mean: Floats,
-    scatter: Floats,
-    rng: np.random.RandomState,
+    rows: Floats, weights: Floats, mean: Floats, scatter: Floats, rng: np.random.RandomState
 ) -> NDArray[np.uint8]:
     """Return sides (starts, m) of the rows (m, d) of a cluster; none where it has one row only.
 
@@ -48,22 +36,21 @@ def starting_sides(
     for a, b in rows[heavy[rng.randint(len(heavy), size=(N_PAIRS, 2))]]:
         starts.append((rows - (a + b) / 2) @ (b - a) > 0)
     for row, share in zip(heavy[rng.randint(len(heavy), size=len(BALLS))], BALLS, strict=True):
-        apart = np.einsum("ij,ij->i", rows - rows[row], rows - rows[row])
-        starts.append(apart <= np.partition(apart, int(share * len(rows)))[int(share * len(rows))])
+        between, last = rows - rows[row], int(share * len(rows))
+        apart = np.einsum("ij,ij->i", between, between)
+        starts.append(apart <= np.partition(apart, last)[last])
     farthest = heavy[np.argmax(np.einsum("ij,ij->i", gaps[heavy], gaps[heavy]))]
     starts.append(np.arange(len(rows)) == farthest)
     return np.array(starts, np.uint8)
 
 
 def neighbouring_unions(clusters: Gaussians, partition: GaussianPartition, roots: Floats) -> Unions:
-    """Return the unions of neighbouring clusters, cheapest first.
+    """Return the unions of neighbouring ones among two clusters or more, cheapest first.
 
     ``roots`` (k, h, d) are lower triangular, ``W'W = (I + S)^-1``.
     """
     k = clusters.k
     near = min(N_NEIGHBOURS, k - 1)
-    if not near:
-        return Unions(np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0))
     partners = np.concatenate(
         [
             _neighbours(clusters, roots, part, near)

@@ -1,9 +1,8 @@
 """A partition with what follows from its labels, and proposals of another one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Generic, NamedTuple
 
 import numpy as np
@@ -34,8 +33,9 @@ class Labelling(Generic[S]):
     @cached_property
     def members(self) -> list[Ids]:
         """Rows of each cluster, ascending."""
-        order = np.argsort(self.labels.astype(np.min_scalar_type(self.k)), kind="stable")
-        return np.split(order, np.cumsum(np.bincount(self.labels, minlength=self.k))[:-1])
+        order = self.labels.astype(np.min_scalar_type(self.k)).argsort(kind="stable")
+        ends = np.bincount(self.labels).cumsum().tolist()
+        return [order[start:stop] for start, stop in pairwise([0, *ends])]
 
     @cached_property
     def keys(self) -> list[bytes]:
@@ -61,11 +61,12 @@ def unlabelled(model: LabelFirstModel[S], statistics: S) -> Labelling[S]:
 
 def labelled(model: LabelFirstModel[S], labels: Ids) -> Labelling[S]:
     """Return the partition of these labels (n,); clusters without weight are dropped."""
-    used = np.bincount(labels[model.weights > 0], minlength=int(labels.max()) + 1) > 0
-    k = int(used.sum())
+    used = np.bincount(labels, model.weights) > 0
+    k = int(np.count_nonzero(used))
+    if k == len(used):
+        return Labelling(model, labels, k, model.statistics(labels, k))
     lost = ~used[labels]  # rows of no weight whose cluster is dropped
-    if k < len(used):
-        labels = np.where(used, np.cumsum(used) - 1, 0)[labels]
+    labels = np.where(used, np.cumsum(used) - 1, 0)[labels]
     statistics = model.statistics(labels, k)
     if lost.any() and (chosen := model.choose(statistics)) is not None:
         labels[lost] = chosen[lost]

@@ -10,17 +10,13 @@ over partitions into at most ``max_clusters`` clusters. Costs may be negative, t
 a normalised cut has the cost ``-links / degree`` and the penalty ``1 + cluster_penalty``.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardbayes.matrices import Floats
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Ids = NDArray[np.int64]
 S = TypeVar("S")  # the statistics of several clusters; only the model reads them
@@ -42,7 +38,7 @@ class Division(NamedTuple):
 
 
 class LabelFirstModel(Protocol[S]):
-    """Rows, and what a partition of them costs. Nothing here changes the model.
+    """Rows, and what a partition of them costs. No method changes the model or its arguments.
 
     Attributes
     ----------
@@ -67,14 +63,13 @@ class LabelFirstModel(Protocol[S]):
         """Return the exact cost (k,) of each cluster, without the penalty; zero where empty."""
 
     def unions(self, statistics: S) -> Unions:
-        """Return unions of clusters with exact costs; only the cheapest few of each are needed."""
+        """Return unions of two or more clusters, with exact costs.
+
+        Those of each cluster with a few neighbours suffice.
+        """
 
     def divide(
-        self,
-        members: Sequence[Ids],
-        statistics: S,
-        which: Sequence[int],
-        rng: np.random.RandomState,
+        self, members: list[Ids], statistics: S, which: Sequence[int], rng: np.random.RandomState
     ) -> list[Division]:
         """Return a good division of each cluster in ``which``; ``members[c]`` are its rows.
 
@@ -97,7 +92,7 @@ class LabelFirstModel(Protocol[S]):
     def choose(self, statistics: S) -> Ids | None:
         """Return the cheapest cluster (n,) of each row while the clusters stay as they are.
 
-        Labels by this rule must never raise the objective. None where the model has no such rule.
+        Such a step never raises the objective. None where the model has none.
         """
         return None
 
@@ -105,6 +100,6 @@ class LabelFirstModel(Protocol[S]):
         """Return labels (n,) as `choose` does, with births: clusters that single rows open.
 
         New clusters are numbered from k on, up to ``max_clusters``; the flag is whether that bound
-        prevented one. None where the model has no such rule.
+        prevented one. None where the model has none.
         """
         return None

@@ -1,19 +1,16 @@
-"""Moves of whole clusters: merges, splits, and both at once."""
+"""Moves of rows, all at once or one by one, and of whole clusters: merges, splits, exchanges.
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+Each returns a proposal, or None, and changes nothing of the fit.
+"""
 
 import numpy as np
 
-from hardbayes.moves.label_first.labelling import labelled, propose
-
-if TYPE_CHECKING:
-    from hardbayes.moves.label_first.labelling import Labelling, Proposal
-    from hardbayes.moves.label_first.model import Division, Ids, LabelFirstModel, S
+from hardbayes.moves.label_first.labelling import Labelling, Proposal, labelled, propose
+from hardbayes.moves.label_first.model import Division, Ids, LabelFirstModel, S
 
 # A move must lower the objective by more than this part of what is compared.
 WORTHWHILE = 1e-9
+MAX_PASSES = 8  # of single-row moves
 MAX_TRIALS = 8  # exchanges tried, the most promising first
 STEPS_OF_A_TRIAL = 6  # of rows, before an exchange is judged
 # Multiply-adds of a pass over all rows above which an exchange is judged without such steps.
@@ -46,9 +43,28 @@ class Divisions:
         self._found[key] = self._found[key]._replace(saved=saved)
 
 
+def choose(current: Labelling[S]) -> Proposal[S] | None:
+    """Return the proposal that every row goes to its cheapest cluster."""
+    return _relabel(current, current.model.choose(current.statistics))
+
+
+def sweep(current: Labelling[S]) -> tuple[Proposal[S] | None, bool]:
+    """Return the same with births, and whether the cap prevented one."""
+    labels, capped = current.model.sweep(current.statistics) or (None, False)
+    return _relabel(current, labels), capped
+
+
+def move_rows(current: Labelling[S]) -> Proposal[S] | None:
+    """Return the proposal of single-row moves, each of which lowers the objective."""
+    labels, n_moves = current.model.move_rows(current.labels, current.statistics, MAX_PASSES)
+    return propose(current, labels, n_moves) if n_moves else None
+
+
 def merge(current: Labelling[S]) -> Proposal[S] | None:
     """Return the proposal of the cheapest unions of disjoint pairs that lower the objective."""
     model = current.model
+    if current.k < 2:
+        return None
     limit = model.penalty * (1 - WORTHWHILE) - WORTHWHILE * model.unit
     names, free = np.arange(current.k), np.ones(current.k, bool)
     for left, right, cost in zip(*model.unions(current.statistics), strict=True):
@@ -58,9 +74,8 @@ def merge(current: Labelling[S]) -> Proposal[S] | None:
             free[[left, right]] = False
             names[right] = left
     n_merges = int(np.count_nonzero(names != np.arange(current.k)))
-    if not n_merges:
-        return None
-    return propose(current, names[current.labels], n_merges, n_merges=n_merges)
+    labels = names[current.labels]
+    return propose(current, labels, n_merges, n_merges=n_merges) if n_merges else None
 
 
 def split(current: Labelling[S], divisions: Divisions) -> Proposal[S] | None:
@@ -116,6 +131,13 @@ def exchange(current: Labelling[S], divisions: Divisions) -> Proposal[S] | None:
         if proposal.change < 0:
             return proposal
     return None
+
+
+def _relabel(current: Labelling[S], labels: Ids | None) -> Proposal[S] | None:
+    if labels is None:
+        return None
+    n_changed = int(np.count_nonzero(labels != current.labels))
+    return propose(current, labels, n_changed) if n_changed else None
 
 
 def _least_saving(model: LabelFirstModel[S]) -> float:
