@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.engine.gaussian.model import GaussianModel, clusters_of, nearest
+from hardbayes.engine.gaussian.model import GaussianModel, nearest
 from hardbayes.engine.label_first.descent import MAX_EXCHANGES, Descent, Solution
 from hardbayes.engine.status import Status, say_nothing
 from hardbayes.executors.gaussian.protocol import GaussianRows, Ids
@@ -53,7 +53,7 @@ def sampled(rows: GaussianRows, ids: NDArray[np.intp]) -> GaussianRows:
 
 def one_cluster(rows: GaussianRows) -> Gaussians:
     """Return all rows as one cluster."""
-    return clusters_of(rows, np.zeros(rows.n, np.int64))
+    return Gaussians(*rows.statistics(np.zeros(rows.n, np.int64), 1))
 
 
 def descend(

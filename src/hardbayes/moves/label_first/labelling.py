@@ -61,7 +61,8 @@ def unlabelled(model: LabelFirstModel[S], statistics: S) -> Labelling[S]:
 
 def labelled(model: LabelFirstModel[S], labels: Ids) -> Labelling[S]:
     """Return the partition of these labels (n,); clusters without weight are dropped."""
-    used = np.bincount(labels, model.weights) > 0
+    used = np.zeros(int(labels.max()) + 1, bool)
+    used[labels[model.weights > 0]] = True
     k = int(np.count_nonzero(used))
     if k == len(used):
         return Labelling(model, labels, k, model.statistics(labels, k))
