@@ -1,230 +1,15 @@
-"""The compiled passes of clusters with covariances against literal versions; how k is chosen."""
+"""Clusters with covariances from end to end: how many there are, and any way of running it."""
 
 import numpy as np
 import pytest
-from scipy.special import gammaln
-from scipy.stats import invgamma, norm
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from hardbayes import DPMeans, GaussianDPMeans
 from hardbayes.engine.gaussian import restarts as gaussian_restarts
-from hardbayes.engine.gaussian.descent import GaussianDescent
-from hardbayes.engine.gaussian.likelihood import likelier, marginal_misfit, misfit
-from hardbayes.engine.gaussian.restarts import one_cluster, say_nothing
-from hardbayes.executors.gaussian import rows as gaussian_rows
-from hardbayes.executors.gaussian.rows import GaussianRows
-from hardbayes.pool import Pool
-from hardbayes.structure.gaussians import GaussianPartition, Gaussians, united
+from hardbayes.executors.gaussian import memory as gaussian_memory
 from tests.conftest import quiet_fit
 from tests.test_gaussian import KINDS, elongated, literal_objective
-
-
-@pytest.fixture(params=KINDS)
-def data(request, monkeypatch):
-    """Rows with weights, some zero, cut into many tiles for two threads."""
-    monkeypatch.setattr(gaussian_rows, "TILE", 50)
-    rng = np.random.default_rng(0)
-    rows = rng.normal(size=(90, 3)) * [3.0, 1.0, 0.5] + 4.0 * rng.integers(0, 3, (90, 1))
-    weights = rng.integers(0, 3, 90).astype(float)
-    with Pool(2) as pool:
-        yield GaussianRows(rows, weights, request.param == "diag", pool)
-
-
-def literal_scatter(data, labels, c):
-    rows, w = data.rows[labels == c], data.weights[labels == c]
-    gaps = rows - w @ rows / w.sum()
-    scatter = (w[:, None] * gaps).T @ gaps
-    return np.diag(np.diag(scatter)) if data.diagonal else scatter
-
-
-def literal_value(data, labels):
-    kind = "diag" if data.diagonal else "full"
-    return literal_objective(data.rows, labels, data.weights, np.eye(data.d), 1.0, 0.0, kind)
-
-
-def literal_distances(data, labels, k):
-    out = []
-    for c in range(k):
-        w = np.where(labels == c, data.weights, 0.0)
-        gaps = data.rows - w @ data.rows / w.sum()
-        inverse = np.linalg.inv(np.eye(data.d) + literal_scatter(data, labels, c))
-        out.append(np.einsum("id,de,ie->i", gaps, inverse, gaps))
-    return np.array(out).T
-
-
-def some_labels(data, k, seed=1):
-    return np.random.default_rng(seed).integers(0, k, data.n)
-
-
-def test_statistics_roots_and_distances(data):
-    labels = some_labels(data, 4)
-    clusters = Gaussians(*data.statistics(labels, 4))
-    roots, logarithms = data.roots(clusters.scatters)
-    for c in range(4):
-        scatter = literal_scatter(data, labels, c)
-        found = np.diag(clusters.scatters[c, 0]) if data.diagonal else clusters.scatters[c]
-        np.testing.assert_allclose(found, scatter, rtol=1e-12, atol=1e-12)
-        whole = np.eye(data.d) + scatter
-        np.testing.assert_allclose(logarithms[c], np.linalg.slogdet(whole)[1], rtol=1e-12)
-        root = np.diag(roots[c, 0]) if data.diagonal else roots[c]
-        np.testing.assert_allclose(root.T @ root, np.linalg.inv(whole), rtol=1e-9, atol=1e-15)
-        assert not np.triu(root, 1).any()
-    apart = literal_distances(data, labels, 4)
-    np.testing.assert_allclose(data.distances(clusters.means, roots), apart, rtol=1e-9)
-    nearest, distances = data.nearest(clusters.means, roots)
-    np.testing.assert_array_equal(nearest, apart.argmin(axis=1))
-    np.testing.assert_allclose(distances, apart.min(axis=1), rtol=1e-9)
-    offsets = np.array([3.0, -1.0, 0.0, 0.5])
-    nearest, distances = data.nearest(clusters.means, roots, offsets)
-    np.testing.assert_array_equal(nearest, (apart + offsets).argmin(axis=1))
-    np.testing.assert_allclose(distances, (apart + offsets).min(axis=1), rtol=1e-9)
-
-
-def test_equal_clusters_the_first_one_wins(data):
-    means, roots = np.zeros((3, data.d)), np.ones((3, data.height, data.d))
-    assert not data.nearest(means, np.tril(roots) if not data.diagonal else roots)[0].any()
-
-
-def test_single_rows_move_as_the_objective_says(data):
-    """One pass over restless rows, each move judged by the objective computed anew."""
-    labels = some_labels(data, 4)
-    clusters = Gaussians(*data.statistics(labels, 4))
-    members = np.bincount(labels[data.weights > 0], minlength=4)
-    roots = data.roots(clusters.scatters)[0]
-    restless = data.restless(labels, clusters.weights, members, clusters.means, roots)
-    start = literal_value(data, labels)
-    expected = labels.copy()
-    for i in range(data.n):
-        gains = []
-        for c in range(4):
-            moved = labels.copy()
-            moved[i] = c
-            gains.append(start - literal_value(data, moved))
-        assert (i in restless) == (data.weights[i] > 0 and max(gains) > 1e-9)
-    for i in restless:
-        values = []
-        for c in range(4):
-            moved = expected.copy()
-            moved[i] = c
-            values.append(literal_value(data, moved))
-        if min(values) < values[expected[i]] - 1e-9:
-            expected[i] = int(np.argmin(values))
-    found = labels.copy()
-    n_moves = data.relocate(found, *clusters, 1)
-    np.testing.assert_array_equal(found, expected)
-    assert n_moves == np.count_nonzero(found != labels) > 0
-
-
-@pytest.mark.parametrize("most", [1, 5, 100])
-def test_births_are_those_of_the_serial_loop(data, most):
-    labels = np.zeros(data.n, np.int64)
-    clusters = Gaussians(*data.statistics(labels, 1))
-    labels, distances = data.nearest(clusters.means, data.roots(clusters.scatters)[0])
-    order = np.random.default_rng(2).permutation(data.n)
-    price = float(np.quantile(distances, 0.2))
-    expected, left, k = labels.copy(), distances.copy(), 1
-    for turn, row in enumerate(order):
-        if data.weights[row] * left[row] > price and k - 1 < most:
-            for other in order[turn:]:
-                apart = ((data.rows[other] - data.rows[row]) ** 2).sum()
-                if apart < left[other]:
-                    expected[other], left[other] = k, apart
-            k += 1
-    wants_more = data.births(order, labels, distances, 1, price, most)
-    np.testing.assert_array_equal(labels, expected)
-    np.testing.assert_allclose(distances, left, rtol=1e-12)
-    assert wants_more == bool((data.weights * left > price).any())
-    assert k > 1
-
-
-def test_a_division_saves_what_it_says(data):
-    labels = np.zeros(data.n, np.int64)
-    whole = literal_value(data, labels)
-    rng = np.random.RandomState(0)
-    starts = [(data.rows[:, 0] > row).astype(np.uint8) for row in rng.permutation(data.rows[:, 0])]
-    halves = data.bisect(np.arange(data.n), 1.0, starts, whole)
-    sides = data.second_half(np.arange(data.n), halves).astype(int)
-    # Rows may have one step more to go when rounds are over: that only saves more.
-    assert halves.saved > 0
-    assert whole - literal_value(data, sides) >= halves.saved - 1e-9
-
-
-def test_unions(data):
-    labels = some_labels(data, 2)
-    pair = Gaussians(*data.statistics(labels, 2))
-    one = one_cluster(data)
-    for found, expected in zip(united(pair.pick([0]), pair.pick([1])), one, strict=True):
-        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
-
-
-def test_every_stage_lowers_the_objective(data):
-    partition = GaussianPartition(0.4, 1.5, 100)
-    order = np.random.default_rng(3).permutation(data.n)
-    rng = np.random.RandomState(0)
-    descent = GaussianDescent(data, partition, order, rng, say_nothing)
-    solution = descent.run(one_cluster(data), "split-merge", 300)
-    assert (np.diff(solution.history) <= 0).all()
-    kind = "diag" if data.diagonal else "full"
-    value = literal_objective(
-        data.rows, solution.labels, data.weights, np.eye(data.d), 1.5, 0.4, kind
-    )
-    np.testing.assert_allclose(solution.history[-1], value, rtol=1e-9)
-
-
-# --- likelihoods ---------------------------------------------------------------------------------
-
-
-def test_marginal_misfit_is_the_integral_over_mean_and_variance():
-    """One column, so that the integral is over two numbers of each cluster."""
-    rng = np.random.default_rng(0)
-    rows, labels = rng.normal(size=(9, 1)), np.array([0, 0, 0, 0, 0, 1, 1, 1, 1])
-    rows[labels == 1] += 3.0
-    with Pool(1) as pool:
-        clusters = Gaussians(*GaussianRows(rows, np.ones(9), False, pool).statistics(labels, 2))
-    pooled = clusters.scatters.sum() / 9
-    logarithm = 0.0
-    for c in range(2):
-        x = rows[labels == c, 0]
-        variance = np.exp(np.linspace(-8.0, 8.0, 800))[:, None]
-        mean = x.mean() + np.sqrt(variance) * np.linspace(-8.0, 8.0, 800)
-        density = invgamma.pdf(variance, 2.0, scale=pooled)  # 4 rows, matrix 2 pooled
-        density = density * norm.pdf(mean, rows.mean(), np.sqrt(variance / 0.01))
-        for each in x:
-            density *= norm.pdf(each, mean, np.sqrt(variance))
-        inner = np.trapezoid(density, mean, axis=1)
-        logarithm += np.log(np.trapezoid(inner, variance[:, 0]))
-    shares = gammaln([5.5, 4.5]).sum() - 2 * gammaln(0.5)
-    shares += gammaln(1.0) - gammaln(10.0)
-    expected = -2.0 * (logarithm + shares + 4.5 * np.log(np.pi))
-    found = marginal_misfit(clusters, np.zeros((1, 1)))
-    np.testing.assert_allclose(found, expected, rtol=1e-3)
-
-
-def test_misfit_is_the_classification_likelihood(data):
-    """Of many rows: then the pull towards the pooled covariance is next to nothing."""
-    labels = some_labels(data, 3)
-    many = GaussianRows(data.rows, 1e9 * data.weights, data.diagonal, data.pool)
-    clusters = Gaussians(*many.statistics(labels, 3))
-    n, expected = many.weights.sum(), 0.0
-    for c in range(3):
-        size = many.weights[labels == c].sum()
-        covariance = literal_scatter(many, labels, c) / size
-        expected += size * (np.linalg.slogdet(covariance)[1] - 2 * np.log(size / n))
-    found = misfit(clusters, np.zeros((data.height, data.d)))
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
-
-
-def test_likelier_is_likelier(data):
-    labels, floor = some_labels(data, 3), 1e-6 * np.ones((1, data.d))
-    floor = floor if data.diagonal else np.diag(floor[0])
-    ends = likelier(data, labels, floor)
-    values = [
-        misfit(Gaussians(*data.statistics(each, int(each.max()) + 1)), floor)
-        for each in (labels, ends)
-    ]
-    assert values[1] < values[0]
-
 
 # --- numbers of clusters -------------------------------------------------------------------------
 
@@ -295,8 +80,8 @@ def test_beats_round_clusters_in_every_draw():
 
 @pytest.mark.parametrize("penalty", ["auto", 0.3])
 def test_any_number_of_threads_gives_the_same_bits(penalty, monkeypatch):
-    monkeypatch.setattr(gaussian_rows, "TILE", 2000)
-    monkeypatch.setattr(gaussian_restarts, "MOST_ROWS", 200)
+    monkeypatch.setattr(gaussian_memory, "TILE", 2000)
+    monkeypatch.setattr(gaussian_restarts, "MAX_SAMPLE", 200)
     X, _ = elongated(3)
     models = [
         quiet_fit(GaussianDPMeans(penalty, random_state=0, n_jobs=jobs), X) for jobs in (1, 2, 5)
@@ -311,7 +96,7 @@ def test_any_number_of_threads_gives_the_same_bits(penalty, monkeypatch):
 @pytest.mark.parametrize("prior", ["auto", 60.0])
 def test_more_rows_than_a_sample_holds(kind, prior, monkeypatch):
     X, _ = four_round_ones(1, n=200)
-    monkeypatch.setattr(gaussian_restarts, "MOST_ROWS", 150)
+    monkeypatch.setattr(gaussian_restarts, "MAX_SAMPLE", 150)
     model = GaussianDPMeans(
         0.4, covariance_type=kind, covariance_prior=prior, random_state=0, max_clusters=30
     )

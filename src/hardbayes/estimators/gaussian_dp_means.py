@@ -6,17 +6,17 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from hardbayes.engine.gaussian.restarts import Plan
+from hardbayes.engine.gaussian.restarts import Options
 from hardbayes.engine.status import Status
 from hardbayes.estimators.base import AT_LEAST_ONE, SHARED_CONSTRAINTS
 from hardbayes.estimators.cluster_estimator import ClusterEstimator
 from hardbayes.estimators.fitted_state import check_gaussians
 from hardbayes.matrices import Floats
-from hardbayes.models.gaussian import FittedGaussians, fitted_attributes
+from hardbayes.models.gaussian import FittedGaussians
 from hardbayes.pool import Pool
+from hardbayes.problems.gaussian import given_prior
 from hardbayes.problems.partition import cluster_bound
-from hardbayes.selection.gaussian_fitting import Asked, fit_rows
-from hardbayes.selection.gaussian_prior import given_prior
+from hardbayes.selection.gaussian_fitting import fit_rows
 from hardbayes.validation import check_centres
 
 
@@ -25,40 +25,41 @@ class GaussianDPMeans(ClusterEstimator):
 
     Minimises ``sum_k [covariance_penalty * log|I + Phi0^-1 S_k| + cluster_penalty]`` over
     partitions, where ``S_k`` is the scatter of cluster k about its mean and Phi0 the
-    ``covariance_prior``. It is what is left of ``sum_i w_i (x_i - mu)' Sigma^-1 (x_i - mu)
+    ``covariance_prior``. This is ``sum_i w_i (x_i - mu)' Sigma^-1 (x_i - mu)
     + covariance_penalty * log|Sigma|`` (Broderick, Kulis & Jordan 2013, supplement E, made
-    well-posed) once every ``Sigma_k = (S_k + Phi0) / covariance_penalty`` is at its best.
+    well-posed) at the optimal ``Sigma_k = (S_k + Phi0) / covariance_penalty``.
 
     Parameters
     ----------
     cluster_penalty : float or "auto", default="auto"
-        What each cluster costs besides, in units of ``covariance_penalty``. "auto" takes the number
-        of clusters at which the rows are likeliest, each cluster being a Gaussian, and a penalty at
+        Cost of each cluster, in the units of ``covariance_penalty``. "auto" takes the number of
+        clusters at which the rows are likeliest, each cluster being a Gaussian, and a penalty at
         which the objective has its minimum there.
     covariance_type : {"full", "diag"}, default="full"
-        Whether clusters may lie obliquely to the axes.
+        Full matrices, or diagonal ones: clusters parallel to the axes.
     covariance_penalty : float, default=1.0
         Weight of the log-determinant. Only its ratio to ``cluster_penalty`` matters.
     covariance_prior : "auto", float or array of shape (n_features, n_features), default="auto"
-        Phi0, the scatter that a cluster of nothing has: a matrix, its diagonal (n_features,), or a
-        number that multiplies the identity. The larger, the rounder (in its own metric) the
-        clusters. "auto" is a multiple of the pooled scatter of the clusters themselves: the one
-        whose clusters make the rows likeliest, tried out on at most 4096 rows.
+        Phi0, which is added to every scatter: a matrix, its diagonal (n_features,), or a number
+        that multiplies the identity. The larger it is, the rounder (in its metric) are the
+        clusters. "auto" is a multiple of the pooled scatter of the clusters: the one whose
+        clusters make the rows likeliest, among those tried on at most 4096 rows.
     search : {"split-merge", "paper"}, default="split-merge"
-        "paper" alternates between rows and parameters, and a row dearer than ``cluster_penalty``
-        opens a cluster. "split-merge" goes on with moves of single rows, splits, merges and
-        exchanges, each made only where the objective falls.
+        "paper" alternates between rows and parameters, and a row that costs more than
+        ``cluster_penalty`` opens a cluster. "split-merge" adds single-row moves, splits, merges and
+        exchanges, each made only where it lowers the objective.
     init : {"mean"} or array of shape (k, n_features), default="mean"
-        Where to start: one cluster, or clusters of the prior's shape at given centres. Where
-        something is "auto", "mean" goes on with the clusters found on the way (not so "paper").
+        Where to start: one cluster, or clusters of the prior's shape at given centres. Where the
+        penalty or the prior is "auto", "mean" starts from the clusters found while choosing it
+        (unless ``search="paper"``).
     order : {"random", "given"}, default="random"
         Order in which a sweep visits the rows. It matters only where clusters are opened.
     max_clusters : int or None, default=None
         Cap on the number of clusters. None stops at the larger of 64 and 2^25 / n_features.
     n_init : int, default=1
-        Number of starts, of which the best is kept; all but the first are at rows drawn.
+        Number of starts, of which the best is kept; all but the first are at random rows.
     max_iter : int, default=300
-        Largest number of steps of a start: sweeps over the rows, and rounds of moves.
+        Maximum number of steps of a start: sweeps over the rows, and rounds of moves.
     random_state : int, RandomState instance or None, default=None
         Seed of the visiting order and of the splits that are tried.
     n_jobs : int or None, default=None
@@ -77,9 +78,9 @@ class GaussianDPMeans(ClusterEstimator):
         Means, in the dtype of the data.
     covariances_ : ndarray of shape (n_clusters_, n_features, n_features)
         ``(S_k + Phi0) / covariance_penalty`` of each cluster, the model's Sigma; with
-        ``covariance_type="diag"`` their diagonals (n_clusters_, n_features). It is as large as a
-        scatter, which is a sum over rows: divide by ``cluster_weights_`` for something like a
-        sample covariance, and take ``covariance_prior_`` off before that for the very one.
+        ``covariance_type="diag"`` their diagonals (n_clusters_, n_features). They have the scale of
+        scatters, which are sums over rows. The sample covariance of a cluster is
+        ``(covariance_penalty * covariances_[k] - covariance_prior_) / cluster_weights_[k]``.
     cluster_weights_ : ndarray of shape (n_clusters_,)
         Sum of the weights of each cluster's rows.
     covariance_prior_ : ndarray of shape (n_features, n_features) or (n_features,)
@@ -97,7 +98,7 @@ class GaussianDPMeans(ClusterEstimator):
     n_splits_, n_merges_ : int
         Accepted moves that split a cluster, or merged two.
     converged_ : bool
-        Whether the search came to its end before ``max_iter``.
+        Whether the search ended before ``max_iter``.
     status_ : str
         How the fit ended, and what to do about it.
     n_features_in_ : int
@@ -170,25 +171,24 @@ class GaussianDPMeans(ClusterEstimator):
         self, matrix: Any, weights: Floats | None, rng: np.random.RandomState, pool: Pool
     ) -> tuple[dict[str, Any], Status]:
         every = np.array(np.broadcast_to(1.0 if weights is None else weights, len(matrix)))
-        found = fit_rows(matrix, every, self._asked(matrix.shape[1]), rng, pool, self._report)
-        fitted = fitted_attributes(
-            found.solution, found.frame, found.partition, every, matrix.dtype
-        )
-        return fitted | {"covariance_prior_": found.prior}, found.solution.status
+        return fit_rows(matrix, every, self._options(matrix.shape[1]), rng, pool, self._report)
 
-    def _asked(self, d: int) -> Asked:
+    def _options(self, d: int) -> Options:
         """Return the parameters, checked against the number of columns."""
         diagonal = self.covariance_type == "diag"
         most = self.max_clusters or cluster_bound(d)
         prior, init = self.covariance_prior, self.init
-        return Asked(
+        return Options(
             penalty=None if self.cluster_penalty == "auto" else float(self.cluster_penalty),
             prior=None if isinstance(prior, str) else given_prior(prior, d, diagonal),
             centres=None if isinstance(init, str) else check_centres(init, self._geometry, d, most),
             rate=float(self.covariance_penalty),
             diagonal=diagonal,
             max_clusters=most,
-            plan=Plan(self.search, self.order, self.n_init, self.max_iter),
+            search=self.search,
+            order=self.order,
+            n_init=self.n_init,
+            max_steps=self.max_iter,
         )
 
     def _report(self, step: int, n_clusters: int, n_changed: int) -> None:
@@ -197,7 +197,7 @@ class GaussianDPMeans(ClusterEstimator):
     def _model_from(
         self, arrays: dict[str, Any], fitted: dict[str, Any]
     ) -> tuple[FittedGaussians, int]:
-        penalty = fitted.get("cluster_penalty_", np.nan)  # looked at below
+        penalty = fitted.get("cluster_penalty_", np.nan)  # checked below
         model = FittedGaussians.from_arrays(self.covariance_type == "diag", penalty, arrays)
         k, d = model.clusters.means.shape
         check_gaussians(fitted, k, d, model.whitening.forward.shape)

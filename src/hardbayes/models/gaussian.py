@@ -1,32 +1,26 @@
-"""Fitted clusters with covariances: placing new rows; to and from arrays."""
+"""Fitted clusters with covariances: prediction for new rows; to and from arrays."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hardbayes.engine.gaussian.descent import nearest
+from hardbayes.engine.gaussian.model import nearest
+from hardbayes.engine.gaussian.restarts import GaussianSolution
 from hardbayes.engine.objective import level_rounding
 from hardbayes.engine.status import Status
+from hardbayes.executors.gaussian.protocol import GaussianRows
+from hardbayes.geometry.base import Geometry
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean, distance_rounding
-from hardbayes.matrices import chunks
+from hardbayes.matrices import Floats, chunks
+from hardbayes.pool import Pool
 from hardbayes.problems.gaussian import Whitening
-from hardbayes.structure.gaussians import Gaussians
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from hardbayes.engine.gaussian.descent import GaussianSolution
-    from hardbayes.executors.gaussian.rows import GaussianRows
-    from hardbayes.geometry.base import Geometry
-    from hardbayes.matrices import Floats
-    from hardbayes.pool import Pool
-    from hardbayes.structure.gaussians import GaussianPartition
+from hardbayes.structure.gaussians import GaussianPartition, Gaussians
 
 NAMES = ("middle", "forward", "backward", "weights", "means", "scatters")
 
@@ -42,7 +36,7 @@ class FittedGaussians:
     penalty: float
 
     def place(self, matrix: NDArray[np.floating], pool: Pool) -> GaussianPlacement:
-        """Return the rows of a checked matrix, each to be given to its cheapest cluster."""
+        """Return the rows of a checked matrix, for prediction."""
         return GaussianPlacement(self, matrix, pool)
 
     def to_arrays(self) -> dict[str, Any]:
@@ -55,7 +49,7 @@ class FittedGaussians:
 
     @classmethod
     def from_arrays(cls, diagonal: bool, penalty: float, arrays: dict[str, Any]) -> FittedGaussians:
-        """Return what `to_arrays` was called on; raise ValueError where that cannot be."""
+        """Return the model that `to_arrays` was called on; raise ValueError if it is malformed."""
         try:
             rate = arrays.pop("working_rate")
             found = {name: arrays.pop(f"working_{name}") for name in NAMES}
@@ -107,15 +101,14 @@ class GaussianPlacement:
         return np.sqrt(costs)
 
     def novel(self) -> NDArray[np.bool_]:
-        """Return which rows would rather open a cluster of their own.
+        """Return which rows cost more than a cluster of their own.
 
-        Not among them are rows no farther from their mean, a plain sum, than rounding may put
-        equal ones.
+        The mean is a plain sum: rows no farther from it than its rounding error are not novel.
         """
         weights, means, _ = self.model.clusters
         rounding = distance_rounding(means.shape[1]) * np.square(means).max() * (1 + weights) ** 2
-        prices = np.maximum(self.model.penalty, self.model.rate * rounding)
-        return self.costs() > prices[self.labels()]
+        opening_costs = np.maximum(self.model.penalty, self.model.rate * rounding)
+        return self.costs() > opening_costs[self.labels()]
 
     @cached_property
     def _nearest(self) -> tuple[NDArray[np.int32], Floats]:
@@ -135,11 +128,11 @@ def fitted_attributes(
     solution: GaussianSolution,
     frame: Whitening,
     partition: GaussianPartition,
-    weights: NDArray[np.float64],
+    weights: Floats,
     dtype: np.dtype[Any],
 ) -> dict[str, Any]:
-    """Return what a fitted estimator holds, but for what it was told."""
-    clusters, history = solution.clusters, level_rounding(solution.history)
+    """Return the attributes of a fitted estimator."""
+    clusters, history = solution.statistics, level_rounding(solution.history)
     if not np.isfinite(history).all():
         raise ValueError("The objective is not a finite number. Rescale X.")
     return {

@@ -1,7 +1,7 @@
 """Paths of the published algorithms, which cannot go on from one solution to the next.
 
-They only ever open clusters where single rows cost more than the penalty, so where a fit ends depends on where it
-began: each penalty has a fit of its own, from the template's own start.
+They open clusters only where single rows cost more than the penalty, so where a fit ends depends on
+where it began: each penalty has a fit of its own, from the start of the template.
 """
 
 from __future__ import annotations

@@ -1,21 +1,19 @@
-"""Clusters with covariances of their own: what each costs, from weight, mean and scatter alone.
+"""Clusters with covariances of their own: their costs, from weight, mean and scatter alone.
 
 Coordinates are such that the prior matrix Phi0 is the identity. A cluster of weight n, mean mu and
-scatter ``S = sum w (x - mu)(x - mu)'`` costs ``rate log|I + S|`` once its covariance is at its
-best, and a row costs it ``rate (x - mu)' (I + S)^-1 (x - mu)`` while the covariance stands still.
+scatter ``S = sum w (x - mu)(x - mu)'`` costs ``rate log|I + S|`` at its optimal covariance; a row
+costs ``rate (x - mu)' (I + S)^-1 (x - mu)`` there while the covariance is fixed.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.matrices import Floats
+from hardbayes.matrices import Floats
 
 
 class Gaussians(NamedTuple):
@@ -37,22 +35,22 @@ class Gaussians(NamedTuple):
 
 @dataclass(frozen=True)
 class GaussianPartition:
-    """``sum_k [penalty + rate log|I + S_k|]`` over partitions into at most so many clusters."""
+    """``sum_k [penalty + rate log|I + S_k|]`` over partitions into at most max_clusters."""
 
     penalty: float
     rate: float  # the weight of the log-determinant
     max_clusters: int
 
     def costs(self, clusters: Gaussians) -> Floats:
-        """Return what each cluster (k,) costs, the penalty aside."""
+        """Return the cost (k,) of each cluster, without the penalty."""
         return self.rate * log_determinants(clusters.scatters)
 
     def objective(self, clusters: Gaussians) -> float:
-        """Return the objective of these clusters at their best means and covariances."""
+        """Return the objective of these clusters at their optimal means and covariances."""
         return float(self.costs(clusters).sum()) + self.penalty * clusters.k
 
     def union_costs(self, clusters: Gaussians, others: Gaussians) -> Floats:
-        """Return how much the costs of pairs of clusters rise, penalties aside, when they unite."""
+        """Return the change (m,) of the costs when pairs of clusters unite, without penalties."""
         apart = self.costs(clusters) + self.costs(others)
         return self.costs(united(clusters, others)) - apart
 

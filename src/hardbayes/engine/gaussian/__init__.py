@@ -1,1 +1,1 @@
-"""Fits of clusters with covariances."""
+"""Clusters with covariances: a label-first model, and its starts."""

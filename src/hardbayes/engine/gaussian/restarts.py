@@ -1,36 +1,38 @@
-"""Starts of a fit with covariances, and samples to find them on."""
+"""Fits of clusters with covariances: one, the best of several, and where they start."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hardbayes.engine.gaussian.descent import GaussianDescent, GaussianSolution
+from hardbayes.engine.gaussian.model import GaussianModel, nearest
+from hardbayes.engine.label_first.descent import MAX_EXCHANGES, Descent, Solution
 from hardbayes.engine.status import Status, say_nothing
-from hardbayes.matrices import chunks
-from hardbayes.structure.gaussians import Gaussians, at_points
+from hardbayes.executors.gaussian.protocol import GaussianRows, Ids
+from hardbayes.matrices import Floats
+from hardbayes.moves.label_first.labelling import unlabelled
+from hardbayes.structure.gaussians import GaussianPartition, Gaussians, at_points
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+GaussianSolution: TypeAlias = Solution[Gaussians]
 
-    from numpy.typing import NDArray
-
-    from hardbayes.executors.gaussian.rows import GaussianRows
-    from hardbayes.matrices import Floats
-    from hardbayes.structure.gaussians import GaussianPartition
-
-# More rows than this are represented by so many of them while a start is looked for.
-MOST_ROWS = 1 << 12
-# By how much the penalty is lowered, and up to how many clusters, to grow a start from above.
+# Where there are more rows than this, a sample of so many is used to find a start.
+MAX_SAMPLE = 1 << 12
+# By how much the penalty is lowered, and up to how many clusters, to find a start from above.
 OVERSHOOT = 4.0
-MOST_GROWN = 64
+MAX_GROWN = 64
 
 
-class Plan(NamedTuple):
-    """How a fit is to be made."""
+class Options(NamedTuple):
+    """The parameters of a fit, in the user's units; None where the rows are to determine one."""
 
+    penalty: float | None
+    prior: Floats | None  # (d, d), or (d,) where covariances are diagonal
+    centres: Floats | None  # (k, d), to start at
+    rate: float  # the weight of the log-determinant
+    diagonal: bool
+    max_clusters: int
     search: str
     order: str
     n_init: int
@@ -38,109 +40,113 @@ class Plan(NamedTuple):
 
 
 def sample_rows(weights: Floats, rng: np.random.RandomState) -> NDArray[np.intp]:
-    """Return rows to look for clusters in: all those with weight, or so many of them."""
+    """Return rows with weight: all, or a random sample."""
     heavy = np.flatnonzero(weights > 0)
-    return heavy if len(heavy) <= MOST_ROWS else np.sort(rng.choice(heavy, MOST_ROWS, False))
+    return heavy if len(heavy) <= MAX_SAMPLE else np.sort(rng.choice(heavy, MAX_SAMPLE, False))
 
 
-def sampled(data: GaussianRows, ids: NDArray[np.intp]) -> GaussianRows:
-    """Return some rows, weighing as much as all: so clusters cost in a sample what they cost."""
-    weights = data.weights[ids]
-    return data.sample(ids, weights * (data.weights.sum() / weights.sum()))
+def sampled(rows: GaussianRows, ids: NDArray[np.intp]) -> GaussianRows:
+    """Return some rows, with the weight of all, so that clusters cost the same in a sample."""
+    weights = rows.weights[ids]
+    return rows.sample(ids, weights * (rows.weights.sum() / weights.sum()))
 
 
-def weighted_mean(matrix: NDArray[np.floating], weights: Floats) -> Floats:
-    """Return the mean row (d,) in float64."""
-    total = np.zeros(matrix.shape[1])
-    share = weights / weights.sum()
-    for part in chunks(*matrix.shape):
-        total += share[part] @ matrix[part].astype(np.float64)
-    return total
+def one_cluster(rows: GaussianRows) -> Gaussians:
+    """Return all rows as one cluster."""
+    return Gaussians(*rows.statistics(np.zeros(rows.n, np.int64), 1))
+
+
+def descend(
+    model: GaussianModel,
+    start: Gaussians,
+    search: str,
+    max_steps: int,
+    rng: np.random.RandomState,
+    report: Callable[[int, int, int], None] = say_nothing,
+    checks_cap: bool = False,
+    exchanges: int = MAX_EXCHANGES,
+) -> GaussianSolution:
+    """Return the fit from these clusters, rows assigned once more so that `predict` agrees."""
+    descent = Descent(unlabelled(model, start), rng, report, exchanges)
+    end = descent.run(search, max_steps, checks_cap and search != "paper")
+    clusters, history = end.statistics, end.history
+    labels, distances = nearest(model.rows, clusters)
+    used = np.bincount(labels, minlength=clusters.k) > 0
+    if not used.all():
+        clusters, labels = clusters.pick(used), (np.cumsum(used) - 1)[labels]
+    fit = model.unit * float(model.weights @ distances)
+    if end.status is Status.OUT_OF_STEPS:
+        history[-1] = min(history[-1], fit + _fixed_costs(model, clusters))
+    return end._replace(labels=labels, statistics=clusters, fit=fit)
 
 
 def minimise(
-    data: GaussianRows,
+    rows: GaussianRows,
     partition: GaussianPartition,
     start: Gaussians,
-    plan: Plan,
+    options: Options,
     rng: np.random.RandomState,
     report: Callable[[int, int, int], None],
 ) -> GaussianSolution:
-    """Return the best fit from several starts, those after the first at rows drawn at random."""
-    order = visiting_order(data.n, plan.order, rng)
-    heavy = np.flatnonzero(data.weights > 0)
-    best: GaussianSolution | None = None
-    for number in range(plan.n_init):
+    """Return the best fit from several starts, those after the first at random rows."""
+    model = GaussianModel(rows, partition, _visiting_order(rows.n, options.order, rng))
+    heavy = np.flatnonzero(rows.weights > 0)
+    ends = []
+    for number in range(options.n_init):
         if number:
             drawn = rng.choice(heavy, min(start.k, len(heavy)), replace=False)
-            start = at_points(data.rows[drawn], data.diagonal)
-        if plan.search != "paper":
-            start = _looked_for(data, partition, start, plan, rng)
-        descent = GaussianDescent(data, partition, order, rng, report)
-        found = descent.run(start, plan.search, plan.max_steps)
-        tries_splits = plan.search != "paper" and found.status is Status.CONVERGED
-        if tries_splits and descent.is_capped():
-            found = replace(found, status=Status.CAPPED)
-        if best is None or found.history[-1] < best.history[-1]:
-            best = found
-    assert best is not None  # there is at least one start
-    return best
+            start = at_points(rows.take(drawn), rows.diagonal)
+        if options.search != "paper":
+            start = _improved_start(rows, partition, start, options, rng)
+        ends.append(descend(model, start, options.search, options.max_steps, rng, report, True))
+    return min(ends, key=lambda end: end.objective)
 
 
 def grown(
-    data: GaussianRows,
-    partition: GaussianPartition,
-    max_steps: int,
-    rng: np.random.RandomState,
+    rows: GaussianRows, partition: GaussianPartition, max_steps: int, rng: np.random.RandomState
 ) -> GaussianSolution:
     """Return the better of two fits: from one cluster, and from the clusters of a lower penalty.
 
-    Clusters pay their log-determinants, which are concave: where four are best, two may be worse
-    than one, and no division of one cluster alone would pay.
+    Costs are concave in the scatter: where four clusters are best, two may be worse than one, so
+    that no division of a single cluster lowers the objective.
     """
-    order = rng.permutation(data.n)
-    start = one_cluster(data)
-    many = replace(
-        partition,
-        penalty=partition.penalty / OVERSHOOT,
-        max_clusters=min(partition.max_clusters, MOST_GROWN),
-    )
-    more = GaussianDescent(data, many, order, rng, say_nothing)
-    starts = [start, more.run(start, "split-merge", max_steps).clusters]
-    ends = [
-        GaussianDescent(data, partition, order, rng, say_nothing).run(
-            each, "split-merge", max_steps
-        )
-        for each in starts
-    ]
-    return min(ends, key=lambda end: float(end.history[-1]))
+    order = rng.permutation(rows.n)
+    most = min(partition.max_clusters, MAX_GROWN)
+    lower = replace(partition, penalty=partition.penalty / OVERSHOOT, max_clusters=most)
+    start, how = one_cluster(rows), ("split-merge", max_steps, rng)
+    starts = (start, descend(GaussianModel(rows, lower, order), start, *how).statistics)
+    model = GaussianModel(rows, partition, order)
+    return min((descend(model, each, *how) for each in starts), key=lambda end: end.objective)
 
 
-def one_cluster(data: GaussianRows) -> Gaussians:
-    """Return all rows as one cluster."""
-    return Gaussians(*data.statistics(np.zeros(data.n, np.int64), 1))
+def _improved_start(
+    rows: GaussianRows,
+    partition: GaussianPartition,
+    start: Gaussians,
+    options: Options,
+    rng: np.random.RandomState,
+) -> Gaussians:
+    """Return clusters found on a sample of the rows, or on all if they are few.
+
+    One cluster is grown; several are improved where there are more rows than a sample holds.
+    """
+    is_large = rows.n > MAX_SAMPLE
+    sample = sampled(rows, sample_rows(rows.weights, rng)) if is_large else rows
+    if start.k == 1:
+        return grown(sample, partition, options.max_steps, rng).statistics
+    if not is_large:
+        return start
+    model = GaussianModel(sample, partition, _visiting_order(sample.n, options.order, rng))
+    return descend(model, start, options.search, options.max_steps, rng).statistics
 
 
-def visiting_order(n: int, order: str, rng: np.random.RandomState) -> NDArray[np.int64]:
-    """Return the order in which rows are visited."""
+def _visiting_order(n: int, order: str, rng: np.random.RandomState) -> Ids:
     return np.arange(n) if order == "given" else rng.permutation(n)
 
 
-def _looked_for(
-    data: GaussianRows,
-    partition: GaussianPartition,
-    start: Gaussians,
-    plan: Plan,
-    rng: np.random.RandomState,
-) -> Gaussians:
-    """Return a better start: one cluster is grown, and many rows are represented by a sample."""
-    sample = data
-    if data.n > MOST_ROWS:
-        sample = sampled(data, sample_rows(data.weights, rng))
-    if start.k == 1:
-        return grown(sample, partition, plan.max_steps, rng).clusters
-    if sample is data:
-        return start
-    order = visiting_order(sample.n, plan.order, rng)
-    descent = GaussianDescent(sample, partition, order, rng, say_nothing)
-    return descent.run(start, plan.search, plan.max_steps).clusters
+def _fixed_costs(model: GaussianModel, clusters: Gaussians) -> float:
+    """Return what clusters cost besides their rows while means and covariances are fixed."""
+    roots, logarithms = model.rows.roots(clusters.scatters)
+    traces = np.square(roots).reshape(clusters.k, -1).sum(axis=1)
+    costs = model.unit * (traces - model.rows.d + logarithms)
+    return float(costs.sum()) + model.penalty * clusters.k

@@ -1,7 +1,7 @@
-"""Rows against clusters with covariances: ``|W (x - mu)|^2`` with a lower triangular W.
+"""Distances of rows from clusters with covariances: ``|W (x - mu)|^2``, W lower triangular.
 
-Matrices are (k, d, d), or (k, 1, d) where they are diagonal; so is everything here that is said to
-be (k, h, d).
+Arrays (k, h, d) are matrices, h being d, or diagonals, h being 1. A kernel that works on items
+``start`` to ``stop`` is called with scratch memory, ``gap`` (d,).
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from hardbayes.kernels.compiling import inlined, kernel
 def distance(rows, i, means, roots, c, bound, gap):
     """Return row i's distance from cluster c, or some number >= bound where it is that far.
 
-    Sums of squares only grow, so that the first to reach the bound ends it. gap (d,) is scratch.
+    A sum of squares never falls, so summation ends when it reaches the bound.
     """
     d = rows.shape[1]
     total = 0.0
@@ -39,7 +39,7 @@ def distance(rows, i, means, roots, c, bound, gap):
 def nearest(rows, means, roots, offsets, labels, distances, gap, start, stop):
     """OUT labels (n,) int64: the nearest cluster, the first of equals; distances (n,).
 
-    A cluster is farther by its offset (k,) than it lies.
+    IN offsets (k,) are added to the distances from each cluster.
     """
     for i in range(start, stop):
         best = np.inf
@@ -66,7 +66,7 @@ def all_distances(rows, means, roots, out, gap, start, stop):
 def transform(rows, middle, matrix, out, start, stop):
     """OUT out (n, d): ``(x - middle) M`` with an upper triangular M (d, d), or a diagonal (1, d).
 
-    One row after the other, so that its bits do not depend on its neighbours.
+    One row after the other, so that its bits do not depend on the rows beside it.
     """
     d = rows.shape[1]
     for i in range(start, stop):

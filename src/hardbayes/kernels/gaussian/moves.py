@@ -1,20 +1,20 @@
 """Moves between clusters with covariances: single rows, births, and divisions in two.
 
-With ``m = |W (x - mu)|^2`` a row of weight w pays ``log(1 + w n / (n + w) m)`` to join a cluster of
-weight n and frees ``-log(1 - t)``, ``t = w n / (n - w) m``, where it leaves one: the matrix
-determinant lemma. So it pays to move where ``w n / (n + w) m < t / (1 - t)``, without any
-logarithm. Where covariances are diagonal this holds for each column, and ratios of determinants are
-products over columns.
+With ``m = |W (x - mu)|^2``, a row of weight w adds ``log(1 + w n / (n + w) m)`` to the cost of a
+cluster of weight n that it joins, and takes ``-log(1 - t)``, ``t = w n / (n - w) m``, from one that
+it leaves, by the matrix determinant lemma. So a move lowers the objective where
+``w n / (n + w) m < t / (1 - t)``: no logarithm is needed. Where covariances are diagonal this holds
+for each column, and ratios of determinants are products over columns.
 """
 
 import numpy as np
 
 from hardbayes.kernels.compiling import inlined, kernel
 from hardbayes.kernels.gaussian.costs import distance
-from hardbayes.kernels.gaussian.scatters import add_outer, invert_root, mirror
+from hardbayes.kernels.gaussian.scatters import add_outer, invert_root
 from hardbayes.kernels.partition.rows import squared_gap
 
-NOISE = 1e-10  # of what is compared: no row moves for less
+NOISE = 1e-10  # a row moves only if it gains more than this part of what is compared
 
 
 @inlined
@@ -51,8 +51,8 @@ def shrinkage(rows, i, means, roots, c, factor, gap):
 
 
 @inlined
-def better_home(rows, weights, i, own, sizes, members, means, roots, gap):
-    """Return the cluster where row i is best off, all others staying where they are."""
+def best_cluster(rows, weights, i, own, sizes, members, means, roots, gap):
+    """Return the cluster where row i costs least while all other rows stay."""
     w = weights[i]
     left = sizes[own] - w
     if w == 0.0 or members[own] < 2 or not left > 0.0:
@@ -62,25 +62,24 @@ def better_home(rows, weights, i, own, sizes, members, means, roots, gap):
     for c in range(means.shape[0]):
         if c != own and members[c] > 0:
             factor = w * (sizes[c] / (sizes[c] + w))
-            price = growth(rows, i, means, roots, c, factor, best, gap)
-            if price < best:
-                best = price
+            cost = growth(rows, i, means, roots, c, factor, best, gap)
+            if cost < best:
+                best = cost
                 winner = c
     return winner
 
 
 @kernel
-def restless(rows, weights, labels, sizes, members, means, roots, marks, gap, start, stop):
-    """OUT marks (n,) bool: rows that would gain by moving; members (k,): rows of weight."""
+def mark_candidates(rows, weights, labels, sizes, members, means, roots, marks, gap, start, stop):
+    """OUT marks (n,) bool: rows that would move; members (k,) int64: counts of rows of weight."""
     for i in range(start, stop):
         own = labels[i]
-        home = better_home(rows, weights, i, own, sizes, members, means, roots, gap)
-        marks[i] = home != own
+        marks[i] = best_cluster(rows, weights, i, own, sizes, members, means, roots, gap) != own
 
 
 @inlined
-def change(rows, i, w, c, sizes, means, scatters, roots, gap):
-    """Add row i with weight w to cluster c, or take it away where w < 0."""
+def add_row(rows, i, w, c, sizes, means, scatters, roots, gap):
+    """Add row i with weight w to cluster c; remove it where w < 0."""
     d = rows.shape[1]
     size = sizes[c]
     for j in range(d):
@@ -93,71 +92,70 @@ def change(rows, i, w, c, sizes, means, scatters, roots, gap):
 
 
 @kernel
-def relocate(rows, weights, ids, labels, sizes, members, means, scatters, roots, gap, start, stop):
-    """Let rows ``ids`` move one by one while clusters follow; return the number of moves.
+def move_rows(rows, weights, ids, labels, sizes, members, means, scatters, roots, gap, start, stop):
+    """Move rows ``ids`` one by one, updating clusters after each; return the number of moves.
 
     IN/OUT labels (n,) int64, sizes (k,), members (k,) int64, means (k, d), scatters (k, h, d), the
-    lower triangles, roots (k, h, d). Nobody leaves a cluster that holds one row of weight.
+    lower triangles, roots (k, h, d). The only row of weight of a cluster stays.
     """
     n_moves = 0
     for p in range(start, stop):
         i = ids[p]
         own = labels[i]
-        home = better_home(rows, weights, i, own, sizes, members, means, roots, gap)
-        if home != own:
-            change(rows, i, -weights[i], own, sizes, means, scatters, roots, gap)
-            change(rows, i, weights[i], home, sizes, means, scatters, roots, gap)
+        best = best_cluster(rows, weights, i, own, sizes, members, means, roots, gap)
+        if best != own:
+            add_row(rows, i, -weights[i], own, sizes, means, scatters, roots, gap)
+            add_row(rows, i, weights[i], best, sizes, means, scatters, roots, gap)
             members[own] -= 1
-            members[home] += 1
-            labels[i] = home
+            members[best] += 1
+            labels[i] = best
             n_moves += 1
     return n_moves
 
 
 @kernel
-def open_clusters(rows, weights, dear, distances, price, born, n_born, start, stop):
-    """Visit rows ``dear`` (m,) in their order; those dearer than ``price`` to all open a cluster.
+def open_clusters(rows, weights, above, distances, opening_cost, births, n_births, start, stop):
+    """Visit rows ``above`` (m,); those that cost more than ``opening_cost`` open clusters.
 
-    IN/OUT distances (n,); OUT born (most,) int64: the rows that did. A cluster of one row has the
-    prior's covariance, so that distances from it are plain ones. Returns how many are born by now.
+    IN/OUT distances (n,); OUT births (most,) int64: the rows that do. A cluster of one row has the
+    prior's covariance, so distances from it are squared Euclidean. Returns the number of births.
     """
     for p in range(start, stop):
-        i = dear[p]
-        for b in range(n_born):
-            distances[i] = min(distances[i], squared_gap(rows, i, born[b]))
-        if weights[i] * distances[i] > price and n_born < born.shape[0]:
-            born[n_born] = i
-            n_born += 1
-    return n_born
+        i = above[p]
+        for b in range(n_births):
+            distances[i] = min(distances[i], squared_gap(rows, i, births[b]))
+        if weights[i] * distances[i] > opening_cost and n_births < births.shape[0]:
+            births[n_births] = i
+            n_births += 1
+    return n_births
 
 
 @kernel
-def choose_births(rows, born, place, labels, distances, k, start, stop):
-    """Let rows choose among the clusters born before their own turn, or at it.
+def choose_births(rows, births, visit_rank, labels, distances, k, gap, start, stop):
+    """Assign rows to the births that precede their own visit, where these are nearer.
 
-    IN place (n,): the turn of each row; IN/OUT labels (n,) int64, births being clusters from k on;
-    distances (n,).
+    IN visit_rank (n,); IN/OUT labels (n,) int64, births being clusters from k on; distances (n,).
     """
     for i in range(start, stop):
-        for b in range(born.shape[0]):
-            if place[born[b]] > place[i]:
+        for b in range(births.shape[0]):
+            if visit_rank[births[b]] > visit_rank[i]:
                 break
-            if born[b] == i:
+            if births[b] == i:
                 labels[i] = k + b
                 distances[i] = 0.0
                 break
-            between = squared_gap(rows, i, born[b])
+            between = squared_gap(rows, i, births[b])
             if between < distances[i]:
                 labels[i] = k + b
                 distances[i] = between
 
 
 @kernel
-def bisect(rows, weights, ids, factor, sides, sizes, means, scatters, roots, gap, n_rounds):
-    """Let rows ``ids`` choose between two clusters that follow them, until none moves.
+def bisect(rows, weights, sides, sizes, means, scatters, roots, gap, n_rounds):
+    """Alternate between assigning rows (m, d) to two clusters and refitting these.
 
-    Weights count ``factor`` times. IN/OUT sides (m,) uint8; sizes (2,), means (2, d), scatters and
-    roots (2, h, d) are those of the two in the end. Returns their log-determinants' sum; infinity
+    IN/OUT sides (m,) uint8; OUT sizes (2,), means (2, d), scatters (2, h, d), the lower triangles,
+    and roots (2, h, d) of the two in the end. Returns the sum of their log-determinants; infinity
     where one has no weight.
     """
     d = rows.shape[1]
@@ -165,33 +163,30 @@ def bisect(rows, weights, ids, factor, sides, sizes, means, scatters, roots, gap
         sizes[:] = 0.0
         means[:, :] = 0.0
         scatters[:, :, :] = 0.0
-        for p in range(ids.shape[0]):
+        for p in range(rows.shape[0]):
             side = sides[p]
-            w = factor * weights[ids[p]]
-            sizes[side] += w
+            sizes[side] += weights[p]
             for j in range(d):
-                means[side, j] += w * rows[ids[p], j]
+                means[side, j] += weights[p] * rows[p, j]
         if not (sizes[0] > 0.0 and sizes[1] > 0.0):
             return np.inf
         for side in range(2):
             for j in range(d):
                 means[side, j] /= sizes[side]
-        for p in range(ids.shape[0]):
+        for p in range(rows.shape[0]):
             side = sides[p]
             for j in range(d):
-                gap[j] = rows[ids[p], j] - means[side, j]
-            add_outer(scatters, side, factor * weights[ids[p]], gap)
+                gap[j] = rows[p, j] - means[side, j]
+            add_outer(scatters, side, weights[p], gap)
         total = invert_root(scatters, 0, roots) + invert_root(scatters, 1, roots)
         if step == n_rounds:
             break
         moved = False
-        for p in range(ids.shape[0]):
-            near = distance(rows, ids[p], means, roots, 0, np.inf, gap)
-            side = np.uint8(distance(rows, ids[p], means, roots, 1, near, gap) < near)
+        for p in range(rows.shape[0]):
+            near = distance(rows, p, means, roots, 0, np.inf, gap)
+            side = np.uint8(distance(rows, p, means, roots, 1, near, gap) < near)
             moved |= side != sides[p]
             sides[p] = side
         if not moved:
             break
-    mirror(scatters, 0)
-    mirror(scatters, 1)
     return total

@@ -7,9 +7,9 @@ from hardbayes.kernels.compiling import inlined, kernel
 
 @kernel
 def group_rows(labels, places, order):
-    """OUT order (n,) int64: rows by cluster, as they come within each.
+    """OUT order (n,) int64: rows by cluster, ascending within each.
 
-    IN/OUT places (k + 1,) int64: zeros first, then where each cluster's rows begin and end.
+    IN/OUT places (k + 1,) int64: zeros on entry, then where the rows of each cluster begin and end.
     """
     k = places.shape[0] - 1
     for i in range(labels.shape[0]):
@@ -42,20 +42,12 @@ def add_outer(scatters, c, weight, gap):
                 scatters[c, j, m] += heavy * gap[m]
 
 
-@inlined
-def mirror(scatters, c):
-    """IN/OUT scatters (k, h, d): copy the lower triangle of cluster c to the upper one."""
-    for j in range(scatters.shape[1]):
-        for m in range(j):
-            scatters[c, m, j] = scatters[c, j, m]
-
-
 @kernel
 def add_up(rows, weights, order, places, sizes, means, scatters, gap, start, stop):
     """OUT sizes (k,), means (k, d), scatters (k, h, d) of clusters ``start`` to ``stop``.
 
-    Sums run in the order of the rows, whoever works on them; two passes, so that scatters do not
-    cancel.
+    Sums run in the order of the rows, on any number of threads; two passes, so that scatters do
+    not cancel.
     """
     d = rows.shape[1]
     for c in range(start, stop):
@@ -77,7 +69,9 @@ def add_up(rows, weights, order, places, sizes, means, scatters, gap, start, sto
                 for j in range(d):
                     gap[j] = rows[i, j] - means[c, j]
                 add_outer(scatters, c, weights[i], gap)
-        mirror(scatters, c)
+        for j in range(scatters.shape[1]):
+            for m in range(j):
+                scatters[c, m, j] = scatters[c, j, m]
 
 
 @inlined
@@ -94,7 +88,7 @@ def invert_root(scatters, c, roots):
             roots[c, 0, j] = 1.0 / np.sqrt(width)
             total += np.log(width)
         return total
-    for j in range(d):  # Cholesky, then the inverse of the triangle in its place
+    for j in range(d):  # the Cholesky factor, then its inverse in the same place
         for m in range(j + 1):
             value = scatters[c, j, m]
             for t in range(m):
@@ -111,7 +105,7 @@ def invert_root(scatters, c, roots):
             value = 0.0
             for t in range(m, j):
                 value -= roots[c, j, t] * roots[c, t, m]
-            roots[c, m, j] = value * pivot  # above the diagonal, until row j is no longer needed
+            roots[c, m, j] = value * pivot  # kept above the diagonal while row j is still read
         roots[c, j, j] = pivot
         for m in range(j):
             roots[c, j, m] = roots[c, m, j]
@@ -120,7 +114,7 @@ def invert_root(scatters, c, roots):
 
 
 @kernel
-def invert_roots(scatters, roots, logarithms, start, stop):
-    """OUT roots (k, h, d), logarithms (k,): of each cluster, as `invert_root` does."""
+def invert_roots(scatters, roots, logarithms, gap, start, stop):
+    """OUT roots (k, h, d), logarithms (k,): those of `invert_root` for each cluster."""
     for c in range(start, stop):
         logarithms[c] = invert_root(scatters, c, roots)

@@ -1,1 +1,1 @@
-"""Moves of clusters with covariances."""
+"""Candidates for moves of clusters with covariances."""

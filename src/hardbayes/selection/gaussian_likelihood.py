@@ -1,53 +1,38 @@
-"""How likely rows are if clusters are Gaussian: this chooses a prior and a number of clusters.
+"""Likelihoods of rows in Gaussian clusters, by which a prior and a number of clusters are chosen.
 
-The objective cannot choose its own prior, for it falls as the prior grows, nor can it compare
-partitions found with different ones.
+The objective cannot choose its own prior, because it falls as the prior grows, nor can it compare
+partitions found with different priors.
 """
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import gammaln, multigammaln
 
+from hardbayes.engine.gaussian.model import clusters_of
+from hardbayes.executors.gaussian.protocol import GaussianRows, Ids
+from hardbayes.matrices import Floats
 from hardbayes.structure.gaussians import Gaussians
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.executors.gaussian.rows import GaussianRows
-    from hardbayes.matrices import Floats
-
-    Ids = NDArray[np.int64]
-
-MOST_STEPS = 30
-# Rows that the prior of a mean counts for, and of a covariance beyond the least it must have.
+MAX_STEPS = 30
+# Pseudo-rows in the prior of a mean, and in that of a covariance beyond the d + 1 it needs.
 MEAN_ROWS = 0.01
 COVARIANCE_ROWS = 2.0
-SHARE_ROWS = 0.5  # of each cluster's share: Jeffreys' prior
-
-
-def clusters_of(data: GaussianRows, labels: Ids) -> Gaussians:
-    """Return the clusters of a partition that have weight."""
-    found = Gaussians(*data.statistics(labels, int(labels.max()) + 1))
-    return found.pick(found.weights > 0)
+SHARE_ROWS = 0.5  # in the prior of each cluster's share: Jeffreys' prior
 
 
 def misfit(clusters: Gaussians, floor: Floats) -> float:
-    """Return minus twice the log-likelihood of a partition among those into as many clusters.
+    """Return minus twice the classification log-likelihood of a partition, up to a constant.
 
-    ``sum_k n_k [log|Sigma_k| - 2 log(n_k / n)]``, the classification likelihood, up to a constant.
+    ``sum_k n_k [log|Sigma_k| - 2 log(n_k / n)]``; it compares partitions into as many clusters.
     ``floor`` (h, d) is added to the pooled scatter, so that no covariance is singular.
     """
     return float(clusters.weights @ _offsets(clusters, _covariances(clusters, floor)))
 
 
 def marginal_misfit(clusters: Gaussians, floor: Floats) -> float:
-    """Return minus twice the log-likelihood of a partition, its clusters integrated out.
+    """Return minus twice the log-likelihood of a partition, its parameters integrated out.
 
-    So that numbers of clusters can be compared: means and covariances have a weak conjugate prior
-    about the overall mean and the pooled covariance, and labels have unknown shares.
+    It compares numbers of clusters. Means and covariances have a weak conjugate prior about the
+    overall mean and the pooled covariance, and the shares of clusters a Dirichlet prior.
     """
     weights, means, scatters = clusters
     total = weights.sum()
@@ -72,28 +57,28 @@ def marginal_misfit(clusters: Gaussians, floor: Floats) -> float:
     return -2.0 * float(logarithm)
 
 
-def likelier(data: GaussianRows, labels: Ids, floor: Floats) -> Ids:
-    """Return labels after steps of choosing the likeliest cluster and refitting."""
+def likelier(rows: GaussianRows, labels: Ids, floor: Floats) -> Ids:
+    """Return labels (n,) after hard expectation-maximisation, while the likelihood rises."""
     kept, best = labels, np.inf
-    for _ in range(MOST_STEPS):
-        clusters = clusters_of(data, labels)
+    for _ in range(MAX_STEPS):
+        clusters = clusters_of(rows, labels)
         covariances = _covariances(clusters, floor)
         offsets = _offsets(clusters, covariances)
         value = float(clusters.weights @ offsets)
         if not value < best:
             break
         kept, best = labels, value
-        labels = data.nearest(clusters.means, _roots(covariances), offsets)[0]
+        labels = rows.nearest(clusters.means, _roots(covariances), offsets)[0]
     return kept
 
 
 def _covariances(clusters: Gaussians, floor: Floats) -> Floats:
-    """Return covariances (k, h, d) drawn to the pooled one, which counts as d + 1 rows of each."""
+    """Return covariances (k, h, d) shrunk to the pooled one, which counts as d + 1 rows of each."""
     pooled = (clusters.scatters.sum(axis=0) + floor) / clusters.weights.sum()
-    rows = clusters.means.shape[1] + 1.0
+    n_pooled = clusters.means.shape[1] + 1.0
     weights = clusters.weights[:, np.newaxis, np.newaxis]
-    drawn: Floats = (clusters.scatters + rows * pooled) / (weights + rows)
-    return drawn
+    shrunk: Floats = (clusters.scatters + n_pooled * pooled) / (weights + n_pooled)
+    return shrunk
 
 
 def _offsets(clusters: Gaussians, covariances: Floats) -> Floats:

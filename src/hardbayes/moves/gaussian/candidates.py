@@ -1,0 +1,81 @@
+"""Candidates for moves of whole clusters with covariances: sides to start from, and neighbours."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardbayes.matrices import Floats, chunks
+from hardbayes.moves.label_first.model import Unions
+from hardbayes.structure.gaussians import GaussianPartition, Gaussians
+
+N_AXES = 3  # widest directions along which a cluster is cut
+N_PAIRS = 2  # random pairs of rows between which it is cut
+BALLS = (0.1, 0.25) * 3  # shares of the rows, those nearest to a random row
+N_NEIGHBOURS = 4  # clusters with which a union is considered
+
+
+def starting_sides(
+    rows: Floats, weights: Floats, mean: Floats, scatter: Floats, rng: np.random.RandomState
+) -> NDArray[np.uint8]:
+    """Return sides (starts, m) of the rows (m, d) of a cluster; none where it has one row only.
+
+    Cut at the mean along wide axes; between two rows; a ball around a row, because a small cluster
+    has to start as one (the larger half draws rows away from the smaller); the farthest row alone.
+    """
+    heavy = np.flatnonzero(weights > 0)
+    if len(heavy) < 2:
+        return np.empty((0, len(rows)), np.uint8)
+    gaps = rows - mean
+    if len(scatter) == 1:
+        directions = np.eye(rows.shape[1])[np.argsort(-scatter[0], kind="stable")[:N_AXES]]
+    else:
+        directions = np.linalg.eigh(scatter)[1].T[::-1][:N_AXES]
+        # The sign of an eigenvector depends on rounding: make its largest entry positive.
+        largest = np.abs(directions).argmax(axis=1)
+        directions = directions * np.sign(directions[np.arange(len(directions)), largest, None])
+    starts = [gaps @ direction > 0 for direction in directions]
+    for a, b in rows[heavy[rng.randint(len(heavy), size=(N_PAIRS, 2))]]:
+        starts.append((rows - (a + b) / 2) @ (b - a) > 0)
+    for row, share in zip(heavy[rng.randint(len(heavy), size=len(BALLS))], BALLS, strict=True):
+        between, last = rows - rows[row], int(share * len(rows))
+        apart = np.einsum("ij,ij->i", between, between)
+        starts.append(apart <= np.partition(apart, last)[last])
+    farthest = heavy[np.argmax(np.einsum("ij,ij->i", gaps[heavy], gaps[heavy]))]
+    starts.append(np.arange(len(rows)) == farthest)
+    return np.array(starts, np.uint8)
+
+
+def neighbouring_unions(clusters: Gaussians, partition: GaussianPartition, roots: Floats) -> Unions:
+    """Return the unions of neighbouring ones among two clusters or more, cheapest first.
+
+    ``roots`` (k, h, d) are lower triangular, ``W'W = (I + S)^-1``.
+    """
+    k = clusters.k
+    near = min(N_NEIGHBOURS, k - 1)
+    partners = np.concatenate(
+        [
+            _neighbours(clusters, roots, part, near)
+            for part in chunks(k, k * clusters.means.shape[1])
+        ]
+    )
+    pairs = np.stack([np.repeat(np.arange(k), near), partners.ravel()], axis=1)
+    pairs = np.unique(np.sort(pairs, axis=1), axis=0)
+    costs = np.concatenate(
+        [
+            partition.union_costs(clusters.pick(pairs[part, 0]), clusters.pick(pairs[part, 1]))
+            for part in chunks(len(pairs), clusters.scatters[0].size)
+        ]
+    )
+    order = np.argsort(costs, kind="stable")
+    return Unions(pairs[order, 0], pairs[order, 1], costs[order])
+
+
+def _neighbours(clusters: Gaussians, roots: Floats, part: slice, near: int) -> NDArray[np.intp]:
+    """Return, for some clusters, those whose means are nearest in their own metrics (m, near)."""
+    gaps = clusters.means[part, np.newaxis, :] - clusters.means
+    if roots.shape[1] == 1:
+        scaled = gaps * roots[part]
+    else:
+        scaled = np.einsum("mkd,med->mke", gaps, roots[part], optimize=True)
+    apart = np.einsum("mkd,mkd->mk", scaled, scaled)
+    apart[np.arange(len(apart)), np.arange(part.start, part.stop)] = np.inf
+    return np.argpartition(apart, near - 1, axis=1)[:, :near]

@@ -1,0 +1,163 @@
+"""Moves of rows, all at once or one by one, and of whole clusters: merges, splits, exchanges.
+
+Each returns a proposal, or None, and changes nothing of the fit.
+"""
+
+import numpy as np
+
+from hardbayes.moves.label_first.labelling import Labelling, Proposal, labelled, propose
+from hardbayes.moves.label_first.model import Division, Ids, LabelFirstModel, S
+
+# A move must lower the objective by more than this part of what is compared.
+WORTHWHILE = 1e-9
+MAX_PASSES = 8  # of single-row moves
+MAX_TRIALS = 8  # exchanges tried, the most promising first
+STEPS_OF_A_TRIAL = 6  # of rows, before an exchange is judged
+# Multiply-adds of a pass over all rows above which an exchange is judged without such steps.
+LARGEST_TRIAL = 1 << 24
+
+
+class Divisions:
+    """The best division found of each cluster: a memo of the search, not a part of the fit.
+
+    A cluster is divided anew only after its rows, those with weight, have changed.
+    """
+
+    def __init__(self, rng: np.random.RandomState) -> None:
+        self._rng = rng
+        self._found: dict[bytes, Division] = {}
+
+    def of(self, current: Labelling[S]) -> list[Division]:
+        """Return a division of each cluster."""
+        model, keys = current.model, current.keys
+        new = [c for c, key in enumerate(keys) if key not in self._found]
+        if new:
+            found = model.divide(current.members, current.statistics, new, self._rng)
+            self._found |= {keys[c]: division for c, division in zip(new, found, strict=True)}
+            self._found = {key: self._found[key] for key in keys}
+        return [self._found[key] for key in keys]
+
+    def correct(self, current: Labelling[S], c: int, saved: float) -> None:
+        """Replace what the division of cluster c was estimated to save by what it does save."""
+        key = current.keys[c]
+        self._found[key] = self._found[key]._replace(saved=saved)
+
+
+def choose(current: Labelling[S]) -> Proposal[S] | None:
+    """Return the proposal that every row goes to its cheapest cluster."""
+    return _relabel(current, current.model.choose(current.statistics))
+
+
+def sweep(current: Labelling[S]) -> tuple[Proposal[S] | None, bool]:
+    """Return the same with births, and whether the cap prevented one."""
+    labels, capped = current.model.sweep(current.statistics) or (None, False)
+    return _relabel(current, labels), capped
+
+
+def move_rows(current: Labelling[S]) -> Proposal[S] | None:
+    """Return the proposal of single-row moves, each of which lowers the objective."""
+    labels, n_moves = current.model.move_rows(current.labels, current.statistics, MAX_PASSES)
+    return propose(current, labels, n_moves) if n_moves else None
+
+
+def merge(current: Labelling[S]) -> Proposal[S] | None:
+    """Return the proposal of the cheapest unions of disjoint pairs that lower the objective."""
+    model = current.model
+    if current.k < 2:
+        return None
+    limit = model.penalty * (1 - WORTHWHILE) - WORTHWHILE * model.unit
+    names, free = np.arange(current.k), np.ones(current.k, bool)
+    for left, right, cost in zip(*model.unions(current.statistics), strict=True):
+        if not cost < limit:
+            break
+        if free[left] and free[right]:
+            free[[left, right]] = False
+            names[right] = left
+    n_merges = int(np.count_nonzero(names != np.arange(current.k)))
+    labels = names[current.labels]
+    return propose(current, labels, n_merges, n_merges=n_merges) if n_merges else None
+
+
+def split(current: Labelling[S], divisions: Divisions) -> Proposal[S] | None:
+    """Return the proposal of divisions that lower the objective, as all rows judge them."""
+    model, k = current.model, current.k
+    room = model.max_clusters - k
+    if room <= 0:
+        return None
+    found = divisions.of(current)
+    divided = sorted(worth_dividing(model, found), key=lambda c: -found[c].saved)[:room]
+    names = np.arange(k + len(divided))
+    labels = current.labels.copy()
+    for new, c in enumerate(divided, k):
+        _divide(current, c, found[c], labels, new)
+    costs = model.costs(model.statistics(labels, len(names))) if divided else np.empty(0)
+    for new, c in enumerate(divided, k):
+        saved = float(current.costs[c] - costs[c] - costs[new])
+        if not saved > _least_saving(model):  # less than estimated
+            names[new] = c
+            divisions.correct(current, c, saved)
+    n_splits = int(np.count_nonzero(names[k:] >= k))
+    return propose(current, names[labels], n_splits, n_splits=n_splits) if n_splits else None
+
+
+def worth_dividing(model: LabelFirstModel[S], divisions: list[Division]) -> list[int]:
+    """Return the clusters whose divisions are estimated to lower the objective."""
+    least = _least_saving(model)
+    return [c for c, division in enumerate(divisions) if division.saved > least]
+
+
+def exchange(current: Labelling[S], divisions: Divisions) -> Proposal[S] | None:
+    """Return the proposal to unite two clusters and divide a third, where only both pay."""
+    model = current.model
+    lefts, rights, costs = model.unions(current.statistics)
+    found = divisions.of(current)
+    saved = np.array([division.saved for division in found])
+    gains = saved - costs[:, np.newaxis]
+    gains[:, saved <= 0] = -np.inf
+    pairs = np.arange(len(costs))
+    gains[pairs, lefts] = gains[pairs, rights] = -np.inf
+    improves = model.work(current.k) <= LARGEST_TRIAL
+    least = -np.inf if improves else WORTHWHILE * abs(current.objective)
+    for at in np.argsort(-gains, axis=None, kind="stable")[:MAX_TRIALS]:
+        pair, c = np.unravel_index(at, gains.shape)
+        if not gains[pair, c] > least:
+            break
+        labels = np.where(current.labels == rights[pair], lefts[pair], current.labels)
+        _divide(current, int(c), found[c], labels, int(rights[pair]))
+        if improves:
+            labels = _improved(model, labels)
+        n_changed = int(np.count_nonzero(labels != current.labels))
+        proposal = propose(current, labels, n_changed, n_splits=1, n_merges=1)
+        if proposal.change < 0:
+            return proposal
+    return None
+
+
+def _relabel(current: Labelling[S], labels: Ids | None) -> Proposal[S] | None:
+    if labels is None:
+        return None
+    n_changed = int(np.count_nonzero(labels != current.labels))
+    return propose(current, labels, n_changed) if n_changed else None
+
+
+def _least_saving(model: LabelFirstModel[S]) -> float:
+    return model.penalty * (1 + WORTHWHILE) + WORTHWHILE * model.unit
+
+
+def _divide(current: Labelling[S], c: int, division: Division, labels: Ids, new: int) -> None:
+    """IN/OUT labels (n,): the second half of cluster c becomes cluster ``new``."""
+    ids = current.members[c]
+    labels[ids[current.model.second_half(ids, division)]] = new
+
+
+def _improved(model: LabelFirstModel[S], labels: Ids) -> Ids:
+    """Return labels after a few steps of rows, all at once and then one by one."""
+    trial, max_passes = labelled(model, labels), 1
+    for _ in range(STEPS_OF_A_TRIAL):
+        chosen = model.choose(trial.statistics)
+        if chosen is None:
+            max_passes = STEPS_OF_A_TRIAL
+        if chosen is None or np.array_equal(chosen, trial.labels):
+            break
+        trial = labelled(model, chosen)
+    return model.move_rows(trial.labels, trial.statistics, max_passes)[0]
