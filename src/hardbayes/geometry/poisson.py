@@ -5,14 +5,14 @@ from numpy.typing import NDArray
 from scipy.special import kl_div
 
 from hardbayes.geometry.base import Geometry, t_log_t
-from hardbayes.geometry.entrywise_totals import EntrywiseTotals
 from hardbayes.matrices import Floats
+from hardbayes.tuples import Formula
 
 # Stands for minus the logarithm of zero: above any penalty, yet finite in float32 arithmetic.
 NEVER = 1e30
 
 
-class Poisson(EntrywiseTotals, Geometry):
+class Poisson(Geometry):
     """``D(x, c) = sum_j x_j log(x_j / c_j) - x_j + c_j`` for counts and rates.
 
     The cost is (practically) infinite at a centre with a zero where the row has none. On data with
@@ -20,6 +20,7 @@ class Poisson(EntrywiseTotals, Geometry):
     """
 
     degree: int | None = 1
+    formula = Formula.T_LOG_T
     nonnegative = True
     infinite_cost = 1e-20 * NEVER
     domain = "numbers >= 0"
@@ -55,11 +56,3 @@ class Poisson(EntrywiseTotals, Geometry):
         """Return ``eta log(1 + w / eta) sum_j m_j``: each column is proportional to its mean."""
         costs: NDArray[np.float64] = prior_weight * np.log1p(weights / prior_weight)
         return costs * prior_mean.sum()
-
-    def entry_terms(self, totals: Floats) -> Floats:
-        """Return ``T log T``."""
-        return t_log_t(np.maximum(totals, 0.0))  # rounding may make zeros negative
-
-    def cluster_potential(self, weights: Floats, sums: Floats, term_sums: Floats) -> Floats:
-        """Return ``sum_j T_j log(T_j / N) - T_j``."""
-        return term_sums - sums * (np.log(np.where(weights > 0, weights, 1.0)) + 1.0)

@@ -11,12 +11,13 @@ from hardbayes.kernels.partition.births import find_openings
 from hardbayes.kernels.partition.costs import all_costs
 from hardbayes.kernels.partition.local import mark_border
 from hardbayes.kernels.partition.rows import SparseRows
+from hardbayes.local.cluster_totals import totals_of
 from hardbayes.local.groups import GroupedRows, MovingClusters
 from hardbayes.local.incremental import IncrementalPartition
 from hardbayes.local.reading import entries_per_row, working_rows
 from hardbayes.local.tiling import Tiling
 from hardbayes.matrices import is_sparse
-from hardbayes.tuples import centres_without_scores
+from hardbayes.tuples import DirectForm, centres_without_scores
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from hardbayes.local.reading import KernelRows
     from hardbayes.matrices import Floats, Matrix
     from hardbayes.pool import Pool
-    from hardbayes.tuples import Centres, DirectForm
+    from hardbayes.tuples import Centres, TotalsForm
 
     Positions = NDArray[np.intp] | slice
 
@@ -182,10 +183,17 @@ class LocalRows:
         return GroupedRows(self, self.at(positions), groups, first)
 
     def moving(
-        self, form: DirectForm, weights: Floats, members: NDArray[np.int64], prior_weight: float
+        self,
+        form: DirectForm | TotalsForm,
+        weights: Floats,
+        members: NDArray[np.int64],
+        prior_weight: float,
     ) -> MovingClusters:
         """Return clusters (slots,) at these centres that follow every row that moves."""
-        return MovingClusters(weights + prior_weight, members, prior_weight, self.centres(form))
+        sizes = weights + prior_weight
+        direct = isinstance(form, DirectForm)
+        table = self.centres(form) if direct else totals_of(form, sizes)
+        return MovingClusters(sizes, members, prior_weight, table)
 
     def incremental(
         self,

@@ -1,26 +1,19 @@
 """Which passes go with which costs: the one place that reads what a divergence offers.
 
-Squared distances have a closed form for the change that a single row makes, so that moves of rows
-are compiled, small data is swept in one call, and paths go by single clusters. Any other divergence
-has the general versions.
+Where there is a formula for the change that a single row makes, moves of rows are compiled, and
+paths go by single clusters. Small data with squared distances is swept in one call. Any other
+divergence has the general versions.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hardbayes.engine.partition.falling_path import FallingPath
 from hardbayes.engine.partition.stepped_path import SteppedPath
-from hardbayes.geometry.entrywise_totals import EntrywiseTotals
-from hardbayes.moves.partition.cluster_potentials import (
-    ClusterPotentials,
-    EntrywisePotentials,
-    SeparablePotentials,
-)
 from hardbayes.moves.partition.local_search import refine_by_rows, refine_by_turns
 from hardbayes.moves.partition.rows_by_potentials import walk_by_potentials
 from hardbayes.moves.partition.single_rows import walk_compiled
@@ -49,21 +42,15 @@ class Passes:
     are_compiled: bool  # single-row moves: any number of rows may be visited
 
 
-def passes_for(partition: Partition, sparse: bool) -> Passes:
-    """Return the passes for a partition of dense or sparse rows."""
+def passes_for(partition: Partition) -> Passes:
+    """Return the passes for a partition."""
     geometry = partition.geometry
     if geometry.distance_costs:
         alone = not partition.prior_weight
         return Passes(walk_compiled, refine_by_rows, alone, SMALL, 0.9, True)
-    walk = partial(walk_by_potentials, _potentials(geometry, sparse))
-    return Passes(walk, refine_by_turns, False, 0, 0.8, False)
-
-
-def _potentials(geometry: Geometry, sparse: bool) -> type[ClusterPotentials]:
-    """Return the cheapest way to compute what rows cost in clusters."""
-    if isinstance(geometry, EntrywiseTotals):
-        return EntrywisePotentials
-    return SeparablePotentials if sparse and geometry.separable else ClusterPotentials
+    if geometry.formula is not None:
+        return Passes(walk_compiled, refine_by_rows, False, SMALL, 0.8, True)
+    return Passes(walk_by_potentials, refine_by_turns, False, 0, 0.8, False)
 
 
 def layout_for(geometry: Geometry, sparse: bool, dtype: np.dtype) -> Layout:
