@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.kernels.partition.cluster_totals import ClusterTotals, recount
+from hardbayes.kernels.partition.cluster_totals import TOGETHER, ClusterTotals, recount, union_costs
+from hardbayes.kernels.partition.halving import Halves
 
 if TYPE_CHECKING:
     from hardbayes.matrices import Floats
     from hardbayes.tuples import TotalsForm
+
+
+NOISE = 1e-12  # of potentials: what rounding may do to their differences
 
 
 def totals_of(form: TotalsForm, sizes: Floats) -> ClusterTotals:
@@ -20,12 +24,41 @@ def totals_of(form: TotalsForm, sizes: Floats) -> ClusterTotals:
     np.multiply(sizes, form.centres.T, out=totals)
     clusters = ClusterTotals(
         int(form.formula), totals, np.empty((d, slots)), *np.zeros((3, slots)),
-        form.prior_weight * form.prior_mean, *np.zeros((2, slots)), *np.zeros((2, 2, slots)),
+        form.prior_weight * form.prior_mean, np.empty(d), np.empty(3), np.zeros(slots),
+        np.zeros((slots, TOGETHER)), np.zeros(slots), *np.zeros((2, 2, slots)),
     )  # fmt: skip
-    recount(clusters, sizes)
+    recount(clusters, sizes, form.prior_weight)
     return clusters
+
+
+def halves_for(form: TotalsForm, n_rows: int) -> Halves:
+    """Return scratch memory to halve clusters of at most so many rows."""
+    alone = form._replace(centres=np.tile(form.prior_mean, (2, 1)))
+    sizes = np.full(2, form.prior_weight)
+    return Halves(
+        np.zeros(n_rows, np.intp), np.zeros(n_rows, np.int64), np.zeros(n_rows, bool),
+        np.zeros(n_rows), np.zeros((2, n_rows)), totals_of(alone, sizes), sizes,
+        np.zeros(2, np.int64), np.array([0, 2]), np.zeros(2, np.int64), np.zeros(1),
+    )  # fmt: skip
 
 
 def centres_of(clusters: ClusterTotals, sizes: Floats) -> Floats:
     """Return the centres (slots, d) of clusters of these sizes; at zero where they are empty."""
     return np.ascontiguousarray((clusters.totals / np.where(sizes > 0, sizes, 1.0)).T)
+
+
+def all_union_costs(form: TotalsForm, weights: Floats) -> Floats:
+    """Return how much the objective rises, penalties aside, when two clusters unite (k, k).
+
+    Infinite for a cluster with itself. Not less than what rounding may hide.
+    """
+    sizes = weights + form.prior_weight
+    clusters = totals_of(form, sizes)
+    k = len(weights)
+    costs = np.full((k, k), np.inf)
+    for a in range(k - 1):
+        union_costs(clusters, sizes, form.prior_weight, a, costs[a])
+        noise = NOISE * np.abs(clusters.potentials)
+        costs[a, a + 1 :] += noise[a] + noise[a + 1 :]
+        costs[a + 1 :, a] = costs[a, a + 1 :]
+    return costs

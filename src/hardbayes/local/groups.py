@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from hardbayes.kernels.partition.halving import halve
 from hardbayes.kernels.partition.local import add_up, choose, project, relocate, spread
-from hardbayes.local.cluster_totals import centres_of
+from hardbayes.local.cluster_totals import centres_of, halves_for
 from hardbayes.tuples import Centres, no_totals
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hardbayes.kernels.partition.cluster_totals import ClusterTotals
+    from hardbayes.kernels.partition.halving import Halves
     from hardbayes.local.rows import LocalRows
     from hardbayes.matrices import Floats
     from hardbayes.tuples import DirectForm, TotalsForm
@@ -183,6 +185,31 @@ class GroupedRows:
         weighted = slice(None) if len(self._weights) == 1 else self._weights[self._ids] > 0
         members = np.bincount(self.places[weighted], minlength=self.n_slots)
         return self._local.moving(form, weights, members, prior_weight)
+
+    def halve(
+        self, form: TotalsForm, n_ways: int, rng: np.random.RandomState
+    ) -> tuple[Floats, NDArray[np.bool_]]:
+        """Halve every group in so many ways; return what the best saves (g,), and the halves (m,).
+
+        Rows are sorted by group.
+        """
+        n_groups = len(self.first) - 1
+        ends = np.searchsorted(self.groups, np.arange(n_groups + 1))
+        draws = rng.random_sample((n_groups, n_ways, 2))
+        saved, second = np.zeros(n_groups), np.zeros(len(self._ids), bool)
+        spaces: dict[int, Halves] = {}
+
+        def task(group: int, worker: int) -> None:
+            if worker not in spaces:
+                spaces[worker] = halves_for(form, len(self._ids))
+            if ends[group] < ends[group + 1]:
+                saved[group] = halve(
+                    self._rows, self._weights, self._constants, self._ids, form.prior_weight,
+                    draws[group], spaces[worker], second, ends[group], ends[group + 1],
+                )  # fmt: skip
+
+        self._local.pool.run(task, n_groups)
+        return saved, second
 
     @cached_property
     def _tiles(self) -> list[Tiles]:

@@ -186,11 +186,14 @@ class Descent:
 
     def relocate(self) -> bool:
         """Rows at the border of their cluster move one by one where that lowers the objective."""
-        ids = np.arange(self.state.rows.n_rows)
-        if not (self.passes.sweeps_together and self.state.is_few):
+        rows = self.state.rows
+        ids = np.arange(rows.n_rows)
+        entries = rows.n_rows * rows.entries_per_row * self.state.n_clusters
+        is_few = self.passes.sweeps_together and self.state.is_few
+        if not is_few and entries >= self.passes.walked_entries:
             ids = border_rows(self.state, self.partition, self.passes.border_slack)
             limit = sys.maxsize if self.passes.are_compiled else self.effort.uncompiled_rows
-            ids = ids[: min(limit, self.state.rows.most_taken)]
+            ids = ids[: min(limit, rows.most_taken)]
         return self._apply(self._relocations(ids))
 
     def sweep_to_convergence(self) -> bool:

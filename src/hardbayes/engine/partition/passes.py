@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 # Costs of rows at centres up to which every round of moves ends with single-row moves of all rows.
 SMALL = 1 << 17
+# Entries of rows compared with clusters, up to which rows at the border are not picked: costs at
+# centres of which they are a part say little of what rows would pay elsewhere.
+WALKED = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,7 @@ class Passes:
     sweeps_together: bool  # small data is swept in one compiled call
     relocated_costs: int  # after moves, all rows are relocated if there are fewer costs than this
     border_slack: float  # of the test for rows that might move; its factors are exact, or rough
+    walked_entries: int  # all rows may move alone if fewer entries than this are compared
     are_compiled: bool  # single-row moves: any number of rows may be visited
 
 
@@ -47,10 +51,10 @@ def passes_for(partition: Partition) -> Passes:
     geometry = partition.geometry
     if geometry.distance_costs:
         alone = not partition.prior_weight
-        return Passes(walk_compiled, refine_by_rows, alone, SMALL, 0.9, True)
+        return Passes(walk_compiled, refine_by_rows, alone, SMALL, 0.9, 0, True)
     if geometry.formula is not None:
-        return Passes(walk_compiled, refine_by_rows, False, SMALL, 0.8, True)
-    return Passes(walk_by_potentials, refine_by_turns, False, 0, 0.8, False)
+        return Passes(walk_compiled, refine_by_rows, False, 0, 0.8, WALKED, True)
+    return Passes(walk_by_potentials, refine_by_turns, False, 0, 0.8, 0, False)
 
 
 def layout_for(geometry: Geometry, sparse: bool, dtype: np.dtype) -> Layout:

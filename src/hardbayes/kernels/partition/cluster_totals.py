@@ -16,6 +16,9 @@ from hardbayes.kernels.simd.logarithm import log
 from hardbayes.tuples import Formula
 
 LENGTH, T_LOG_T, BINARY = map(int, Formula)
+# Logarithms are taken together: of all slots for an entry, or of so many entries for few slots.
+TOGETHER = 64
+FEW = 8
 
 
 class ClusterTotals(NamedTuple):
@@ -28,7 +31,10 @@ class ClusterTotals(NamedTuple):
     term_sums: np.ndarray  # (slots,)
     potentials: np.ndarray  # (slots,)
     prior: np.ndarray  # (d,): the prior's own total
+    prior_terms: np.ndarray  # (d,)
+    alone: np.ndarray  # (3,): sum, sum of terms and potential of the prior alone
     joined: np.ndarray  # (slots,) SCRATCH: potentials with a row
+    together: np.ndarray  # (slots, TOGETHER) SCRATCH: totals of some entries with a row
     turnover: np.ndarray  # (slots,): weight that came and went
     absences: np.ndarray  # (2, slots): BINARY's ``sum_j g(N + w - T_j)`` for the weights w
     absent_weights: np.ndarray  # (2, slots): of a row that comes, and of one that goes
@@ -88,30 +94,68 @@ def join(rows, i, weight, clusters, sizes, first, last):
 
     Without it where the weight is negative.
     """
-    joined, totals, terms = clusters.joined, clusters.totals, clusters.terms
+    for k in range(first, last):
+        clusters.joined[k] = clusters.term_sums[k] + absence_with(clusters, sizes[k], weight, k)
+    if clusters.formula == T_LOG_T and last - first < FEW:
+        total = 0.0
+        for k in range(first, last):
+            total = join_one(rows, i, weight, clusters, k)
+    else:
+        total = join_many(rows, i, weight, clusters, sizes, first, last)
+    for k in range(first, last):
+        terms = clusters.joined[k]
+        clusters.joined[k] = potential(clusters, sizes[k] + weight, clusters.sums[k] + total, terms)
+
+
+@inlined
+def join_one(rows, i, weight, clusters, k):
+    """IN/OUT clusters.joined: add the change of the terms of slot k; return what is added."""
+    together = clusters.together[k]
     scale = pick(rows.scale, i)
     start, stop = entries(rows, i)
     total = 0.0
-    for k in range(first, last):
-        joined[k] = clusters.term_sums[k] + absence_with(clusters, sizes[k], weight, k)
+    change = 0.0
+    while start < stop:
+        m = min(stop - start, TOGETHER)
+        for q in range(m):
+            j, value = entry(rows, i, start + q, scale)
+            total += weight * value
+            change -= clusters.terms[j, k]
+            together[q] = clusters.totals[j, k] + weight * value
+        for q in range(m):
+            together[q] = t_log_t(together[q])
+        for q in range(m):
+            change += together[q]
+        start += m
+    clusters.joined[k] += change
+    return total
+
+
+@inlined
+def join_many(rows, i, weight, clusters, sizes, first, last):
+    """The same for slots ``first`` to ``last``."""
+    # Parts of arrays, and a loop over slots for each formula: so loops become vector code.
+    joined, sized = clusters.joined[first:last], sizes[first:last]
+    scale = pick(rows.scale, i)
+    start, stop = entries(rows, i)
+    total = 0.0
     for p in range(start, stop):
         j, value = entry(rows, i, p, scale)
         added = weight * value
         total += added
-        # One loop over slots for each formula: branches within would keep it from vector code.
+        totals, terms = clusters.totals[j, first:last], clusters.terms[j, first:last]
         if clusters.formula == LENGTH:
-            for k in range(first, last):
-                joined[k] += added * (2.0 * totals[j, k] + added)
+            for k in range(joined.shape[0]):
+                joined[k] += added * (2.0 * totals[k] + added)
         elif clusters.formula == T_LOG_T:
-            for k in range(first, last):
-                joined[k] += t_log_t(totals[j, k] + added) - terms[j, k]
+            for k in range(joined.shape[0]):
+                joined[k] += t_log_t(totals[k] + added) - terms[k]
         else:
-            for k in range(first, last):
-                rest = sizes[k] + weight - totals[j, k]
-                joined[k] += t_log_t(totals[j, k] + added) - terms[j, k]
+            for k in range(joined.shape[0]):
+                rest = sized[k] + weight - totals[k]
+                joined[k] += t_log_t(totals[k] + added) - terms[k]
                 joined[k] += t_log_t(rest - added) - t_log_t(rest)
-    for k in range(first, last):
-        joined[k] = potential(clusters, sizes[k] + weight, clusters.sums[k] + total, joined[k])
+    return total
 
 
 @inlined
@@ -138,63 +182,84 @@ def refresh(clusters, size, k):
 
 
 @inlined
-def empty(clusters, size, k):
-    """Leave nothing but the prior, of this size, in slot k."""
+def empty(clusters, k):
+    """Leave nothing but the prior in slot k."""
     for j in range(clusters.prior.shape[0]):
         clusters.totals[j, k] = clusters.prior[j]
-    recount_slot(clusters, size, k)
+        clusters.terms[j, k] = clusters.prior_terms[j]
+    forget_sums(clusters, k)
 
 
 @inlined
-def recount_slot(clusters, size, k):
-    """Compute all sums of slot k from its totals."""
-    clusters.sums[k] = 0.0
-    clusters.term_sums[k] = 0.0
-    for j in range(clusters.prior.shape[0]):
-        clusters.terms[j, k] = term(clusters.formula, clusters.totals[j, k])
-        clusters.sums[k] += clusters.totals[j, k]
-        clusters.term_sums[k] += clusters.terms[j, k]
-    refresh(clusters, size, k)
+def forget_sums(clusters, k):
+    """Set the sums of slot k to those of the prior alone."""
+    clusters.sums[k] = clusters.alone[0]
+    clusters.term_sums[k] = clusters.alone[1]
+    clusters.potentials[k] = clusters.alone[2]
+    clusters.absent_weights[:, k] = np.nan
 
 
 @kernel
-def recount(clusters, sizes):
-    """Compute all sums of all slots from the totals. IN sizes (slots,): with the prior's."""
+def recount(clusters, sizes, prior_weight):
+    """Compute all sums of all slots from the totals, and those of the prior.
+
+    IN sizes (slots,): with the prior's.
+    """
+    clusters.alone[:] = 0.0
+    rest = 0.0  # BINARY's other terms
     clusters.sums[:] = 0.0
     clusters.term_sums[:] = 0.0
+    sums, term_sums = clusters.sums, clusters.term_sums
     for j in range(clusters.prior.shape[0]):
-        for k in range(sizes.shape[0]):
-            clusters.terms[j, k] = term(clusters.formula, clusters.totals[j, k])
-            clusters.sums[k] += clusters.totals[j, k]
-            clusters.term_sums[k] += clusters.terms[j, k]
+        clusters.prior_terms[j] = term(clusters.formula, clusters.prior[j])
+        clusters.alone[0] += clusters.prior[j]
+        clusters.alone[1] += clusters.prior_terms[j]
+        rest += t_log_t(prior_weight - clusters.prior[j])
+        totals, terms = clusters.totals[j], clusters.terms[j]
+        if clusters.formula == LENGTH:
+            for k in range(sums.shape[0]):
+                terms[k] = totals[k] * totals[k]
+        else:
+            for k in range(sums.shape[0]):
+                terms[k] = t_log_t(totals[k])
+        for k in range(sums.shape[0]):
+            sums[k] += totals[k]
+            term_sums[k] += terms[k]
+    if clusters.formula == BINARY:
+        rest += clusters.alone[1]
+    else:
+        rest = clusters.alone[1]
+    clusters.alone[2] = potential(clusters, prior_weight, clusters.alone[0], rest)
     for k in range(sizes.shape[0]):
         refresh(clusters, sizes[k], k)
 
 
 @kernel
-def unite_with(clusters, sizes, prior_weight, a, united):
-    """OUT united (slots,): potentials of the unions of slot a with later ones; SCRATCH joined."""
-    joined, totals, n_slots = clusters.joined, clusters.totals, sizes.shape[0]
-    formula = clusters.formula
-    first = a + 1
+def union_costs(clusters, sizes, prior_weight, a, costs):
+    """OUT costs (slots,): by how much the objective rises where slot a and a later one unite.
+
+    IN sizes (slots,): with the prior's. SCRATCH clusters.joined.
+    """
+    first, n_columns = a + 1, clusters.prior.shape[0]
+    joined, united, sized = clusters.joined[first:], costs[first:], sizes[first:]
     united[:] = 0.0
     joined[:] = 0.0
-    for j in range(clusters.prior.shape[0]):
-        rest = totals[j, a] - clusters.prior[j]
-        if formula == BINARY:
-            for b in range(first, n_slots):
-                whole = sizes[a] + sizes[b] - prior_weight
-                joined[b] += t_log_t(whole - totals[j, b] - rest)
-        if formula == LENGTH:
-            for b in range(first, n_slots):
-                united[b] += (totals[j, b] + rest) * (totals[j, b] + rest)
+    for j in range(n_columns):
+        rest = clusters.totals[j, a] - clusters.prior[j]
+        totals = clusters.totals[j, first:]
+        if clusters.formula == LENGTH:
+            for b in range(united.shape[0]):
+                united[b] += (totals[b] + rest) * (totals[b] + rest)
         else:
-            for b in range(first, n_slots):
-                united[b] += t_log_t(totals[j, b] + rest)
-    prior = 0.0
-    for j in range(clusters.prior.shape[0]):
-        prior += clusters.prior[j]
-    for b in range(first, n_slots):
-        total = clusters.sums[a] + clusters.sums[b] - prior
+            for b in range(united.shape[0]):
+                united[b] += t_log_t(totals[b] + rest)
+        if clusters.formula == BINARY:
+            for b in range(united.shape[0]):
+                whole = sizes[a] + sized[b] - prior_weight
+                joined[b] += t_log_t(whole - totals[b] - rest)
+    for b in range(first, sizes.shape[0]):
+        total = clusters.sums[a] + clusters.sums[b] - clusters.alone[0]
         size = sizes[a] + sizes[b] - prior_weight
-        united[b] = potential(clusters, size, total, united[b] + joined[b])
+        together = potential(clusters, size, total, costs[b] + clusters.joined[b])
+        apart = clusters.potentials[a] + clusters.potentials[b]
+        costs[b] = apart - together - clusters.alone[2]

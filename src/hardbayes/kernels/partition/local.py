@@ -13,14 +13,11 @@ from hardbayes.kernels.partition.single_row import (
     cheapest_other,
     is_worth_it,
     leaving,
+    near_factor,
     opening,
     transfer,
 )
 from hardbayes.kernels.partition.totals import add_row, move_row
-
-# Between two passes over all rows only those move whose best other cluster costs them at most so
-# many times their own.
-NEAR = 1.2
 
 
 @kernel
@@ -166,7 +163,7 @@ def walk(
             if pays < least:
                 least = pays
                 winner = unopened
-        near[p] = least < NEAR * frees
+        near[p] = least < near_factor(clusters) * frees
         if not is_worth_it(least, frees, weight):
             continue
         tally[0] += np.int64(last) - np.int64(members[winner] == 0)

@@ -14,6 +14,10 @@ from hardbayes.kernels.partition.cluster_totals import add, empty, join, refresh
 from hardbayes.kernels.partition.rows import blend, pick, row_cost
 from hardbayes.tuples import Centres
 
+# Between two passes over all rows only those are visited whose best other cluster costs them at
+# most so many times their own. Costs of divergences have a large part that is much the same in all
+# clusters.
+NEAR_DISTANCE, NEAR_DIVERGENCE = 1.2, 1.05
 # A row moves only where that gains more than rounding could pretend.
 NOISE = 1e-12
 FLOOR = 1e-15
@@ -23,6 +27,10 @@ FLOOR = 1e-15
 def is_worth_it(pays, frees, unit):
     """Whether a row that pays and frees so much should move; ``unit``: the weight they contain."""
     return pays < frees - NOISE * frees - FLOOR * np.sqrt(unit * frees)
+
+
+def near_factor(clusters):
+    """How many times its own cost a row may pay elsewhere to be near to moving."""
 
 
 def leaving(rows, i, weight, unit, constants, clusters, sizes, k, left):
@@ -46,6 +54,12 @@ def transfer(rows, i, weight, source, target, left, clusters, sizes, members):
     ``left``: the size of the source without the row; that of the prior where it was the last. IN/OUT
     clusters, sizes (slots,); members (slots,) int64.
     """
+
+
+@overload(near_factor, jit_options=INLINE)
+def _near_factor(clusters):
+    near = NEAR_DISTANCE if clusters.instance_class is Centres else NEAR_DIVERGENCE
+    return lambda clusters: near
 
 
 @overload(leaving, jit_options=INLINE)
@@ -154,7 +168,7 @@ def _transfer(rows, i, weight, source, target, left, clusters, sizes, members):
             add(rows, i, weight, clusters, target)
             refresh(clusters, sizes[target], target)
             if members[source] == 0:  # exactly, without the rounding of the moves before
-                empty(clusters, left, source)
+                empty(clusters, source)
             else:
                 add(rows, i, -weight, clusters, source)
                 refresh(clusters, left, source)

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from hardbayes.moves.partition.local_search import clusters_of
 from hardbayes.moves.partition.merges import WORTHWHILE
 from hardbayes.moves.partition.proposal import PartitionProposal
+from hardbayes.tuples import TotalsForm
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -167,13 +169,21 @@ def _best_divisions(
     ``weights`` (k,) and ``centres`` (k, d) with rows that may not be among them.
     """
     k = len(centres)
-    sides = _start(local, partition, rows, numbers, centres, rng)
+    form = partition.moving_form(centres)
+    if isinstance(form, TotalsForm):
+        sides = local.grouped(rows, numbers, np.arange(k + 1)).halve(form, n_starts(k), rng)[1]
+        sides = sides[np.newaxis]
+    else:
+        sides = _start(local, partition, rows, numbers, centres, rng)
     starts = len(sides)
     groups = np.tile(numbers, starts) + np.repeat(np.arange(starts) * k, len(rows))
     first = np.arange(0, 2 * k * starts + 1, 2)
     grouped = local.grouped(np.tile(rows, starts), groups, first)
     grouped.places[:] = sides.ravel() + 2 * groups
-    part_weights, parts = refine(grouped, partition, 0.0, 0)
+    if isinstance(form, TotalsForm):
+        part_weights, parts = clusters_of(grouped, partition)
+    else:
+        part_weights, parts = refine(grouped, partition, 0.0, 0)
     # The parts as they would be if the sample were the whole, whose prior then weighs less.
     both = (part_weights[0::2] > 0) & (part_weights[1::2] > 0)
     sampled = np.where(both, part_weights[0::2] + part_weights[1::2], 1.0)
