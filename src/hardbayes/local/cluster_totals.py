@@ -24,10 +24,10 @@ def totals_of(form: TotalsForm, sizes: Floats) -> ClusterTotals:
     np.multiply(sizes, form.centres.T, out=totals)
     clusters = ClusterTotals(
         int(form.formula), totals, np.empty((d, slots)), *np.zeros((3, slots)),
-        form.prior_weight * form.prior_mean, np.empty(d), np.empty(3), np.zeros(slots),
+        form.prior_weight, form.prior_weight * form.prior_mean, np.empty(d), np.empty(3), np.zeros(slots),
         np.zeros((slots, TOGETHER)), np.zeros(slots), *np.zeros((2, 2, slots)),
     )  # fmt: skip
-    recount(clusters, sizes, form.prior_weight)
+    recount(clusters, sizes)
     return clusters
 
 
@@ -53,11 +53,15 @@ def all_union_costs(form: TotalsForm, weights: Floats) -> Floats:
     Infinite for a cluster with itself. Not less than what rounding may hide.
     """
     sizes = weights + form.prior_weight
-    clusters = totals_of(form, sizes)
-    k = len(weights)
+    return union_costs_of(totals_of(form, sizes), sizes)
+
+
+def union_costs_of(clusters: ClusterTotals, sizes: Floats) -> Floats:
+    """Return the same of clusters of these sizes, with the prior's."""
+    k = len(sizes)
     costs = np.full((k, k), np.inf)
     for a in range(k - 1):
-        union_costs(clusters, sizes, form.prior_weight, a, costs[a])
+        union_costs(clusters, sizes, a, costs[a])
         noise = NOISE * np.abs(clusters.potentials)
         costs[a, a + 1 :] += noise[a] + noise[a + 1 :]
         costs[a + 1 :, a] = costs[a, a + 1 :]

@@ -204,8 +204,8 @@ class GroupedRows:
                 spaces[worker] = halves_for(form, len(self._ids))
             if ends[group] < ends[group + 1]:
                 saved[group] = halve(
-                    self._rows, self._weights, self._constants, self._ids, form.prior_weight,
-                    draws[group], spaces[worker], second, ends[group], ends[group + 1],
+                    self._rows, self._weights, self._constants, self._ids, draws[group],
+                    spaces[worker], second, ends[group], ends[group + 1],
                 )  # fmt: skip
 
         self._local.pool.run(task, n_groups)

@@ -13,7 +13,8 @@ from hardbayes.kernels.partition.local import mark_border
 from hardbayes.kernels.partition.rows import SparseRows
 from hardbayes.local.cluster_totals import totals_of
 from hardbayes.local.groups import GroupedRows, MovingClusters
-from hardbayes.local.incremental import IncrementalPartition
+from hardbayes.local.incremental import Incremental, IncrementalPartition
+from hardbayes.local.incremental_totals import IncrementalTotals
 from hardbayes.local.reading import entries_per_row, working_rows
 from hardbayes.local.tiling import Tiling
 from hardbayes.matrices import is_sparse
@@ -197,11 +198,13 @@ class LocalRows:
 
     def incremental(
         self,
+        form: DirectForm | TotalsForm,
         labels: NDArray[np.int32],
         weights: Floats,
-        centres: Floats,
         n_slots: int,
         rng: np.random.RandomState,
-    ) -> IncrementalPartition:
+    ) -> Incremental:
         """Return a partition of all rows that gains or loses one cluster at a time."""
-        return IncrementalPartition(self, labels, weights, centres, n_slots, rng)
+        if isinstance(form, DirectForm):
+            return IncrementalPartition(self, form.exact, labels, weights, n_slots, rng)
+        return IncrementalTotals(self, form, labels, weights, n_slots, rng)

@@ -70,5 +70,6 @@ def layout_for(geometry: Geometry, sparse: bool, dtype: np.dtype) -> Layout:
 
 def path_type(partition: Partition) -> type[Path]:
     """Return the kind of path for a partition."""
-    steps = partition.geometry.distance_costs and not partition.prior_weight
-    return SteppedPath if steps else FallingPath
+    geometry = partition.geometry
+    steps = geometry.distance_costs and not partition.prior_weight
+    return SteppedPath if steps or geometry.formula is not None else FallingPath

@@ -30,6 +30,7 @@ class ClusterTotals(NamedTuple):
     sums: np.ndarray  # (slots,): of the totals
     term_sums: np.ndarray  # (slots,)
     potentials: np.ndarray  # (slots,)
+    prior_weight: float
     prior: np.ndarray  # (d,): the prior's own total
     prior_terms: np.ndarray  # (d,)
     alone: np.ndarray  # (3,): sum, sum of terms and potential of the prior alone
@@ -199,8 +200,24 @@ def forget_sums(clusters, k):
     clusters.absent_weights[:, k] = np.nan
 
 
+@inlined
+def absorb(clusters, sizes, a, b):
+    """Add slot b to a, and leave nothing but the prior in b; return the size of both."""
+    total = sizes[a] + sizes[b] - clusters.prior_weight
+    clusters.sums[a] += clusters.sums[b] - clusters.alone[0]
+    clusters.term_sums[a] = 0.0
+    for j in range(clusters.prior.shape[0]):
+        clusters.totals[j, a] += clusters.totals[j, b] - clusters.prior[j]
+        clusters.terms[j, a] = term(clusters.formula, clusters.totals[j, a])
+        clusters.term_sums[a] += clusters.terms[j, a]
+    refresh(clusters, total, a)
+    empty(clusters, b)
+    sizes[b] = clusters.prior_weight
+    return total
+
+
 @kernel
-def recount(clusters, sizes, prior_weight):
+def recount(clusters, sizes):
     """Compute all sums of all slots from the totals, and those of the prior.
 
     IN sizes (slots,): with the prior's.
@@ -214,7 +231,7 @@ def recount(clusters, sizes, prior_weight):
         clusters.prior_terms[j] = term(clusters.formula, clusters.prior[j])
         clusters.alone[0] += clusters.prior[j]
         clusters.alone[1] += clusters.prior_terms[j]
-        rest += t_log_t(prior_weight - clusters.prior[j])
+        rest += t_log_t(clusters.prior_weight - clusters.prior[j])
         totals, terms = clusters.totals[j], clusters.terms[j]
         if clusters.formula == LENGTH:
             for k in range(sums.shape[0]):
@@ -229,13 +246,13 @@ def recount(clusters, sizes, prior_weight):
         rest += clusters.alone[1]
     else:
         rest = clusters.alone[1]
-    clusters.alone[2] = potential(clusters, prior_weight, clusters.alone[0], rest)
+    clusters.alone[2] = potential(clusters, clusters.prior_weight, clusters.alone[0], rest)
     for k in range(sizes.shape[0]):
         refresh(clusters, sizes[k], k)
 
 
 @kernel
-def union_costs(clusters, sizes, prior_weight, a, costs):
+def union_costs(clusters, sizes, a, costs):
     """OUT costs (slots,): by how much the objective rises where slot a and a later one unite.
 
     IN sizes (slots,): with the prior's. SCRATCH clusters.joined.
@@ -255,11 +272,32 @@ def union_costs(clusters, sizes, prior_weight, a, costs):
                 united[b] += t_log_t(totals[b] + rest)
         if clusters.formula == BINARY:
             for b in range(united.shape[0]):
-                whole = sizes[a] + sized[b] - prior_weight
+                whole = sizes[a] + sized[b] - clusters.prior_weight
                 joined[b] += t_log_t(whole - totals[b] - rest)
     for b in range(first, sizes.shape[0]):
         total = clusters.sums[a] + clusters.sums[b] - clusters.alone[0]
-        size = sizes[a] + sizes[b] - prior_weight
+        size = sizes[a] + sizes[b] - clusters.prior_weight
         together = potential(clusters, size, total, costs[b] + clusters.joined[b])
         apart = clusters.potentials[a] + clusters.potentials[b]
         costs[b] = apart - together - clusters.alone[2]
+
+
+@kernel
+def free_potentials(clusters, sizes):
+    """OUT clusters.joined: what the potentials of all slots would be without the prior."""
+    joined, eta = clusters.joined, clusters.prior_weight
+    joined[:] = 0.0
+    for j in range(clusters.prior.shape[0]):
+        totals, prior = clusters.totals[j], clusters.prior[j]
+        if clusters.formula == LENGTH:
+            for k in range(joined.shape[0]):
+                joined[k] += (totals[k] - prior) * (totals[k] - prior)
+        else:
+            for k in range(joined.shape[0]):
+                joined[k] += t_log_t(totals[k] - prior)
+        if clusters.formula == BINARY:
+            for k in range(joined.shape[0]):
+                joined[k] += t_log_t((sizes[k] - eta) - (totals[k] - prior))
+    for k in range(joined.shape[0]):
+        total = clusters.sums[k] - clusters.alone[0]
+        joined[k] = potential(clusters, sizes[k] - eta, total, joined[k])

@@ -37,7 +37,7 @@ class Halves(NamedTuple):
 
 
 @part
-def put(rows, weights, i, space, prior_weight, k):
+def put(rows, weights, i, space, k):
     """Add row i to part k."""
     weight = pick(weights, i)
     add(rows, i, weight, space.parts, k)
@@ -46,7 +46,7 @@ def put(rows, weights, i, space, prior_weight, k):
 
 
 @part
-def clear(rows, ids, space, prior_weight, k, start, stop):
+def clear(rows, ids, space, k, start, stop):
     """Leave nothing but the prior in part k, to which only some of these rows were added."""
     parts = space.parts
     for p in range(start, stop):
@@ -56,7 +56,7 @@ def clear(rows, ids, space, prior_weight, k, start, stop):
             parts.totals[j, k] = parts.prior[j]
             parts.terms[j, k] = parts.prior_terms[j]
     forget_sums(parts, k)
-    space.sizes[k] = prior_weight
+    space.sizes[k] = parts.prior_weight
     space.members[k] = 0
 
 
@@ -74,7 +74,7 @@ def pay(rows, weights, constants, ids, space, k, sign, costs, start, stop):
 
 
 @kernel
-def halve(rows, weights, constants, ids, prior_weight, draws, space, best, start, stop):
+def halve(rows, weights, constants, ids, draws, space, best, start, stop):
     """Halve the cluster of rows ``ids[start:stop]``; return what that saves, at best.
 
     Each way starts around a pair of rows drawn by their cost; then rows move one by one.
@@ -84,9 +84,9 @@ def halve(rows, weights, constants, ids, prior_weight, draws, space, best, start
     """
     parts, sizes = space.parts, space.sizes
     for k in range(2):
-        clear(rows, ids, space, prior_weight, k, start, start)
+        clear(rows, ids, space, k, start, start)
     for p in range(start, stop):
-        put(rows, weights, ids[p], space, prior_weight, 0)
+        put(rows, weights, ids[p], space, 0)
         best[p] = False
     refresh(parts, sizes[0], 0)
     whole = parts.potentials[0] + parts.alone[2]
@@ -94,18 +94,18 @@ def halve(rows, weights, constants, ids, prior_weight, draws, space, best, start
     most = 0.0
     for way in range(draws.shape[0]):
         for k in range(2):
-            clear(rows, ids, space, prior_weight, k, start, stop)
+            clear(rows, ids, space, k, start, stop)
             chances = space.costs if k == 0 else space.distances[0]
             chosen = draw(weights, ids[start:stop], chances[start:stop], stop - start, draws[way, k])
-            put(rows, weights, ids[start + chosen], space, prior_weight, k)
+            put(rows, weights, ids[start + chosen], space, k)
             refresh(parts, sizes[k], k)
             pay(rows, weights, constants, ids, space, k, 1.0, space.distances[k], start, stop)
         for p in range(start, stop):
             space.places[p] = np.int64(space.distances[1, p] < space.distances[0, p])
         for k in range(2):
-            clear(rows, ids, space, prior_weight, k, start, stop)
+            clear(rows, ids, space, k, start, stop)
         for p in range(start, stop):
-            put(rows, weights, ids[p], space, prior_weight, space.places[p])
+            put(rows, weights, ids[p], space, space.places[p])
         for k in range(2):
             refresh(parts, sizes[k], k)
         if space.members[0] == 0 or space.members[1] == 0:
@@ -113,7 +113,7 @@ def halve(rows, weights, constants, ids, prior_weight, draws, space, best, start
         space.tally[:] = 0
         relocate(
             rows, weights, constants, parts, sizes, space.members, ids, space.groups, space.first,
-            space.places, 0.0, prior_weight, space.near, ALL, space.tally, space.gain, MAX_PASSES,
+            space.places, 0.0, parts.prior_weight, space.near, ALL, space.tally, space.gain, MAX_PASSES,
             start, stop,
         )  # fmt: skip
         saved = parts.potentials[0] + parts.potentials[1] - whole
@@ -122,5 +122,5 @@ def halve(rows, weights, constants, ids, prior_weight, draws, space, best, start
             for p in range(start, stop):
                 best[p] = space.places[p] == 1
     for k in range(2):
-        clear(rows, ids, space, prior_weight, k, start, stop)
+        clear(rows, ids, space, k, start, stop)
     return most
