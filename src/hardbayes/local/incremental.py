@@ -59,6 +59,8 @@ class Incremental(ABC):
     rng : RandomState
     """
 
+    #: Part of a cluster that may change before rows are compared with it again.
+    tolerance = 0.0
     savings: Floats  # (slots,): what the best division found of each would save; zero for none
 
     def __init__(
@@ -81,7 +83,8 @@ class Incremental(ABC):
         older[n_slots], newer[0] = 0, n_slots
         older[k - 1], newer[n_slots] = n_slots, k - 1
         self._clusters = IncrementalClusters(
-            labels.copy(), sizes, members, table, np.zeros(n_slots, np.int64), older, newer,
+            labels.copy(), sizes, members, table, np.zeros(n_slots, np.int64),
+            np.zeros(n_slots), older, newer,
             apart, np.full(apart.shape, -1), np.full(n, -1), np.full(n, -np.inf),
             np.zeros(1, np.int64),
         )  # fmt: skip
@@ -119,9 +122,10 @@ class Incremental(ABC):
 
         Until no more than ``max_changes`` rows move in a pass over all.
         """
+        tolerance = self.tolerance if max_changes else 0.0
         progress = np.zeros(2, np.int64)
         while not relocate_changed(
-            *self._data, self._clusters, max_changes, progress, ENTRIES_A_CALL
+            *self._data, self._clusters, max_changes, tolerance, progress, ENTRIES_A_CALL
         ):
             pass
 
@@ -144,8 +148,8 @@ class Incremental(ABC):
     def _arrays(self) -> list[NDArray[Any]]:
         clusters = self._clusters
         return [
-            *clusters[:3], clusters.changed, clusters.older, clusters.newer, clusters.compared,
-            clusters.bound, clusters.clock,
+            *clusters[:3], clusters.changed, clusters.pending, clusters.older, clusters.newer,
+            clusters.compared, clusters.bound, clusters.clock,
         ]  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from hardbayes.kernels.partition.cluster_totals import free_potentials, recount
 from hardbayes.kernels.partition.incremental import part_from
 from hardbayes.local.cluster_totals import totals_of, union_costs_of
-from hardbayes.local.incremental import MOST_DIVIDED, Incremental
+from hardbayes.local.incremental import Incremental
 
 if TYPE_CHECKING:
     from typing import Any
@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from hardbayes.local.rows import LocalRows
     from hardbayes.matrices import Floats
     from hardbayes.tuples import TotalsForm
+
+# Rows on which a cluster is divided; single-row moves place the others.
+MOST_DIVIDED = 1 << 10
+# What comes and goes is mostly at the border, and changes little of how a cluster divides.
+SEVERAL = 5
 
 
 class IncrementalTotals(Incremental):
@@ -31,6 +36,8 @@ class IncrementalTotals(Incremental):
     form : TotalsForm
         Where the clusters are.
     """
+
+    tolerance = 0.05
 
     def __init__(
         self,
@@ -86,11 +93,11 @@ class IncrementalTotals(Incremental):
     def divide(self, n_starts: int, unchanged: float) -> None:
         """Find for every cluster the best of ``n_starts`` divisions.
 
-        Clusters keep the division found before if they gained and lost less than the part
-        ``unchanged`` of their weight.
+        Clusters keep the division found before if they gained and lost less than SEVERAL times the
+        part ``unchanged`` of their weight.
         """
         clusters, turnover = self._clusters, self._totals.turnover
-        changed = (self._halving < 0) | (turnover > unchanged * clusters.sizes)
+        changed = (self._halving < 0) | (turnover > SEVERAL * unchanged * clusters.sizes)
         slots = np.flatnonzero((clusters.members > 0) & changed)
         if not len(slots):
             return

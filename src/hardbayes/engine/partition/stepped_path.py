@@ -63,7 +63,8 @@ class SteppedPath(Path):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         n_rows = self.state.rows.n_rows
-        self._max_changes = 0 if n_rows <= ALWAYS_CONVERGED else n_rows // UNCONVERGED
+        quick = n_rows <= ALWAYS_CONVERGED and self.partition.geometry.formula is None
+        self._max_changes = 0 if quick else n_rows // UNCONVERGED
         self._steps: dict[int, Step] = {}
         self._beyond: list[tuple[int, float]] = []
         self._found: dict[int, Solution] = {}

@@ -18,8 +18,8 @@ from hardbayes.kernels.partition.single_row import NOISE, is_worth_it, leaving, 
 from hardbayes.tuples import Centres
 
 
-# Clusters are compared together where they are one in so many of all slots, or more.
-SEVERAL = 4
+# Slots are compared together where one in so many of them has changed, or more.
+SEVERAL = 3
 
 
 class IncrementalClusters(NamedTuple):
@@ -29,7 +29,8 @@ class IncrementalClusters(NamedTuple):
     sizes: np.ndarray  # (slots,): weights, with the prior's
     members: np.ndarray  # (slots,) int64: rows of positive weight
     table: Centres | ClusterTotals
-    changed: np.ndarray  # (slots,) int64: when a row last came or went
+    changed: np.ndarray  # (slots,) int64: when rows last came or went
+    pending: np.ndarray  # (slots,): weight that came and went since, too little to count
     older: np.ndarray  # (slots + 1,) int64: a ring of clusters by time of change, and its
     newer: np.ndarray  # (slots + 1,) int64: inverse; the last place begins and ends the ring
     apart: np.ndarray  # (slots, slots): squared distance of a slot's centre and a later one's;
@@ -56,6 +57,7 @@ def enter_ring(clusters, c):
     clusters.newer[latest] = c
     clusters.older[ring] = c
     clusters.changed[c] = clusters.clock[0]
+    clusters.pending[c] = 0.0
 
 
 @part
@@ -84,13 +86,13 @@ def _compare(rows, i, weight, clusters, seen):
     def find(rows, i, weight, clusters, seen):
         sizes, table = clusters.sizes, clusters.table
         ring = sizes.shape[0]
-        n_changed = 0
+        n_changed, first, last = 0, ring, 0
         c = clusters.older[ring]
         while c != ring and clusters.changed[c] > seen:
-            n_changed += 1
+            n_changed, first, last = n_changed + 1, min(first, c), max(last, c + 1)
             c = clusters.older[c]
-        if n_changed * SEVERAL > ring:  # together, several times as fast
-            join(rows, i, weight, table, sizes, 0, ring)
+        if n_changed * SEVERAL > last - first:  # one by one, each takes longer
+            join(rows, i, weight, table, sizes, first, last)
             return
         c = clusters.older[ring]
         while c != ring and clusters.changed[c] > seen:
@@ -119,20 +121,26 @@ def _joining(rows, i, weight, constants, clusters, k):
 
 
 @kernel
-def relocate_changed(rows, weights, constants, clusters, max_changes, progress, budget):
+def relocate_changed(rows, weights, constants, clusters, max_changes, tolerance, progress, budget):
     """Move rows while the objective falls, until at most ``max_changes`` move in a pass.
 
     Return whether that is reached, else call again. What a row pays and frees is compared without
     the factor of its weight, so that rows without weight go where they are nearest (but stay where
     clusters are given by their totals). The last row of a cluster stays.
 
-    IN/OUT progress (2,) int64: the next row, and how many have moved in this pass, zeros at first;
+    IN tolerance: a cluster counts as changed once this part of its weight has come or gone; IN/OUT
+    progress (2,) int64: the next row, and how many have moved in this pass, zeros at first;
     IN budget: so many entries of rows are compared with clusters in a call.
     """
     labels, sizes, members, table = clusters[:4]
     changed, older = clusters.changed, clusters.older
     ring = sizes.shape[0]
     n = labels.shape[0]
+    if tolerance == 0.0:
+        for k in range(ring):
+            if clusters.pending[k] > 0.0:
+                leave_ring(clusters, k)
+                enter_ring(clusters, k)
     while budget >= 0:
         for i in range(progress[0], n):
             seen = clusters.compared[i]
@@ -171,8 +179,10 @@ def relocate_changed(rows, weights, constants, clusters, max_changes, progress, 
                 transfer(rows, i, weight, own, winner, left, table, sizes, members)
                 clusters.clock[0] += 1
                 for c in (own, winner):
-                    leave_ring(clusters, c)
-                    enter_ring(clusters, c)
+                    clusters.pending[c] += weight
+                    if clusters.pending[c] >= tolerance * sizes[c]:
+                        leave_ring(clusters, c)
+                        enter_ring(clusters, c)
             else:
                 clusters.bound[i] = min(least, second)
             if budget < 0 and i < n - 1:
