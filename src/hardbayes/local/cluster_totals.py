@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from hardbayes.tuples import TotalsForm
 
 
-NOISE = 1e-12  # of potentials: what rounding may do to their differences
-
-
 def totals_of(form: TotalsForm, sizes: Floats) -> ClusterTotals:
     """Return clusters (slots,) of these sizes, with the prior's, at the centres of a form."""
     slots, d = form.centres.shape
@@ -53,16 +50,9 @@ def all_union_costs(form: TotalsForm, weights: Floats) -> Floats:
     Infinite for a cluster with itself. Not less than what rounding may hide.
     """
     sizes = weights + form.prior_weight
-    return union_costs_of(totals_of(form, sizes), sizes)
-
-
-def union_costs_of(clusters: ClusterTotals, sizes: Floats) -> Floats:
-    """Return the same of clusters of these sizes, with the prior's."""
-    k = len(sizes)
-    costs = np.full((k, k), np.inf)
-    for a in range(k - 1):
-        union_costs(clusters, sizes, a, costs[a])
-        noise = NOISE * np.abs(clusters.potentials)
-        costs[a, a + 1 :] += noise[a] + noise[a + 1 :]
-        costs[a + 1 :, a] = costs[a, a + 1 :]
+    clusters = totals_of(form, sizes)
+    costs = np.empty((len(sizes), len(sizes)))
+    for a, row in enumerate(costs):
+        union_costs(clusters, sizes, a, row)
+    np.fill_diagonal(costs, np.inf)
     return costs

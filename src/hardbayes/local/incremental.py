@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hardbayes.kernels.partition.cluster_totals import ClusterTotals
     from hardbayes.local.rows import LocalRows
     from hardbayes.matrices import Floats
     from hardbayes.tuples import Centres
@@ -40,99 +38,96 @@ class Saved(NamedTuple):
     n_clusters: int
 
 
-class Incremental(ABC):
-    """A partition of rows in memory, whose clusters are in slots.
+class IncrementalPartition:
+    """A partition of rows in memory, for squared distances without a prior.
 
     Parameters
     ----------
     local : LocalRows
         All rows.
-    table : Centres or ClusterTotals
-        Clusters (slots,), of which the first k have rows.
     labels : array (n,) of int32
         Clusters to begin with: 0 to k - 1, each with weight.
-    sizes : array (slots,)
-        Their weights, with the prior's.
-    k : int
-    apart : array (slots, slots) or (0, 0)
-        To remember distances between clusters.
+    weights : array (k,)
+    centres : array (k, d)
+        Their means.
+    n_slots : int
+        How many clusters there may be at a time, k or more.
     rng : RandomState
     """
-
-    #: Part of a cluster that may change before rows are compared with it again.
-    tolerance = 0.0
-    savings: Floats  # (slots,): what the best division found of each would save; zero for none
 
     def __init__(
         self,
         local: LocalRows,
-        table: Centres | ClusterTotals,
         labels: NDArray[np.int32],
-        sizes: Floats,
-        k: int,
-        apart: Floats,
+        weights: Floats,
+        centres: Floats,
+        n_slots: int,
         rng: np.random.RandomState,
     ) -> None:
         self._local = local
         self._rng = rng
         self._data = local.rows, local.weights, local.constants
-        self.n_clusters = k
-        n, n_slots = local.n_rows, len(sizes)
-        members = np.bincount(labels[local.weights_at() > 0], minlength=n_slots)
+        self.n_clusters = len(weights)
+        self._clusters = self._clusters_of(labels, weights, centres, n_slots)
+        n, d = local.n_rows, local.n_columns
+        self._divisions = Divisions(
+            np.zeros(n_slots), np.zeros((n_slots, 2, d)), np.full(n_slots, -1), np.zeros(n_slots),
+            np.zeros((n_slots, d)),
+        )  # fmt: skip
+        zeros = np.zeros(d)
+        self._workspace = Workspace(
+            np.zeros(n, np.intp), np.zeros(n, np.intp), np.zeros(n, np.int64), np.zeros(n, bool),
+            np.zeros(n), np.zeros(n), self._table(2), np.zeros(2), np.zeros(2, np.int64),
+            no_totals(2, d), (zeros, zeros), np.array([0, 1]), np.array([0, 2]),
+            np.zeros(2, np.int64), np.zeros(1),
+        )  # fmt: skip
+        self._partners, self._costs = np.zeros(n_slots, np.int64), np.zeros(n_slots)
+
+    def _clusters_of(
+        self, labels: NDArray[np.int32], weights: Floats, centres: Floats, n_slots: int
+    ) -> IncrementalClusters:
+        local, k = self._local, len(weights)
+        table = self._table(n_slots)
+        table.exact[:k] = centres
+        table.exact_offset[:k] = np.einsum("ij,ij->i", centres, centres)
+        sizes, members = np.zeros(n_slots), np.zeros(n_slots, np.int64)
+        sizes[:k] = weights
+        members[:k] = np.bincount(labels[local.weights_at() > 0], minlength=k)
         older, newer = np.arange(1, n_slots + 2), np.arange(-1, n_slots)
         older[n_slots], newer[0] = 0, n_slots
         older[k - 1], newer[n_slots] = n_slots, k - 1
-        self._clusters = IncrementalClusters(
-            labels.copy(), sizes, members, table, np.zeros(n_slots, np.int64),
-            np.zeros(n_slots), older, newer,
-            apart, np.full(apart.shape, -1), np.full(n, -1), np.full(n, -np.inf),
-            np.zeros(1, np.int64),
+        n = local.n_rows
+        return IncrementalClusters(
+            labels.copy(), sizes, members, table, np.zeros(n_slots, np.int64), older, newer,
+            np.zeros((n_slots, n_slots)), np.full((n_slots, n_slots), -1), np.full(n, -1),
+            np.full(n, -np.inf), np.zeros(1, np.int64),
         )  # fmt: skip
+
+    def _table(self, slots: int) -> Centres:
+        zeros = np.zeros((slots, self._local.n_columns))
+        return self._local.centres(DirectForm(zeros, np.zeros(slots), True))
+
+    # -- the partition -----------------------------------------------------------------------------
 
     @property
     def labels(self) -> NDArray[np.int32]:
         """Slot of each row (n,); it changes with the next step."""
         return self._clusters.labels
 
-    @abstractmethod
+    @property
+    def savings(self) -> Floats:
+        """How much the best division found of each slot (slots,) would save; zero for none."""
+        return self._divisions.saved
+
     def fit(self) -> float:
-        """Return the objective without penalties."""
+        """Return the sum of weighted costs."""
+        return float(total_cost(*self._data, self._clusters))
 
-    def free_fit(self) -> float:
-        """Return the fit term that clusters would have at their means, without a prior."""
-        return self.fit()
-
-    @abstractmethod
     def cheapest_unions(self, count: int) -> list[tuple[int, int]]:
-        """Return up to ``count`` pairs of slots whose union raises the objective least."""
-
-    @abstractmethod
-    def divide(self, n_starts: int, unchanged: float) -> None:
-        """Find for every cluster the best of ``n_starts`` divisions.
-
-        Clusters keep the division found before if only the part ``unchanged`` of them has changed.
-        """
-
-    @abstractmethod
-    def split(self, c: int) -> bool:
-        """Divide the cluster in slot c as found; return whether both parts have rows."""
-
-    def relocate(self, max_changes: int) -> None:
-        """Move rows one by one while the objective falls.
-
-        Until no more than ``max_changes`` rows move in a pass over all.
-        """
-        tolerance = self.tolerance if max_changes else 0.0
-        progress = np.zeros(2, np.int64)
-        while not relocate_changed(
-            *self._data, self._clusters, max_changes, tolerance, progress, ENTRIES_A_CALL
-        ):
-            pass
-
-    def unite(self, a: int, b: int) -> None:
-        """Unite the clusters in slots a and b."""
-        unite(self._clusters, a, b)
-        self.n_clusters -= 1
+        """Return up to ``count`` pairs of slots whose union raises the fit term least."""
+        union_costs(self._clusters, self._partners, self._costs)
+        order = np.argsort(self._costs, kind="stable")[:count].tolist()
+        return [(a, int(self._partners[a])) for a in order if self._partners[a] != a]
 
     def save(self) -> Saved:
         """Return a copy of everything that steps change."""
@@ -148,68 +143,23 @@ class Incremental(ABC):
     def _arrays(self) -> list[NDArray[Any]]:
         clusters = self._clusters
         return [
-            *clusters[:3], clusters.changed, clusters.pending, clusters.older, clusters.newer,
-            clusters.compared, clusters.bound, clusters.clock,
+            *clusters[:3], clusters.table.exact, clusters.table.exact_offset, clusters.changed,
+            clusters.older, clusters.newer, clusters.compared, clusters.bound, clusters.clock,
+            *self._divisions,
         ]  # fmt: skip
 
+    # -- steps -------------------------------------------------------------------------------------
 
-class IncrementalPartition(Incremental):
-    """A partition for squared distances without a prior; clusters are given by their centres.
+    def relocate(self, max_changes: int) -> None:
+        """Move rows one by one while the objective falls.
 
-    Parameters
-    ----------
-    local, labels, rng
-        As above.
-    centres : array (k, d)
-        Means of the clusters.
-    weights : array (k,)
-    n_slots : int
-        How many clusters there may be at a time, k or more.
-    """
-
-    def __init__(
-        self,
-        local: LocalRows,
-        centres: Floats,
-        labels: NDArray[np.int32],
-        weights: Floats,
-        n_slots: int,
-        rng: np.random.RandomState,
-    ) -> None:
-        k, n, d = len(weights), local.n_rows, local.n_columns
-        table, sizes = self._table(local, n_slots), np.zeros(n_slots)
-        table.exact[:k] = centres
-        table.exact_offset[:k] = np.einsum("ij,ij->i", centres, centres)
-        sizes[:k] = weights
-        super().__init__(local, table, labels, sizes, k, np.zeros((n_slots, n_slots)), rng)
-        self._divisions = Divisions(
-            np.zeros(n_slots), np.zeros((n_slots, 2, d)), np.full(n_slots, -1), np.zeros(n_slots),
-            np.zeros((n_slots, d)),
-        )  # fmt: skip
-        self.savings = self._divisions.saved
-        zeros = np.zeros(d)
-        self._workspace = Workspace(
-            np.zeros(n, np.intp), np.zeros(n, np.intp), np.zeros(n, np.int64), np.zeros(n, bool),
-            np.zeros(n), np.zeros(n), self._table(local, 2), np.zeros(2), np.zeros(2, np.int64),
-            no_totals(2, d), (zeros, zeros), np.array([0, 1]), np.array([0, 2]),
-            np.zeros(2, np.int64), np.zeros(1),
-        )  # fmt: skip
-        self._partners, self._costs = np.zeros(n_slots, np.int64), np.zeros(n_slots)
-
-    @staticmethod
-    def _table(local: LocalRows, slots: int) -> Centres:
-        zeros = np.zeros((slots, local.n_columns))
-        return local.centres(DirectForm(zeros, np.zeros(slots), True))
-
-    def fit(self) -> float:
-        """Return the sum of weighted costs."""
-        return float(total_cost(*self._data, self._clusters))
-
-    def cheapest_unions(self, count: int) -> list[tuple[int, int]]:
-        """Return up to ``count`` pairs of slots whose union raises the fit term least."""
-        union_costs(self._clusters, self._partners, self._costs)
-        order = np.argsort(self._costs, kind="stable")[:count].tolist()
-        return [(a, int(self._partners[a])) for a in order if self._partners[a] != a]
+        Until no more than ``max_changes`` rows move in a pass over all.
+        """
+        progress = np.zeros(2, np.int64)
+        while not relocate_changed(
+            *self._data, self._clusters, max_changes, progress, ENTRIES_A_CALL
+        ):
+            pass
 
     def divide(self, n_starts: int, unchanged: float) -> None:
         """Find for every cluster the best of ``n_starts`` divisions.
@@ -239,10 +189,7 @@ class IncrementalPartition(Incremental):
 
     def unite(self, a: int, b: int) -> None:
         """Unite the clusters in slots a and b."""
-        super().unite(a, b)
+        unite(self._clusters, a, b)
         self.savings[[a, b]] = 0.0
         self._divisions.when[[a, b]] = -1
-
-    def _arrays(self) -> list[NDArray[Any]]:
-        table = self._clusters.table
-        return [*super()._arrays(), table.exact, table.exact_offset, *self._divisions]
+        self.n_clusters -= 1

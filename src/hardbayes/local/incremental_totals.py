@@ -6,10 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.kernels.partition.cluster_totals import free_potentials, recount
-from hardbayes.kernels.partition.incremental import part_from
-from hardbayes.local.cluster_totals import totals_of, union_costs_of
-from hardbayes.local.incremental import Incremental
+from hardbayes.kernels.partition.cluster_totals import free_potentials, recount, union_costs
+from hardbayes.kernels.partition.stepping import (
+    SLIGHT,
+    SteppedClusters,
+    part_from,
+    relocate_stepped,
+    unite_slots,
+)
+from hardbayes.local.cluster_totals import totals_of
+from hardbayes.local.incremental import ENTRIES_A_CALL, Saved
 
 if TYPE_CHECKING:
     from typing import Any
@@ -22,22 +28,30 @@ if TYPE_CHECKING:
 
 # Rows on which a cluster is divided; single-row moves place the others.
 MOST_DIVIDED = 1 << 10
+# Parts of a cluster that may change before rows are compared with it again, and before those are
+# for which all others cost so many times their own.
+TOLERANCES = np.array([0.05, 0.3])
+COMFORT = 1.05
 # What comes and goes is mostly at the border, and changes little of how a cluster divides.
 SEVERAL = 5
 
 
-class IncrementalTotals(Incremental):
-    """A partition of rows in memory, where potentials have a formula.
+class IncrementalTotals:
+    """A partition of rows in memory, where potentials have a formula; see `IncrementalPartition`.
 
     Parameters
     ----------
-    local, labels, weights, n_slots, rng
-        As of `IncrementalPartition`.
+    local : LocalRows
+        All rows.
     form : TotalsForm
         Where the clusters are.
+    labels : array (n,) of int32
+        Clusters to begin with: 0 to k - 1, each with weight.
+    weights : array (k,)
+    n_slots : int
+        How many clusters there may be at a time, k or more.
+    rng : RandomState
     """
-
-    tolerance = 0.05
 
     def __init__(
         self,
@@ -48,47 +62,79 @@ class IncrementalTotals(Incremental):
         n_slots: int,
         rng: np.random.RandomState,
     ) -> None:
-        k = len(weights)
+        k, n = len(weights), local.n_rows
         sizes = np.full(n_slots, form.prior_weight)
         sizes[:k] += weights
         centres = np.tile(form.prior_mean, (n_slots, 1))
         centres[:k] = form.centres
+        self._local = local
         self._form = form
-        self._totals = totals_of(form._replace(centres=centres), sizes)
-        super().__init__(local, self._totals, labels, sizes, k, np.zeros((0, 0)), rng)
+        self._rng = rng
+        self.n_clusters = k
+        self._clusters = SteppedClusters(
+            labels.copy(), sizes, np.bincount(labels[local.weights_at() > 0], minlength=n_slots),
+            totals_of(form._replace(centres=centres), sizes), np.zeros((2, n_slots), np.int64),
+            np.zeros((2, n_slots)), np.full(n, -1), np.full(n, -np.inf), np.zeros(1, np.int64),
+        )  # fmt: skip
         self._constant = float(np.sum(local.weights_at() * local.constants_at()))
-        self.savings = np.zeros(n_slots)
+        self._union_costs = np.full((n_slots, n_slots), np.inf)
+        self._united = np.full(n_slots, -1)  # when these were computed
+        #: What the best division found of each slot (slots,) would save; zero for none.
+        self.savings: Floats = np.zeros(n_slots)
         self._halving = np.full(n_slots, -1)  # which division is known of each slot; -1: none
-        self._halved = np.full(local.n_rows, -1)  # in which division each row last was
-        self._second = np.zeros(local.n_rows, bool)  # whether it was in the second half
+        self._halved = np.full(n, -1)  # in which division each row last was
+        self._second = np.zeros(n, bool)  # whether it was in the second half
         self._n_halvings = 0
+
+    @property
+    def labels(self) -> NDArray[np.int32]:
+        """Slot of each row (n,); it changes with the next step."""
+        return self._clusters.labels
 
     def fit(self) -> float:
         """Return the objective without penalties: the sum of weighted costs, and the prior's."""
         used = self._clusters.members > 0
-        potentials = self._totals.potentials[used] - self._totals.alone[2]
+        potentials = self._clusters.totals.potentials[used] - self._clusters.totals.alone[2]
         return self._constant - float(potentials.sum())
 
     def free_fit(self) -> float:
         """Return the fit term that clusters would have at their means, without the prior."""
-        free_potentials(self._totals, self._clusters.sizes)
-        return self._constant - float(self._totals.joined[self._clusters.members > 0].sum())
+        free_potentials(self._clusters.totals, self._clusters.sizes)
+        return self._constant - float(self._clusters.totals.joined[self._clusters.members > 0].sum())
 
     def cheapest_unions(self, count: int) -> list[tuple[int, int]]:
         """Return up to ``count`` pairs of slots whose union raises the objective least."""
-        clusters = self._clusters
-        costs = union_costs_of(self._totals, clusters.sizes)
-        costs[clusters.members == 0] = costs[:, clusters.members == 0] = np.inf
-        costs[np.tril_indices(len(costs))] = np.inf
-        partners = costs.argmin(axis=1)
-        least = costs[np.arange(len(costs)), partners]
+        clusters, costs = self._clusters, self._union_costs
+        used = clusters.members > 0
+        for a in np.flatnonzero(used & (clusters.changed[SLIGHT] > self._united)):
+            union_costs(clusters.totals, clusters.sizes, a, costs[a])
+            costs[:, a] = costs[a]
+            self._united[a] = clusters.clock[0]
+        pairs = np.where(np.triu(used & used[:, np.newaxis], 1), costs, np.inf)
+        partners = pairs.argmin(axis=1)
+        least = pairs[np.arange(len(pairs)), partners]
         order = np.argsort(least, kind="stable")[:count].tolist()
         return [(a, int(partners[a])) for a in order if np.isfinite(least[a])]
 
     def relocate(self, max_changes: int) -> None:
-        """Move rows one by one while the objective falls."""
-        recount(self._totals, self._clusters.sizes)  # without the rounding of the steps before
-        super().relocate(max_changes)
+        """Move rows one by one while the objective falls.
+
+        Until no more than ``max_changes`` rows move in a pass over all; where that is zero, no move
+        is missed.
+        """
+        clusters, local = self._clusters, self._local
+        recount(clusters.totals, clusters.sizes)  # without the rounding of the steps before
+        tolerances, comfort = TOLERANCES, COMFORT
+        if not max_changes:
+            tolerances, comfort = np.zeros(2), np.inf
+            clusters.compared[:] = -1
+            clusters.bound[:] = -np.inf
+        progress = np.zeros(2, np.int64)
+        while not relocate_stepped(
+            local.rows, local.weights, local.constants, clusters, max_changes, tolerances, comfort,
+            progress, ENTRIES_A_CALL,
+        ):  # fmt: skip
+            pass
 
     def divide(self, n_starts: int, unchanged: float) -> None:
         """Find for every cluster the best of ``n_starts`` divisions.
@@ -96,7 +142,8 @@ class IncrementalTotals(Incremental):
         Clusters keep the division found before if they gained and lost less than SEVERAL times the
         part ``unchanged`` of their weight.
         """
-        clusters, turnover = self._clusters, self._totals.turnover
+        clusters = self._clusters
+        turnover = clusters.totals.turnover
         changed = (self._halving < 0) | (turnover > SEVERAL * unchanged * clusters.sizes)
         slots = np.flatnonzero((clusters.members > 0) & changed)
         if not len(slots):
@@ -137,14 +184,25 @@ class IncrementalTotals(Incremental):
 
     def unite(self, a: int, b: int) -> None:
         """Unite the clusters in slots a and b."""
-        super().unite(a, b)
+        unite_slots(self._clusters, a, b)
+        self.n_clusters -= 1
         self.savings[[a, b]] = 0.0
         self._halving[[a, b]] = -1
 
+    def save(self) -> Saved:
+        """Return a copy of everything that steps change."""
+        return Saved([array.copy() for array in self._arrays()], self.n_clusters)
+
+    def restore(self, saved: Saved) -> None:
+        """Go back to what was saved."""
+        for array, kept in zip(self._arrays(), saved.arrays, strict=True):
+            array[:] = kept
+        self.n_clusters = saved.n_clusters
+
     def _arrays(self) -> list[NDArray[Any]]:
-        totals = self._totals
+        clusters, totals = self._clusters, self._clusters.totals
         return [
-            *super()._arrays(), totals.totals, totals.terms, totals.sums, totals.term_sums,
-            totals.potentials, totals.turnover, self.savings, self._halving, self._halved,
-            self._second,
+            *clusters[:3], *clusters[4:], totals.totals, totals.terms, totals.sums,
+            totals.term_sums, totals.potentials, totals.turnover, self._union_costs, self._united,
+            self.savings, self._halving, self._halved, self._second,
         ]  # fmt: skip

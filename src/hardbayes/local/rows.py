@@ -13,7 +13,7 @@ from hardbayes.kernels.partition.local import mark_border
 from hardbayes.kernels.partition.rows import SparseRows
 from hardbayes.local.cluster_totals import totals_of
 from hardbayes.local.groups import GroupedRows, MovingClusters
-from hardbayes.local.incremental import Incremental, IncrementalPartition
+from hardbayes.local.incremental import IncrementalPartition
 from hardbayes.local.incremental_totals import IncrementalTotals
 from hardbayes.local.reading import entries_per_row, working_rows
 from hardbayes.local.tiling import Tiling
@@ -203,8 +203,8 @@ class LocalRows:
         weights: Floats,
         n_slots: int,
         rng: np.random.RandomState,
-    ) -> Incremental:
+    ) -> IncrementalPartition | IncrementalTotals:
         """Return a partition of all rows that gains or loses one cluster at a time."""
         if isinstance(form, DirectForm):
-            return IncrementalPartition(self, form.exact, labels, weights, n_slots, rng)
+            return IncrementalPartition(self, labels, weights, form.exact, n_slots, rng)
         return IncrementalTotals(self, form, labels, weights, n_slots, rng)

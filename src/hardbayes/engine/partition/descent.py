@@ -38,8 +38,6 @@ STAGES = {
     "collapsed": ("collapse", "sweep"),
 }  # fmt: skip
 
-# Passes of single-row moves before all rows choose again.
-RELOCATION_PASSES = 8
 # After a round of moves sweeps need not converge before the next: so large a part of the rows may
 # still change cluster.
 UNCONVERGED = 0.01
@@ -254,7 +252,7 @@ class Descent:
 
     def _relocations(self, ids: NDArray[np.intp]) -> PartitionProposal | None:
         return propose_relocations(
-            self.state, self.partition, self.passes.walk, ids, RELOCATION_PASSES
+            self.state, self.partition, self.passes.walk, ids, self.passes.relocation_passes
         )
 
     def _apply(self, proposal: PartitionProposal | None) -> bool:

@@ -22,8 +22,11 @@ from hardbayes.moves.partition.splits import UNCHANGED, n_starts
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hardbayes.local.incremental import Incremental
+    from hardbayes.local.incremental import IncrementalPartition
+    from hardbayes.local.incremental_totals import IncrementalTotals
     from hardbayes.matrices import Floats
+
+    Incremental = IncrementalPartition | IncrementalTotals
 
 # The way back begins beyond the end, because the last steps had no chance to be improved: with
 # this part of the clusters more, or so many, the more the fewer rows there are.

@@ -16,6 +16,10 @@ from hardbayes.kernels.simd.logarithm import log
 from hardbayes.tuples import Formula
 
 LENGTH, T_LOG_T, BINARY = map(int, Formula)
+# Differences of potentials err by this part of them, at most.
+NOISE = 1e-12
+# Totals below this part of a cluster's weight are what rounding has left of nothing.
+NOTHING = 1e-14
 # Logarithms are taken together: of all slots for an entry, or of so many entries for few slots.
 TOGETHER = 64
 FEW = 8
@@ -253,33 +257,33 @@ def recount(clusters, sizes):
 
 @kernel
 def union_costs(clusters, sizes, a, costs):
-    """OUT costs (slots,): by how much the objective rises where slot a and a later one unite.
+    """OUT costs (slots,): by how much the objective rises where slot a and another unite.
 
-    IN sizes (slots,): with the prior's. SCRATCH clusters.joined.
+    IN sizes (slots,): with the prior's.
     """
-    first, n_columns = a + 1, clusters.prior.shape[0]
-    joined, united, sized = clusters.joined[first:], costs[first:], sizes[first:]
-    united[:] = 0.0
-    joined[:] = 0.0
-    for j in range(n_columns):
+    eta, least = clusters.prior_weight, NOTHING * sizes[a]
+    for b in range(sizes.shape[0]):
+        costs[b] = clusters.term_sums[b]
+    for j in range(clusters.prior.shape[0]):
         rest = clusters.totals[j, a] - clusters.prior[j]
-        totals = clusters.totals[j, first:]
-        if clusters.formula == LENGTH:
-            for b in range(united.shape[0]):
-                united[b] += (totals[b] + rest) * (totals[b] + rest)
-        else:
-            for b in range(united.shape[0]):
-                united[b] += t_log_t(totals[b] + rest)
+        totals, terms = clusters.totals[j], clusters.terms[j]
         if clusters.formula == BINARY:
-            for b in range(united.shape[0]):
-                whole = sizes[a] + sized[b] - clusters.prior_weight
-                joined[b] += t_log_t(whole - totals[b] - rest)
-    for b in range(first, sizes.shape[0]):
+            for b in range(costs.shape[0]):
+                costs[b] += t_log_t(sizes[a] + sizes[b] - eta - totals[b] - rest)
+        if abs(rest) <= least:  # most columns, where rows are sparse
+            continue
+        if clusters.formula == LENGTH:
+            for b in range(costs.shape[0]):
+                costs[b] += rest * (2.0 * totals[b] + rest)
+        else:
+            for b in range(costs.shape[0]):
+                costs[b] += t_log_t(totals[b] + rest) - terms[b]
+    for b in range(sizes.shape[0]):
         total = clusters.sums[a] + clusters.sums[b] - clusters.alone[0]
-        size = sizes[a] + sizes[b] - clusters.prior_weight
-        together = potential(clusters, size, total, costs[b] + clusters.joined[b])
+        together = potential(clusters, sizes[a] + sizes[b] - eta, total, costs[b])
         apart = clusters.potentials[a] + clusters.potentials[b]
-        costs[b] = apart - together - clusters.alone[2]
+        noise = NOISE * (abs(clusters.potentials[a]) + abs(clusters.potentials[b]))
+        costs[b] = apart - together - clusters.alone[2] + noise
 
 
 @kernel

@@ -10,7 +10,7 @@ import numpy as np
 from numba.extending import overload
 
 from hardbayes.kernels.compiling import INLINE, inlined
-from hardbayes.kernels.partition.cluster_totals import add, empty, join, refresh
+from hardbayes.kernels.partition.cluster_totals import NOISE, add, empty, join, refresh
 from hardbayes.kernels.partition.rows import blend, pick, row_cost
 from hardbayes.tuples import Centres
 
@@ -19,7 +19,6 @@ from hardbayes.tuples import Centres
 # clusters.
 NEAR_DISTANCE, NEAR_DIVERGENCE = 1.2, 1.05
 # A row moves only where that gains more than rounding could pretend.
-NOISE = 1e-12
 FLOOR = 1e-15
 
 

@@ -35,6 +35,7 @@ STRETCHES = 2  # steps of power iteration towards the widest direction
 # Rows that propose: as many as this, or so many for each cluster.
 SAMPLE = 1 << 13
 SAMPLE_A_CLUSTER = 128
+MOST_HALVED = 1 << 10  # rows of a cluster on which compiled divisions are tried
 # Entries of the centres that are divided together.
 LARGEST_BATCH = 1 << 19
 # A cluster that gained or lost less than this part of its weight, and moved for less than this part
@@ -171,6 +172,8 @@ def _best_divisions(
     k = len(centres)
     form = partition.moving_form(centres)
     if isinstance(form, TotalsForm):
+        thin = _thinned(numbers, k)
+        rows, numbers = rows[thin], numbers[thin]
         sides = local.grouped(rows, numbers, np.arange(k + 1)).halve(form, n_starts(k), rng)[1]
         sides = sides[np.newaxis]
     else:
@@ -201,6 +204,13 @@ def _best_divisions(
     best = saved.argmax(axis=0)
     at = 2 * (best * k + np.arange(k))
     return saved[best, np.arange(k)], parts[at], parts[at + 1]
+
+
+def _thinned(numbers: Ids, k: int) -> Ids:
+    """Return positions of at most MOST_HALVED rows of each cluster, ``numbers`` (m,) sorted."""
+    first = np.searchsorted(numbers, np.arange(k))
+    step = (np.bincount(numbers, minlength=k) - 1) // MOST_HALVED + 1
+    return np.flatnonzero((np.arange(len(numbers)) - first[numbers]) % step[numbers] == 0)
 
 
 def _start(
