@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import kl_div
 
 from hardbayes.geometry.base import Geometry, t_log_t
 from hardbayes.matrices import Floats
@@ -40,7 +39,11 @@ class Poisson(Geometry):
 
     def terms(self, x: Floats, c: Floats) -> Floats:
         """Return each column's divergence, huge where c is zero and x is not."""
-        return np.minimum(kl_div(x, c), NEVER)
+        # Several times as fast as SciPy's kl_div.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(x / c)
+        logs = np.where(x > 0, logs, 0.0)
+        return np.minimum(x * logs - x + c, NEVER)
 
     def outside(self, values: Floats) -> NDArray[np.bool_]:
         """Return a mask of the negative entries."""

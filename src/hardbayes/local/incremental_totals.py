@@ -119,22 +119,25 @@ class IncrementalTotals:
     def relocate(self, max_changes: int) -> None:
         """Move rows one by one while the objective falls.
 
-        Until no more than ``max_changes`` rows move in a pass over all; where that is zero, no move
-        is missed.
+        Until no more than ``max_changes`` rows move in a pass over all. Each is compared with all
+        clusters at first, then with those that have changed enough; where no row may move any more,
+        rows near to moving are compared with all that have changed at all.
         """
         clusters, local = self._clusters, self._local
         recount(clusters.totals, clusters.sizes)  # without the rounding of the steps before
-        tolerances, comfort = TOLERANCES, COMFORT
-        if not max_changes:
-            tolerances, comfort = np.zeros(2), np.inf
-            clusters.compared[:] = -1
-            clusters.bound[:] = -np.inf
-        progress = np.zeros(2, np.int64)
-        while not relocate_stepped(
-            local.rows, local.weights, local.constants, clusters, max_changes, tolerances, comfort,
-            progress, ENTRIES_A_CALL,
-        ):  # fmt: skip
-            pass
+        while True:
+            progress = np.zeros(2, np.int64)
+            while not relocate_stepped(
+                local.rows, local.weights, local.constants, clusters, max_changes, TOLERANCES,
+                COMFORT, progress, ENTRIES_A_CALL,
+            ):  # fmt: skip
+                pass
+            pending = clusters.pending[SLIGHT] > 0
+            if max_changes or not pending.any():
+                return
+            clusters.clock[0] += 1
+            clusters.changed[SLIGHT, pending] = clusters.clock[0]
+            clusters.pending[SLIGHT] = 0.0
 
     def divide(self, n_starts: int, unchanged: float) -> None:
         """Find for every cluster the best of ``n_starts`` divisions.

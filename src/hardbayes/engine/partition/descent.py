@@ -14,7 +14,11 @@ from hardbayes.engine.status import Status
 from hardbayes.matrices import inverse_permutation
 from hardbayes.moves.partition.exchanges import propose_exchanges
 from hardbayes.moves.partition.merges import propose_merges
-from hardbayes.moves.partition.single_rows import border_rows, propose_relocations
+from hardbayes.moves.partition.single_rows import (
+    border_rows,
+    propose_all_relocations,
+    propose_relocations,
+)
 from hardbayes.moves.partition.splits import divide_clusters, propose_splits
 
 if TYPE_CHECKING:
@@ -38,6 +42,8 @@ STAGES = {
     "collapsed": ("collapse", "sweep"),
 }  # fmt: skip
 
+# Passes of single-row moves before all rows choose again.
+RELOCATION_PASSES = 8
 # After a round of moves sweeps need not converge before the next: so large a part of the rows may
 # still change cluster.
 UNCONVERGED = 0.01
@@ -124,6 +130,7 @@ class Descent:
         self.effort = effort
         self.divisions = divisions
         self.points: list[Potential] = []
+        self.relocated: Potential | None = None  # after the last relocation of all rows
         self.is_capped = False  # there would be more clusters, were it not for the cap
         self.n_splits = 0
         self.n_merges = 0
@@ -184,12 +191,17 @@ class Descent:
 
     def relocate(self) -> bool:
         """Rows at the border of their cluster move one by one where that lowers the objective."""
-        rows = self.state.rows
+        state, rows = self.state, self.state.rows
+        entries = rows.n_rows * rows.entries_per_row * state.n_clusters
+        if entries < self.passes.walked_entries and rows.n_rows <= rows.most_taken:
+            if self.points[-1] == self.relocated:  # nothing has changed since
+                return False
+            changed = self._apply(propose_all_relocations(state, self.partition, self.rng))
+            self.relocated = self.points[-1]
+            return changed
         ids = np.arange(rows.n_rows)
-        entries = rows.n_rows * rows.entries_per_row * self.state.n_clusters
-        is_few = self.passes.sweeps_together and self.state.is_few
-        if not is_few and entries >= self.passes.walked_entries:
-            ids = border_rows(self.state, self.partition, self.passes.border_slack)
+        if not (self.passes.sweeps_together and state.is_few):
+            ids = border_rows(state, self.partition, self.passes.border_slack)
             limit = sys.maxsize if self.passes.are_compiled else self.effort.uncompiled_rows
             ids = ids[: min(limit, rows.most_taken)]
         return self._apply(self._relocations(ids))
@@ -252,7 +264,7 @@ class Descent:
 
     def _relocations(self, ids: NDArray[np.intp]) -> PartitionProposal | None:
         return propose_relocations(
-            self.state, self.partition, self.passes.walk, ids, self.passes.relocation_passes
+            self.state, self.partition, self.passes.walk, ids, RELOCATION_PASSES
         )
 
     def _apply(self, proposal: PartitionProposal | None) -> bool:

@@ -42,8 +42,7 @@ class Passes:
     sweeps_together: bool  # small data is swept in one compiled call
     relocated_costs: int  # after moves, all rows are relocated if there are fewer costs than this
     border_slack: float  # of the test for rows that might move; its factors are exact, or rough
-    relocation_passes: int  # of single-row moves, before all rows choose again
-    walked_entries: int  # all rows may move alone if fewer entries than this are compared
+    walked_entries: int  # all rows are relocated if fewer entries than this are compared
     are_compiled: bool  # single-row moves: any number of rows may be visited
 
 
@@ -52,10 +51,10 @@ def passes_for(partition: Partition) -> Passes:
     geometry = partition.geometry
     if geometry.distance_costs:
         alone = not partition.prior_weight
-        return Passes(walk_compiled, refine_by_rows, alone, SMALL, 0.9, 8, 0, True)
+        return Passes(walk_compiled, refine_by_rows, alone, SMALL, 0.9, 0, True)
     if geometry.formula is not None:
-        return Passes(walk_compiled, refine_by_rows, False, 0, 0.8, 24, WALKED, True)
-    return Passes(walk_by_potentials, refine_by_turns, False, 0, 0.8, 8, 0, False)
+        return Passes(walk_compiled, refine_by_rows, False, 0, 0.8, WALKED, True)
+    return Passes(walk_by_potentials, refine_by_turns, False, 0, 0.8, 0, False)
 
 
 def layout_for(geometry: Geometry, sparse: bool, dtype: np.dtype) -> Layout:

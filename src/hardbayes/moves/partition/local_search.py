@@ -33,7 +33,7 @@ def refine_by_rows(
     grouped: GroupedRows, partition: Partition, penalty: float, room: int
 ) -> tuple[Floats, Floats]:
     """Move rows one by one, by exact changes of the objective, where these are compiled."""
-    weights, centres = clusters_of(grouped, partition)
+    weights, centres = _clusters(grouped, partition)
     clusters = grouped.moving(partition.moving_form(centres), weights, partition.prior_weight)
     grouped.relocate(clusters, penalty, room, MAX_PASSES)
     weights = np.where(clusters.members > 0, clusters.sizes - partition.prior_weight, 0.0)
@@ -44,17 +44,17 @@ def refine_by_turns(
     grouped: GroupedRows, partition: Partition, penalty: float, room: int
 ) -> tuple[Floats, Floats]:
     """All rows choose, then the centres follow: for any divergence. No cluster is opened."""
-    weights, centres = clusters_of(grouped, partition)
+    weights, centres = _clusters(grouped, partition)
     for _ in range(MAX_PASSES):
         before = grouped.places.copy()
         grouped.choose(partition.direct_form(centres), closed=weights == 0)
         if np.array_equal(before, grouped.places):
             break
-        weights, centres = clusters_of(grouped, partition)
+        weights, centres = _clusters(grouped, partition)
     return weights, centres
 
 
-def clusters_of(grouped: GroupedRows, partition: Partition) -> tuple[Floats, Floats]:
+def _clusters(grouped: GroupedRows, partition: Partition) -> tuple[Floats, Floats]:
     """Return weights (slots,) and centres (slots, d); empty slots are at the prior's mean."""
     weights, totals = grouped.totals()
     empty = weights == 0

@@ -85,6 +85,27 @@ def propose_relocations(
     return PartitionProposal(-walked.gain, ids, numbers, walked.opened)
 
 
+def propose_all_relocations(
+    state: PartitionState, partition: Partition, rng: np.random.RandomState
+) -> PartitionProposal | None:
+    """Propose to move rows one after the other, of all rows in memory; no cluster opens.
+
+    Each row is compared with all clusters first, then with those that have changed since. For
+    clusters whose potentials have a formula.
+    """
+    weights, centres = state.centres()
+    before = np.maximum(state.numbers(), 0)  # rows of no weight may have no cluster; they stay
+    moving = state.rows.take().incremental(
+        partition.moving_form(centres), before, weights, len(weights), rng
+    )
+    fit = moving.fit()
+    moving.relocate(0)
+    ids = np.flatnonzero(moving.labels != before)
+    if not len(ids):
+        return None
+    return PartitionProposal(moving.fit() - fit, ids, moving.labels[ids].astype(np.intp))
+
+
 def border_rows(state: PartitionState, partition: Partition, slack: float) -> Ids:
     """Return the rows for which moving alone might pay, as clusters are now; and lone rows.
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.moves.partition.local_search import clusters_of
 from hardbayes.moves.partition.merges import WORTHWHILE
 from hardbayes.moves.partition.proposal import PartitionProposal
 from hardbayes.tuples import TotalsForm
@@ -131,10 +130,14 @@ def divide_clusters(
         position[batch] = np.arange(len(batch))
         inside = position[numbers] >= 0
         if inside.any():
-            found.saved[batch], found.left[batch], found.right[batch] = _best_divisions(
-                local, partition, refine, np.flatnonzero(inside), position[numbers[inside]],
-                weights[batch], centres[batch], rng,
-            )  # fmt: skip
+            members = np.flatnonzero(inside), position[numbers[inside]]
+            of_batch = weights[batch], centres[batch], rng
+            form = partition.moving_form(centres[batch])
+            found.saved[batch], found.left[batch], found.right[batch] = (
+                _halve(local, partition, form, *members, *of_batch)
+                if isinstance(form, TotalsForm)
+                else _best_divisions(local, partition, refine, *members, *of_batch)
+            )
     return found
 
 
@@ -170,23 +173,13 @@ def _best_divisions(
     ``weights`` (k,) and ``centres`` (k, d) with rows that may not be among them.
     """
     k = len(centres)
-    form = partition.moving_form(centres)
-    if isinstance(form, TotalsForm):
-        thin = _thinned(numbers, k)
-        rows, numbers = rows[thin], numbers[thin]
-        sides = local.grouped(rows, numbers, np.arange(k + 1)).halve(form, n_starts(k), rng)[1]
-        sides = sides[np.newaxis]
-    else:
-        sides = _start(local, partition, rows, numbers, centres, rng)
+    sides = _start(local, partition, rows, numbers, centres, rng)
     starts = len(sides)
     groups = np.tile(numbers, starts) + np.repeat(np.arange(starts) * k, len(rows))
     first = np.arange(0, 2 * k * starts + 1, 2)
     grouped = local.grouped(np.tile(rows, starts), groups, first)
     grouped.places[:] = sides.ravel() + 2 * groups
-    if isinstance(form, TotalsForm):
-        part_weights, parts = clusters_of(grouped, partition)
-    else:
-        part_weights, parts = refine(grouped, partition, 0.0, 0)
+    part_weights, parts = refine(grouped, partition, 0.0, 0)
     # The parts as they would be if the sample were the whole, whose prior then weighs less.
     both = (part_weights[0::2] > 0) & (part_weights[1::2] > 0)
     sampled = np.where(both, part_weights[0::2] + part_weights[1::2], 1.0)
@@ -206,11 +199,34 @@ def _best_divisions(
     return saved[best, np.arange(k)], parts[at], parts[at + 1]
 
 
-def _thinned(numbers: Ids, k: int) -> Ids:
-    """Return positions of at most MOST_HALVED rows of each cluster, ``numbers`` (m,) sorted."""
+def _halve(
+    local: LocalRows,
+    partition: Partition,
+    form: TotalsForm,
+    rows: Ids,
+    numbers: Ids,
+    weights: Floats,
+    centres: Floats,
+    rng: np.random.RandomState,
+) -> tuple[Floats, Floats, Floats]:
+    """Return the same as `_best_divisions`, from compiled divisions of some rows of each cluster."""
+    k = len(centres)
     first = np.searchsorted(numbers, np.arange(k))
     step = (np.bincount(numbers, minlength=k) - 1) // MOST_HALVED + 1
-    return np.flatnonzero((np.arange(len(numbers)) - first[numbers]) % step[numbers] == 0)
+    some = (np.arange(len(numbers)) - first[numbers]) % step[numbers] == 0
+    rows, numbers = rows[some], numbers[some]
+    saved, second = local.grouped(rows, numbers, np.arange(k + 1)).halve(form, n_starts(k), rng)
+    grouped = local.grouped(rows, numbers, np.arange(0, 2 * k + 1, 2))
+    grouped.places[:] = 2 * numbers + second
+    part_weights, totals = grouped.totals()
+    sampled = part_weights[0::2] + part_weights[1::2]
+    # As if the sample were the whole; both parts stand where the cluster does if it is undivided.
+    share = weights / np.where(sampled > 0, sampled, 1.0)
+    undivided = np.repeat(saved == 0, 2)
+    part_weights[undivided], totals[undivided] = 1.0, np.repeat(centres, 2, axis=0)[undivided]
+    shares = np.where(undivided, 1.0, np.repeat(share, 2))
+    parts = partition.centres(shares * part_weights, shares[:, np.newaxis] * totals)
+    return share * saved, parts[0::2], parts[1::2]
 
 
 def _start(
