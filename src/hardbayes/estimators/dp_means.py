@@ -214,9 +214,7 @@ class DPMeans(ClusterEstimator):
         opening = problem.opening_costs(partition)
         state = problem.state(partition)
         solution = minimise(state, partition, opening, problem.mean, starts, rng, self._report)
-        fitted = fitted_attributes(
-            solution, problem, partition, penalty, columns, matrix.dtype
-        )
+        fitted = fitted_attributes(solution, problem, partition, penalty, columns, matrix.dtype)
         if choice is not None:
             fitted |= {"plateau_width_": choice.width, "plateau_reference_": choice.reference}
         return fitted, solution.status

@@ -20,10 +20,22 @@ def totals_of(form: TotalsForm, sizes: Floats) -> ClusterTotals:
     totals = np.empty((d, slots))
     np.multiply(sizes, form.centres.T, out=totals)
     clusters = ClusterTotals(
-        int(form.formula), totals, np.empty((d, slots)), *np.zeros((3, slots)),
-        form.prior_weight, form.prior_weight * form.prior_mean, np.empty(d), np.empty(3), np.zeros(slots),
-        np.zeros((slots, TOGETHER)), np.zeros(slots), *np.zeros((2, 2, slots)),
-    )  # fmt: skip
+        formula=int(form.formula),
+        totals=totals,
+        terms=np.empty((d, slots)),
+        sums=np.empty(slots),
+        term_sums=np.empty(slots),
+        potentials=np.empty(slots),
+        prior_weight=form.prior_weight,
+        prior=form.prior_weight * form.prior_mean,
+        prior_terms=np.empty(d),
+        alone=np.empty(3),
+        joined=np.zeros(slots),
+        together=np.zeros((slots, TOGETHER)),
+        turnover=np.zeros(slots),
+        absences=np.zeros((2, slots)),
+        absent_weights=np.zeros((2, slots)),
+    )
     recount(clusters, sizes)
     return clusters
 

@@ -100,7 +100,9 @@ class IncrementalTotals:
     def free_fit(self) -> float:
         """Return the fit term that clusters would have at their means, without the prior."""
         free_potentials(self._clusters.totals, self._clusters.sizes)
-        return self._constant - float(self._clusters.totals.joined[self._clusters.members > 0].sum())
+        return self._constant - float(
+            self._clusters.totals.joined[self._clusters.members > 0].sum()
+        )
 
     def cheapest_unions(self, count: int) -> list[tuple[int, int]]:
         """Return up to ``count`` pairs of slots whose union raises the objective least."""

@@ -192,9 +192,9 @@ class LocalRows:
     ) -> MovingClusters:
         """Return clusters (slots,) at these centres that follow every row that moves."""
         sizes = weights + prior_weight
-        direct = isinstance(form, DirectForm)
-        table = self.centres(form) if direct else totals_of(form, sizes)
-        return MovingClusters(sizes, members, prior_weight, table)
+        if isinstance(form, DirectForm):
+            return MovingClusters(sizes, members, prior_weight, self.centres(form))
+        return MovingClusters(sizes, members, prior_weight, totals_of(form, sizes))
 
     def incremental(
         self,

@@ -39,7 +39,7 @@ class FittedPartition:
     frame: Frame
     centres: Floats
     columns: Columns  # which of the user's these are
-    dtype: np.dtype = np.dtype(np.float64)  # of the data
+    dtype: np.dtype  # of the data
     # The centres as kernels want them, by type of scores and whether rows are sparse.
     _tables: dict[tuple[np.dtype, bool], CentreTable] = field(
         default_factory=dict, repr=False, compare=False
@@ -177,7 +177,9 @@ class FittedPartition:
             penalty=self.partition.penalty / self.frame.unit * frame.unit,
             prior_mean=frame.to_working(self.frame.from_working(self.partition.prior_mean)),
         )
-        return replace(self, partition=partition, frame=frame, centres=frame.to_working(centres), _tables={})
+        return replace(
+            self, partition=partition, frame=frame, centres=frame.to_working(centres), _tables={}
+        )
 
 
 def _are_columns(kept: Any, d: int, n_columns: int) -> bool:
@@ -186,7 +188,7 @@ def _are_columns(kept: Any, d: int, n_columns: int) -> bool:
         kept.dtype == np.intp
         and kept.shape == (d,)
         and (np.diff(kept) > 0).all()
-        and 0 <= kept[0]
+        and kept[0] >= 0
         and kept[-1] < n_columns
     )
 

@@ -21,7 +21,7 @@ ORDER = np.arange(400, dtype=np.int32)
 def new_descent(problem, penalty=0.3, prior_weight=0.0, cap=None, report=say_nothing, **options):
     partition = problem.partition(penalty, prior_weight, cap)
     return Descent(
-        problem.state(partition), partition, passes_for(partition, problem.rows.layout.sparse),
+        problem.state(partition), partition, passes_for(partition),
         problem.opening_costs(partition), ORDER[: problem.rows.n_rows],
         np.random.RandomState(0), report, **options,
     )  # fmt: skip

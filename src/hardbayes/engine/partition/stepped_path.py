@@ -223,7 +223,7 @@ class SteppedPath(Path):
         )  # fmt: skip
 
     def _with_weightless(self, labels: NDArray[np.int32], centres: Floats) -> NDArray[np.int32]:
-        """Return labels, with rows of no weight, which may not have moved, where they cost least."""
+        """Return labels with rows of no weight, which may not have moved, where they cost least."""
         rows = self.state.rows
         weightless = np.flatnonzero(np.broadcast_to(rows.weights, rows.n_rows) == 0)
         if not len(weightless) or self.partition.geometry.formula is None:

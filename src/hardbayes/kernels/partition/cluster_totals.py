@@ -138,7 +138,7 @@ def join_one(rows, i, weight, clusters, k):
 
 @inlined
 def join_many(rows, i, weight, clusters, sizes, first, last):
-    """The same for slots ``first`` to ``last``."""
+    """Do the same for slots ``first`` to ``last``."""
     # Parts of arrays, and a loop over slots for each formula: so loops become vector code.
     joined, sized = clusters.joined[first:last], sizes[first:last]
     scale = pick(rows.scale, i)

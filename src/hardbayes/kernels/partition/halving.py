@@ -96,7 +96,9 @@ def halve(rows, weights, constants, ids, draws, space, best, start, stop):
         for k in range(2):
             clear(rows, ids, space, k, start, stop)
             chances = space.costs if k == 0 else space.distances[0]
-            chosen = draw(weights, ids[start:stop], chances[start:stop], stop - start, draws[way, k])
+            chosen = draw(
+                weights, ids[start:stop], chances[start:stop], stop - start, draws[way, k]
+            )
             put(rows, weights, ids[start + chosen], space, k)
             refresh(parts, sizes[k], k)
             pay(rows, weights, constants, ids, space, k, 1.0, space.distances[k], start, stop)
@@ -113,8 +115,8 @@ def halve(rows, weights, constants, ids, draws, space, best, start, stop):
         space.tally[:] = 0
         relocate(
             rows, weights, constants, parts, sizes, space.members, ids, space.groups, space.first,
-            space.places, 0.0, parts.prior_weight, space.near, ALL, space.tally, space.gain, MAX_PASSES,
-            start, stop,
+            space.places, 0.0, parts.prior_weight, space.near, ALL, space.tally, space.gain,
+            MAX_PASSES, start, stop,
         )  # fmt: skip
         saved = parts.potentials[0] + parts.potentials[1] - whole
         if space.members[0] > 0 and space.members[1] > 0 and saved > most:

@@ -29,11 +29,14 @@ def is_worth_it(pays, frees, unit):
 
 
 def near_factor(clusters):
-    """How many times its own cost a row may pay elsewhere to be near to moving."""
+    """Return how many times its own cost a row may pay elsewhere to be near to moving."""
 
 
 def leaving(rows, i, weight, unit, constants, clusters, sizes, k, left):
-    """What row i frees where it leaves slot k, ``left`` without it, for ``unit`` of its weight."""
+    """Return what row i frees where it leaves slot k, for ``unit`` of its weight.
+
+    ``left``: the size of the slot without the row.
+    """
 
 
 def cheapest_other(rows, i, weight, constants, clusters, sizes, members, own, first, last):
@@ -44,14 +47,14 @@ def cheapest_other(rows, i, weight, constants, clusters, sizes, members, own, fi
 
 
 def opening(rows, i, weight, constants, clusters, prior_weight, k):
-    """What row i pays in a free slot, which holds the prior alone, beside the penalty."""
+    """Return what row i pays, beside the penalty, in a free slot: that holds the prior alone."""
 
 
 def transfer(rows, i, weight, source, target, left, clusters, sizes, members):
     """Move row i; the clusters, their sizes and numbers of members follow.
 
-    ``left``: the size of the source without the row; that of the prior where it was the last. IN/OUT
-    clusters, sizes (slots,); members (slots,) int64.
+    ``left``: the size of the source without the row; that of the prior where it was the last.
+    IN/OUT clusters, sizes (slots,); members (slots,) int64.
     """
 
 

@@ -42,7 +42,7 @@ class SteppedClusters(NamedTuple):
 
 @part
 def note_change(clusters, c):
-    """A cluster has become another."""
+    """Note that a cluster has become another."""
     clusters.changed[:, c] = clusters.clock[0]
     clusters.pending[:, c] = 0.0
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.local.cluster_totals import all_union_costs
 from hardbayes.matrices import chunks
 from hardbayes.moves.partition.proposal import PartitionProposal
 from hardbayes.tuples import TotalsForm
@@ -66,6 +65,8 @@ def nearest_partners(
     """
     form = partition.moving_form(centres)
     if isinstance(form, TotalsForm):
+        from hardbayes.local.cluster_totals import all_union_costs  # with compiled kernels
+
         all_costs = all_union_costs(form, weights)
         best = all_costs.argmin(axis=1)
         return best, all_costs[np.arange(len(best)), best]

@@ -130,14 +130,10 @@ def divide_clusters(
         position[batch] = np.arange(len(batch))
         inside = position[numbers] >= 0
         if inside.any():
-            members = np.flatnonzero(inside), position[numbers[inside]]
-            of_batch = weights[batch], centres[batch], rng
-            form = partition.moving_form(centres[batch])
-            found.saved[batch], found.left[batch], found.right[batch] = (
-                _halve(local, partition, form, *members, *of_batch)
-                if isinstance(form, TotalsForm)
-                else _best_divisions(local, partition, refine, *members, *of_batch)
-            )
+            found.saved[batch], found.left[batch], found.right[batch] = _best_divisions(
+                local, partition, refine, np.flatnonzero(inside), position[numbers[inside]],
+                weights[batch], centres[batch], rng,
+            )  # fmt: skip
     return found
 
 
@@ -172,6 +168,9 @@ def _best_divisions(
     ``rows`` (m,): positions sorted by the ``numbers`` (m,) of their clusters, which have
     ``weights`` (k,) and ``centres`` (k, d) with rows that may not be among them.
     """
+    form = partition.moving_form(centres)
+    if isinstance(form, TotalsForm):
+        return _halve(local, partition, form, rows, numbers, weights, rng)
     k = len(centres)
     sides = _start(local, partition, rows, numbers, centres, rng)
     starts = len(sides)
@@ -206,11 +205,10 @@ def _halve(
     rows: Ids,
     numbers: Ids,
     weights: Floats,
-    centres: Floats,
     rng: np.random.RandomState,
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the same as `_best_divisions`, from compiled divisions of some rows of each cluster."""
-    k = len(centres)
+    """Return what `_best_divisions` does, from compiled divisions of some rows of each cluster."""
+    k = len(weights)
     first = np.searchsorted(numbers, np.arange(k))
     step = (np.bincount(numbers, minlength=k) - 1) // MOST_HALVED + 1
     some = (np.arange(len(numbers)) - first[numbers]) % step[numbers] == 0
@@ -223,7 +221,7 @@ def _halve(
     # As if the sample were the whole; both parts stand where the cluster does if it is undivided.
     share = weights / np.where(sampled > 0, sampled, 1.0)
     undivided = np.repeat(saved == 0, 2)
-    part_weights[undivided], totals[undivided] = 1.0, np.repeat(centres, 2, axis=0)[undivided]
+    part_weights[undivided], totals[undivided] = 1.0, np.repeat(form.centres, 2, axis=0)[undivided]
     shares = np.where(undivided, 1.0, np.repeat(share, 2))
     parts = partition.centres(shares * part_weights, shares[:, np.newaxis] * totals)
     return share * saved, parts[0::2], parts[1::2]
