@@ -8,6 +8,7 @@ import numpy as np
 
 from hardbayes.kernels.partition.cluster_totals import free_potentials, recount, union_costs
 from hardbayes.kernels.partition.stepping import (
+    LARGE,
     SLIGHT,
     SteppedClusters,
     part_from,
@@ -32,6 +33,7 @@ MOST_DIVIDED = 1 << 10
 # for which all others cost so many times their own.
 TOLERANCES = np.array([0.05, 0.3])
 COMFORT = 1.05
+FEW_ROWS = 1 << 12  # up to which no gain of a single row is missed in the end
 # What comes and goes is mostly at the border, and changes little of how a cluster divides.
 SEVERAL = 5
 
@@ -122,8 +124,9 @@ class IncrementalTotals:
         """Move rows one by one while the objective falls.
 
         Until no more than ``max_changes`` rows move in a pass over all. Each is compared with all
-        clusters at first, then with those that have changed enough; where no row may move any more,
-        rows near to moving are compared with all that have changed at all.
+        clusters at first, then with those that have changed enough. Where none may move in the end,
+        rows are at last compared with all that have changed at all; of many rows, those for which
+        others cost little more than their own.
         """
         clusters, local = self._clusters, self._local
         recount(clusters.totals, clusters.sizes)  # without the rounding of the steps before
@@ -134,12 +137,13 @@ class IncrementalTotals:
                 COMFORT, progress, ENTRIES_A_CALL,
             ):  # fmt: skip
                 pass
-            pending = clusters.pending[SLIGHT] > 0
+            pending = clusters.pending > 0
+            pending[LARGE] &= local.n_rows <= FEW_ROWS
             if max_changes or not pending.any():
                 return
             clusters.clock[0] += 1
-            clusters.changed[SLIGHT, pending] = clusters.clock[0]
-            clusters.pending[SLIGHT] = 0.0
+            clusters.changed[pending] = clusters.clock[0]
+            clusters.pending[pending] = 0.0
 
     def divide(self, n_starts: int, unchanged: float) -> None:
         """Find for every cluster the best of ``n_starts`` divisions.
