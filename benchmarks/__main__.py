@@ -22,6 +22,7 @@ from benchmarks import (
     small,
     sparse,
     sparse_sweeps,
+    text,
     threads,
     whole_fits,
 )
@@ -37,6 +38,7 @@ SECTIONS: dict[str, Callable[[Options], Section]] = {
     "whole-fits": whole_fits.run,
     "sparse": sparse.run,
     "sparse-sweeps": sparse_sweeps.run,
+    "text": text.run,
     "small": small.run,
     "cold": cold.run,
     "threads": threads.run,
