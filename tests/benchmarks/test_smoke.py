@@ -113,6 +113,7 @@ def test_every_section_has_a_name():
         "whole-fits",
         "sparse",
         "sparse-sweeps",
+        "text",
         "small",
         "cold",
         "threads",
