@@ -123,6 +123,10 @@ class IncrementalPartition:
         """Return the sum of weighted costs."""
         return float(total_cost(*self._data, self._clusters))
 
+    def free_fit(self) -> float:
+        """Return the fit term that clusters have without a prior, which there is none of."""
+        return self.fit()
+
     def cheapest_unions(self, count: int) -> list[tuple[int, int]]:
         """Return up to ``count`` pairs of slots whose union raises the fit term least."""
         union_costs(self._clusters, self._partners, self._costs)

@@ -16,6 +16,7 @@ from hardbayes.geometry import geometry_for
 from hardbayes.models.partition import fitted_attributes
 from hardbayes.paths.published import fits_at, published_penalties, runs
 from hardbayes.pool import Pool, resolve_threads
+from hardbayes.problems.columns import used_columns
 from hardbayes.problems.partition import pose
 from hardbayes.selection.tracing import (
     begin_path,
@@ -47,7 +48,8 @@ def trace_clusters(
     rng = template._stream()
     with Pool(resolve_threads(template.n_jobs)) as pool:
         matrix, weights, rows = sample_rows(matrix, weights, rng)
-        problem = pose(matrix, geometry, weights, pool)
+        columns = used_columns(matrix, geometry)
+        problem = pose(columns.of(matrix), geometry, weights, pool)
         prior_weight = prior_weight_for(template.prior_weight, geometry, matrix)
         if template.search == "paper" or template.method == "collapsed":
             if penalties is None:
@@ -84,7 +86,9 @@ def trace_clusters(
                 model = copy(plain)
                 model.cluster_penalty = float(penalty)
                 model.__dict__.update(
-                    fitted_attributes(solution, problem, partition, float(penalty), matrix.dtype)
+                    fitted_attributes(
+                        solution, problem, partition, float(penalty), columns, matrix.dtype
+                    )
                 )
                 models.append(model)
     for model in models:

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from hardbayes.matrices import is_sparse
+from hardbayes.problems.columns import used_columns
 from hardbayes.problems.frame import frame_for
 from hardbayes.problems.partition import pose
 from hardbayes.selection.hull import Plateau
@@ -71,6 +72,8 @@ def choose_penalty(
     matrix, weights, _ = sample_rows(matrix, weights, rng)
     if weights is not None and not weights.all():
         matrix, weights = matrix[np.flatnonzero(weights)], weights[weights > 0]
+    columns = used_columns(matrix, geometry)  # a sample has fewer
+    matrix = columns.of(matrix)
     frame = frame_for(matrix, geometry)[0]
     rows = _in_frame(matrix, geometry, frame)
     trace_rows = partial(_trace, geometry, weights, prior_weight, rng, pool)
@@ -102,7 +105,7 @@ def choose_penalty(
     return Choice(
         penalty / (unit * frame.unit),
         len(best.centres),
-        frame.from_working(centres),
+        columns.spread(frame.from_working(centres)),
         width,
         reference,
     )
