@@ -1,6 +1,6 @@
 """Base class of the clustering estimators: predict and transform."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,17 @@ class ClusterEstimator(ClusterMixin, Estimator):
     """
 
     n_clusters_: int
+    #: How to get a given number of clusters, for a user who passes ``n_clusters``.
+    _given_number = "Pass {name}(0, max_clusters={k}) for at most so many."
+
+    def __new__(cls, *args: Any, **parameters: Any) -> Self:
+        """Say how to get a given number of clusters; `__init__` takes none."""
+        if "n_clusters" in parameters:
+            how = cls._given_number.format(name=cls.__name__, k=parameters["n_clusters"])
+            raise TypeError(
+                f"{cls.__name__} finds the number of clusters and takes no 'n_clusters'. {how}"
+            )
+        return super().__new__(cls)
 
     def predict(self, X: Any, novelty: bool = False) -> NDArray[np.int32]:
         """Return the cluster of lowest cost for each row; no cluster is opened.

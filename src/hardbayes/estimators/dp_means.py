@@ -137,6 +137,9 @@ class DPMeans(ClusterEstimator):
     array([ 1, -1], dtype=int32)
     """
 
+    _given_number = (
+        "For exactly {k} use penalty_path(X).model({k}), or {name}(0, max_clusters={k}).fit(X)."
+    )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "cluster_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "divergence": [StrOptions(set(GEOMETRIES)), Geometry],

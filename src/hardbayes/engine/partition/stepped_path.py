@@ -95,6 +95,11 @@ class SteppedPath(Path):
         steps = [(k, step.fit) for k, step in sorted(self._steps.items())]
         return steps + self._beyond + super().points
 
+    @property
+    def partitions(self) -> dict[int, NDArray[np.int32]]:
+        """As of any path."""
+        return super().partitions | {k: step.labels for k, step in self._steps.items()}
+
     def trace(self, n_clusters: int, cap: int | None = None, thorough: bool = False) -> None:
         """Go to so many clusters, or as long as something is gained, and back to one.
 
