@@ -5,7 +5,7 @@ centre and, for each group of blocks, a lower bound on the costs of all other ce
 2010 with one group, Ding et al. 2015 with many). Most rows then keep their cluster without a score.
 
 Bounds are float32, and every update gives away more than its rounding error. Bounds hold for the
-labels that an assignment left: where labels are changed otherwise, `MemoryRows` drops them.
+labels that an assignment left; `executors.labelling` says what makes them invalid.
 
 The number of groups is what a budget for all per-row state allows; with few columns several blocks
 share a bound, because one bound would cost more than the scores that it may spare.
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 # bound.
 STATE_BYTES = 48e6
 BYTES_WITHOUT_LOWER = 17
-# Nanoseconds to keep one bound, beside some 5 + 0.3 d to score a row against one block.
+# Nanoseconds to maintain one bound of a row; to score a row against one block takes 5 + 0.3 d.
 BOUND_COST = 25
-# And to keep those on costs, which are wider than those on distances, for a row.
+# Nanoseconds a row to maintain `CostBounds`, which are looser than bounds on distances.
 COST_BOUNDS = 50
 # Entries of centres that are compared with each other, for each row.
 COMPARED_A_ROW = 8
@@ -137,7 +137,7 @@ class DistanceBounds:
     def include(self, centres: Centres, labels: NDArray[np.int32]) -> None:
         """Bound the distances to new centres, before any centre moves.
 
-        A row is no nearer to a new centre than its own centre is, less its distance to that.
+        Triangle inequality: d(row, new) >= d(own centre, new) - d(row, own centre).
         """
         used = _used(centres)
         for group in range(self.known // self.width, -(-used // self.width)):

@@ -129,11 +129,11 @@ class MemoryRows:
         if totals is None:  # made when first needed: predictions need none
             totals = self._totals = self._new_totals(n_slots)
         totals.grow(n_slots)
-        if labelling.uncounted is not None:
-            n_moves = int(np.count_nonzero(labelling.uncounted != labelling.slots))
+        if labelling.counted is not None:
+            n_moves = int(np.count_nonzero(labelling.counted != labelling.slots))
             if n_moves:
-                totals.move(labelling.uncounted, labelling.slots, n_moves)
-            labelling.uncounted = None
+                totals.move(labelling.counted, labelling.slots, n_moves)
+            labelling.counted = None
         return totals
 
     def _new_totals(self, n_slots: int) -> ExactTotals:
@@ -152,7 +152,7 @@ class MemoryRows:
         labelling = self._labelling
         # Births after rows are counted take the memory of one more labelling.
         totals = None
-        if labelling.uncounted is not None or not (drift is None or self._births_expected):
+        if labelling.counted is not None or not (drift is None or self._births_expected):
             totals = self._counted(centres.room)
             if self._births_expected or not totals.can_be_shared():
                 totals = None
@@ -162,9 +162,9 @@ class MemoryRows:
             centres, opening, labelling.slots, labelling.bounds, totals
         )
         if totals is None:
-            labelling.uncounted = before
+            labelling.counted = before
         elif n_above:  # their clusters are not yet decided, so they are not counted
-            labelling.uncounted = np.where(self._marks == ABOVE, before, labelling.slots)
+            labelling.counted = np.where(self._marks == ABOVE, before, labelling.slots)
         born = None
         if n_above and open_clusters is not None:
             if self._are_many(n_above) or has_little_room(self.n_rows):
