@@ -86,7 +86,9 @@ class ExactClusters:
         opening = problem.opening_costs(partition)
         state = problem.state(partition)
         rng = template._stream()
-        return minimise(state, partition, opening, problem.mean, starts, rng, template._report)
+        return minimise(
+            state, partition, opening, lambda: problem.mean, starts, rng, template._report
+        )
 
     def _start(self, n_clusters: int, pool: Pool) -> Floats:
         """Return centres (k, d) to start from, in the user's coordinates: not more of them."""
