@@ -171,7 +171,12 @@ class GaussianDPMeans(ClusterEstimator):
         self, matrix: Any, weights: Floats | None, rng: np.random.RandomState, pool: Pool
     ) -> tuple[dict[str, Any], Status]:
         every = np.array(np.broadcast_to(1.0 if weights is None else weights, len(matrix)))
-        return fit_rows(matrix, every, self._options(matrix.shape[1]), rng, pool, self._report)
+        fitted, status = fit_rows(
+            matrix, every, self._options(matrix.shape[1]), rng, pool, self._report
+        )
+        model: FittedGaussians = fitted["_model"]
+        fitted["_model"] = model.with_spread(matrix, fitted["labels_"], every, pool)
+        return fitted, status
 
     def _options(self, d: int) -> Options:
         """Return the parameters, checked against the number of columns."""

@@ -11,6 +11,7 @@ from hardbayes.engine.objective import level_rounding
 from hardbayes.engine.status import Status
 from hardbayes.geometry.squared_euclidean import FARTHEST
 from hardbayes.matrices import is_sparse
+from hardbayes.models.spread import costs_at_share, is_spread, spread_of
 from hardbayes.problems.frame import Frame, power_of_two_scale
 from hardbayes.problems.partition import cluster_bound, opening_costs, rows_in_memory
 from hardbayes.structure.partition import Partition
@@ -29,11 +30,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FittedPartition:
-    """Centres (k, d) in the working coordinates of ``frame``, and what they were fitted with."""
+    """Centres (k, d) in the working coordinates of ``frame``, and what they were fitted with.
+
+    ``spread``: quantiles of the costs of each cluster's rows (see `models.spread`), in working
+    units and for a weight of one; None where a file of version 0.1.0 does not tell.
+    """
 
     partition: Partition
     frame: Frame
     centres: Floats
+    spread: Floats | None = None
     # The centres as kernels want them, by type of scores and whether rows are sparse.
     _tables: dict[tuple[np.dtype, bool], CentreTable] = field(
         default_factory=dict, repr=False, compare=False
@@ -57,7 +63,7 @@ class FittedPartition:
             "working_shift": self.frame.shift,
             "working_scale": self.frame.scale,
             "working_centres": self.centres,
-        }
+        } | ({} if self.spread is None else {"working_spread": self.spread})
 
     @classmethod
     def from_arrays(
@@ -71,6 +77,7 @@ class FittedPartition:
                     "penalty", "prior_weight", "mean", "shift", "scale", "centres",
                 )
             )  # fmt: skip
+            spread = arrays.pop("working_spread", None)
             d = centres.shape[1]
             sound = (
                 not arrays
@@ -84,6 +91,7 @@ class FittedPartition:
                 and penalty >= 0
                 and 0 <= prior_weight < np.inf
                 and 2.0**-1000 < scale < 2.0**1000
+                and (spread is None or is_spread(spread, len(centres)))
             )
         except (KeyError, AttributeError, IndexError, TypeError) as error:
             raise ValueError(f"The saved model is incomplete: {error}") from None
@@ -92,7 +100,7 @@ class FittedPartition:
         partition = Partition(
             geometry, penalty, prior_weight, mean, max_clusters or cluster_bound(d)
         )
-        return cls(partition, Frame(shift, scale, geometry.degree or 0), centres)
+        return cls(partition, Frame(shift, scale, geometry.degree or 0), centres, spread)
 
     def place(self, matrix: Matrix, pool: Pool) -> Placement:
         """Give each row of a checked matrix to its cheapest centre."""
@@ -133,7 +141,10 @@ class FittedPartition:
             penalty=self.partition.penalty / self.frame.unit * frame.unit,
             prior_mean=frame.to_working(self.frame.from_working(self.partition.prior_mean)),
         )
-        return FittedPartition(partition, frame, frame.to_working(centres))
+        spread = self.spread
+        if spread is not None:
+            spread = spread / self.frame.unit * frame.unit
+        return FittedPartition(partition, frame, frame.to_working(centres), spread)
 
 
 @dataclass(frozen=True)
@@ -172,6 +183,15 @@ class Placement:
         rounding = partition.geometry.equality_rounding(self.rows.n_columns)
         return self.weights * self._working_costs > np.maximum(opening, self.weights * rounding)
 
+    def strangers(self, share: float) -> NDArray[np.bool_]:
+        """Return which rows cost more than all but this share of their cluster's training rows.
+
+        But for rows no farther from their centre than rounding may put equal ones.
+        """
+        limits = costs_at_share(self.model.spread, share)
+        rounding = self.model.geometry.equality_rounding(self.rows.n_columns)
+        return self._working_costs > np.maximum(limits, rounding)[self.labels()]
+
     @property
     def _working_costs(self) -> Floats:
         return self.rows.costs(self.table.direct())
@@ -200,6 +220,7 @@ def fitted_attributes(
             "The objective is not a finite number. Where the divergence is infinite at zeros, "
             "set prior_weight to a number > 0; otherwise rescale X and cluster_penalty."
         )
+    costs = problem.state(partition).costs_at(solution.centres, solution.labels)
     model = FittedPartition(
         # New rows weigh one each, or what their length says, whatever the unit of weights here.
         replace(
@@ -209,6 +230,7 @@ def fitted_attributes(
         ),
         problem.frame,
         solution.centres,
+        spread_of(costs, solution.labels, n_clusters, problem.rows.weights),
     )
     return {
         "_model": model,
