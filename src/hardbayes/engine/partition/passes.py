@@ -47,6 +47,7 @@ class Passes:
     relocated_costs: int  # after moves, all rows are relocated if there are fewer costs than this
     border_slack: float  # of the test for rows that might move; its factors are exact, or rough
     are_compiled: bool  # single-row moves: any number of rows may be visited
+    are_incremental: bool  # steps of one cluster are compiled, for paths and detours
 
 
 def passes_for(partition: Partition, sparse: bool) -> Passes:
@@ -54,9 +55,9 @@ def passes_for(partition: Partition, sparse: bool) -> Passes:
     geometry = partition.geometry
     if geometry.distance_costs:
         alone = not partition.prior_weight
-        return Passes(walk_compiled, refine_by_rows, alone, SMALL, 0.9, True)
+        return Passes(walk_compiled, refine_by_rows, alone, SMALL, 0.9, True, alone)
     walk = partial(walk_by_potentials, _potentials(geometry, sparse))
-    return Passes(walk, refine_by_turns, False, 0, 0.8, False)
+    return Passes(walk, refine_by_turns, False, 0, 0.8, False, False)
 
 
 def _potentials(geometry: Geometry, sparse: bool) -> type[ClusterPotentials]:

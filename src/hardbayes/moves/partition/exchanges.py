@@ -111,7 +111,11 @@ def propose_exchanges(
 def _promising(
     partition: Partition, weights: Floats, centres: Floats, divisions: Divisions, n_trials: int
 ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Yield what to unite and what to divide, alone and in pairs, best ranks first."""
+    """Yield what to unite and what to divide, alone and in pairs, best ranks first.
+
+    At the cap only pairs: a division alone has no room there.
+    """
+    at_cap = len(centres) >= partition.max_clusters
     unions: list[tuple[int, ...]] = [()]
     if len(centres) > 1:
         partners, costs = nearest_partners(partition, weights, centres)
@@ -128,7 +132,7 @@ def _promising(
     for total in range(1, len(unions) + len(divided)):
         for u in range(max(0, total - len(divided) + 1), min(total, len(unions) - 1) + 1):
             united, parted = unions[u], divided[total - u]
-            if set(united) & set(parted):
+            if set(united) & set(parted) or (at_cap and not (united and parted)):
                 continue
             yield united, parted
             n_trials -= 1
@@ -148,8 +152,11 @@ def _batches(
     """
     rows = state.rows
     members = state.member_counts()
+    import os
+
     budget = max(
-        ENTRIES / rows.n_columns, PART_OF_A_SWEEP * rows.n_rows * len(members)
+        ENTRIES / rows.n_columns,
+        float(os.environ.get("PART", PART_OF_A_SWEEP)) * rows.n_rows * len(members),
     )  # costs of rows at centres
     trials: list[Trial] = []
     n_rows = 0
