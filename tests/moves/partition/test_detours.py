@@ -55,8 +55,9 @@ def test_nothing_is_proposed_where_nothing_is_gained():
         assert propose(case) is None
 
 
-def test_many_rows_make_no_detour(monkeypatch):
-    monkeypatch.setattr(detours, "MOST_ROWS", 100)
+@pytest.mark.parametrize("limit", ["MOST_ROWS", "MOST_CLUSTERS", "MOST_ENTRIES"])
+def test_large_data_make_no_detour(limit, monkeypatch):
+    monkeypatch.setattr(detours, limit, 5)
     with labelled(*badly_divided(), max_clusters=6) as case:
         assert propose(case) is None
 

@@ -31,19 +31,27 @@ MORE_IN_ALL = 40
 UNCONVERGED = 200
 # At its end a detour so much worse, as a part of the fit term, is given up before rows converge.
 HOPELESS = 0.003
-# Rows with which steps take about as long as a sweep; of more there are no detours.
+# Detours are made with at most so many rows, with which a step takes about as long as a sweep; so
+# many clusters, of which all distances are kept; and entries of centres, which are copied.
 MOST_ROWS = 1 << 17
+MOST_CLUSTERS = 512
+MOST_ENTRIES = 1 << 22
 
 
 def propose_detour(state: PartitionState, rng: np.random.RandomState) -> PartitionProposal | None:
     """Propose where the first of several detours ends that ends lower."""
-    labels, k = state.numbers(), state.n_clusters
-    n_rows = len(labels)
-    if k == 1 or n_rows > min(MOST_ROWS, state.rows.most_taken) or labels.min() < 0:
+    rows, k = state.rows, state.n_clusters
+    n_rows, lengths = rows.n_rows, _lengths(k)
+    is_large = (
+        n_rows > min(MOST_ROWS, rows.most_taken)
+        or k > MOST_CLUSTERS
+        or (k + max(lengths)) * rows.n_columns > MOST_ENTRIES
+    )
+    labels = state.numbers()
+    if k == 1 or is_large or labels.min() < 0:  # rows of no weight may be in no cluster
         return None
     weights, centres = state.centres()
-    lengths = _lengths(k)
-    walk = state.rows.take().incremental(labels, weights, centres, k + max(lengths), rng)
+    walk = rows.take().incremental(labels, weights, centres, k + max(lengths), rng)
     before, saved = walk.fit(), walk.save()
     for more in lengths:
         _there_and_back(walk, more, n_rows // UNCONVERGED)
