@@ -1,6 +1,5 @@
 """Base class of all estimators: fit, score, and the state for files."""
 
-import sys
 import warnings
 from abc import ABC, abstractmethod
 from copy import copy
@@ -24,6 +23,7 @@ from hardbayes.geometry.base import Geometry
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.matrices import Floats, Matrix
 from hardbayes.pool import Pool, resolve_threads
+from hardbayes.progress import SILENT, Lines, Report
 from hardbayes.validation import check_matrix, check_weights
 
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
@@ -89,7 +89,8 @@ class Estimator(ABC, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             The fitted estimator. If an error is raised, the estimator is unchanged.
         """
         matrix, weights, names = checked_data(self, self._geometry, X, sample_weight)
-        with Pool(resolve_threads(self.n_jobs)) as pool:
+        self._say("fit of {} rows, {} columns".format(*matrix.shape))
+        with Pool(resolve_threads(self.n_jobs), self._progress()) as pool:
             fitted, status = self._fitted(matrix, weights, self._stream(), pool)
         if status is not Status.CONVERGED:
             # The stack level skips scikit-learn's wrapper of fit.
@@ -151,11 +152,13 @@ class Estimator(ABC, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             return np.random.RandomState()
         return check_random_state(self.random_state)
 
+    def _progress(self) -> Report:
+        """Return what a search reports to."""
+        return Lines(type(self).__name__) if self.verbose else SILENT
+
     def _say(self, sentence: str) -> None:
         if self.verbose:
-            print(  # noqa: T201 - verbose
-                f"[{type(self).__name__}] {sentence}", file=sys.stderr
-            )
+            Lines(type(self).__name__).say(sentence)
 
     # -- for save and load -------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from hardbayes.engine.partition.restarts import Starts, minimise
-from hardbayes.engine.status import Status
+from hardbayes.engine.status import Status, counted
 from hardbayes.estimators.base import AT_LEAST_ONE, SHARED_CONSTRAINTS
 from hardbayes.estimators.cluster_estimator import ClusterEstimator
 from hardbayes.estimators.fitted_state import check_clusters
@@ -78,7 +78,8 @@ class DPMeans(ClusterEstimator):
         Number of threads. None uses every core this process may use, within OMP_NUM_THREADS; -1 all
         cores.
     verbose : int, default=0
-        1 reports every step on standard error.
+        1 reports on standard error: what the search for a penalty does and what of it is left, at
+        most twice a second, and every step of the fit.
 
     Attributes
     ----------
@@ -198,10 +199,13 @@ class DPMeans(ClusterEstimator):
         prior_weight = prior_weight_for(self.prior_weight, geometry, matrix)
         choice = None
         if self.cluster_penalty == "auto":
+            self._say("choosing the penalty")
             choice = choose_penalty(
                 matrix, geometry, weights, prior_weight, self.max_clusters, rng, pool
             )
         penalty = self._penalty(problem, prior_weight, choice)
+        if choice is not None:
+            self._say(f"penalty {penalty:.6g} for {counted(choice.n_clusters, 'cluster')}")
         partition = problem.partition(penalty, prior_weight, self.max_clusters)
         init = self._init(problem, choice)
         starts = Starts(init, self.order, self.n_init, self._search, self.max_iter)

@@ -170,6 +170,8 @@ class GaussianDPMeans(ClusterEstimator):
     def _fitted(
         self, matrix: Any, weights: Floats | None, rng: np.random.RandomState, pool: Pool
     ) -> tuple[dict[str, Any], Status]:
+        if self.cluster_penalty == "auto" or isinstance(self.covariance_prior, str):
+            self._say("choosing the prior and the penalty")
         every = np.array(np.broadcast_to(1.0 if weights is None else weights, len(matrix)))
         fitted, status = fit_rows(
             matrix, every, self._options(matrix.shape[1]), rng, pool, self._report

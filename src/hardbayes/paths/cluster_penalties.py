@@ -49,7 +49,7 @@ def trace_clusters(
     every, every_weight, names = checked_data(template, geometry, X, sample_weight)
     rng = template._stream()
     exactly: Exactly
-    with Pool(resolve_threads(template.n_jobs)) as pool:
+    with Pool(resolve_threads(template.n_jobs), template._progress()) as pool:
         matrix, weights, rows = sample_rows(every, every_weight, rng)
         problem = pose(matrix, geometry, weights, pool)
         prior_weight = prior_weight_for(template.prior_weight, geometry, matrix)

@@ -59,7 +59,7 @@ class ExactClusters:
         priors = [self.prior_weight]
         if template.prior_weight == "auto" and self.prior_weight:
             priors += [self.prior_weight * 0.5**n for n in range(1, HALVINGS + 1)] + [0.0]
-        with Pool(resolve_threads(template.n_jobs)) as pool:
+        with Pool(resolve_threads(template.n_jobs), template._progress()) as pool:
             problem = pose(self.matrix, geometry_for(template.divergence), self.weights, pool)
             start = problem.centres_in_frame(self._start(n_clusters, pool))
             for prior_weight in priors:

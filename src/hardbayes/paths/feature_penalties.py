@@ -40,12 +40,13 @@ def trace_features(
     clone(template).set_params(component_penalty=1.0)._validate_params()
     matrix, weights, names = checked_data(template, SquaredEuclidean(), X, sample_weight)
     rng = template._stream()
-    with Pool(resolve_threads(template.n_jobs)) as pool:
+    with Pool(resolve_threads(template.n_jobs), template._progress()) as pool:
         problem = pose_features(matrix, weights, pool)
         smallest = None if penalties is None else float(penalties.min()) * problem.unit
         path = feature_path(
-            problem, template.max_components, template.max_iter, template.n_init, rng, smallest
-        )
+            problem, template.max_components, template.max_iter, template.n_init, rng, smallest,
+            pool.report,
+        )  # fmt: skip
         structure = path.search.structure
         found = [plateau.with_prices(1.0 / problem.unit) for plateau in path.plateaus]
         if penalties is None:
