@@ -201,6 +201,7 @@ def test_without_room_there_are_no_more_clusters(cap):
     with labelled(*random_case(0), penalty=1.0, max_clusters=cap) as case:
         proposal = propose_splits(case.state, case.partition, divided(case))
         assert proposal.n_splits == proposal.n_merges == len(proposal.opened) > 0
+        assert propose_splits(case.state, case.partition, divided(case), False) is None
 
 
 def test_what_all_rows_save_replaces_what_a_sample_promised():
@@ -288,7 +289,7 @@ def test_no_cluster_takes_part_twice(room):
         X, weights, labels = random_case(seed)
         with labelled(X, weights, labels, penalty=1e-6, max_clusters=6 + room) as case:
             divisions = divided(case, seed)
-            chosen, paid, unions = splits._affordable(case.state, case.partition, divisions)
+            chosen, paid, unions = splits._affordable(case.state, case.partition, divisions, True)
             clusters = [*chosen.tolist(), *unions[unions >= 0].tolist()]
             assert len(set(clusters)) == len(clusters)
             made = unions[:, 0] >= 0

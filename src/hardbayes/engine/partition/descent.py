@@ -53,7 +53,9 @@ class Effort:
     rounds: int  # of exchanges at most, because each lowers the objective less
     trials: int  # in each of them
     uncompiled_rows: int  # that may move alone at a time, where single-row moves are not compiled
-    detours: int = 0  # at the cap
+    # At the cap: rounds of detours. None where a cap only ends a step of a path, which goes on;
+    # there splits do not come with unions either.
+    detours: int = 0
 
 
 THOROUGH = Effort(rounds=30, trials=8, uncompiled_rows=sys.maxsize, detours=6)
@@ -213,7 +215,8 @@ class Descent:
         )
         if state.n_clusters >= partition.max_clusters:
             self.is_capped |= bool(self.divisions.are_worth_it(partition.penalty).any())
-        return self._apply(propose_splits(state, partition, self.divisions))
+        with_unions = self.effort.detours > 0
+        return self._apply(propose_splits(state, partition, self.divisions, with_unions))
 
     def exchange(self) -> bool:
         """Try splits and merges together, where neither alone lowers the objective."""
@@ -221,9 +224,15 @@ class Descent:
             return False
         self.exchanges_left -= 1
         assert self.divisions is not None  # a stage before this one
+        pairs_alone = self.effort.detours > 0 and self.is_capped
         return self._apply(
             propose_exchanges(
-                self.state, self.partition, self.passes.refine, self.divisions, self.effort.trials
+                self.state,
+                self.partition,
+                self.passes.refine,
+                self.divisions,
+                self.effort.trials,
+                pairs_alone,
             )
         )
 

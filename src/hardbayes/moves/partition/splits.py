@@ -61,16 +61,17 @@ def n_starts(n_clusters: int) -> int:
 
 
 def propose_splits(
-    state: PartitionState, partition: Partition, divisions: Divisions
+    state: PartitionState, partition: Partition, divisions: Divisions, with_unions: bool = True
 ) -> PartitionProposal | None:
     """Propose to split clusters where all rows confirm that it lowers the objective.
 
-    At the cap, a split may come with the union of two other clusters that costs less than it saves.
+    At the cap, a split may come with the union of two other clusters that costs less than it saves;
+    unless there are to be none, ``with_unions``.
 
     OUT divisions: what all rows save replaces what a sample promised.
     """
     k = state.n_clusters
-    chosen, paid, unions = _affordable(state, partition, divisions)
+    chosen, paid, unions = _affordable(state, partition, divisions, with_unions)
     if not len(chosen):
         return None
     halves = np.stack([divisions.left[chosen], divisions.right[chosen]], axis=1)
@@ -108,7 +109,7 @@ def propose_splits(
 
 
 def _affordable(
-    state: PartitionState, partition: Partition, divisions: Divisions
+    state: PartitionState, partition: Partition, divisions: Divisions, with_unions: bool
 ) -> tuple[Ids, Floats, Ids]:
     """Return clusters (c,) to split, what each split costs, and the clusters (c, 2) it unites.
 
@@ -121,7 +122,7 @@ def _affordable(
     chosen = wanted[:room].tolist()
     paid = [partition.penalty] * len(chosen)
     unions = [(-1, -1)] * len(chosen)
-    if len(wanted) > room and state.n_clusters > 2:
+    if with_unions and len(wanted) > room and state.n_clusters > 2:
         partners, costs = nearest_partners(partition, *state.centres())
         pairs = [(int(a), int(partners[a])) for a in np.argsort(costs, kind="stable")]
         taken = set(chosen)
