@@ -4,7 +4,7 @@ import warnings
 from abc import ABC, abstractmethod
 from copy import copy
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import (
@@ -15,7 +15,7 @@ from sklearn.base import (
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from hardbayes.engine.status import Status
@@ -42,6 +42,7 @@ class Estimator(ABC, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     """Base class: the fitted state is ``_model`` and the attributes that end in ``_``."""
 
     _model: Any
+    _parameter_constraints: ClassVar[dict[str, list[Any]]]
     n_jobs: int | None
     random_state: Any
     verbose: int
@@ -159,6 +160,17 @@ class Estimator(ABC, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _say(self, sentence: str) -> None:
         if self.verbose:
             Lines(type(self).__name__).say(sentence)
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        for name, constraints in self._parameter_constraints.items():
+            value = getattr(self, name)
+            # Python's bools are integers, and one that is passed for a number is a mistake.
+            if isinstance(value, bool | np.bool_) and "verbose" not in constraints:
+                raise InvalidParameterError(
+                    f"The {name!r} parameter of {type(self).__name__} must not be a bool. "
+                    f"Got {value!r} instead."
+                )
 
     # -- for save and load -------------------------------------------------------------------------
 

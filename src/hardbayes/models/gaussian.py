@@ -44,6 +44,12 @@ class FittedGaussians:
         costs = self.place(matrix, pool).costs()
         return replace(self, spread=spread_of(costs, labels, self.clusters.k, weights))
 
+    def reordered(self, order: NDArray[np.intp]) -> FittedGaussians:
+        """Return the model with its clusters in another order (k,)."""
+        clusters = Gaussians(*(array[order] for array in self.clusters))
+        spread = None if self.spread is None else self.spread[order]
+        return replace(self, clusters=clusters, spread=spread)
+
     def place(self, matrix: NDArray[np.floating], pool: Pool) -> GaussianPlacement:
         """Return the rows of a checked matrix, for prediction."""
         return GaussianPlacement(self, matrix, pool)

@@ -102,6 +102,11 @@ class FittedPartition:
         )
         return cls(partition, Frame(shift, scale, geometry.degree or 0), centres, spread)
 
+    def reordered(self, order: NDArray[np.intp]) -> FittedPartition:
+        """Return the model with its clusters in another order (k,)."""
+        spread = None if self.spread is None else self.spread[order]
+        return FittedPartition(self.partition, self.frame, self.centres[order], spread)
+
     def place(self, matrix: Matrix, pool: Pool) -> Placement:
         """Give each row of a checked matrix to its cheapest centre."""
         if is_sparse(matrix) and self.frame.shift.any():
