@@ -67,8 +67,9 @@ def propose_exchanges(
     Trials taken up have no cluster in common. ``pairs_alone``: all unite two clusters and divide
     one, as at the cap, where there is no room for a division alone.
     """
-    weights, centres = state.centres()
-    origin = state.totals()[1].sum(axis=0) / weights.sum()
+    weights, totals = state.totals()
+    centres = partition.centres(weights, totals)
+    origin = totals.sum(axis=0) / weights.sum()
     explained = partition.explained(weights, centres, origin)
     k = n_clusters = len(centres)
     touched = np.zeros(k, bool)
