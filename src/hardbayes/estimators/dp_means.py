@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from hardbayes.engine.partition.restarts import Starts, minimise
-from hardbayes.engine.status import Status
+from hardbayes.engine.status import Status, counted
 from hardbayes.estimators.base import AT_LEAST_ONE, SHARED_CONSTRAINTS
 from hardbayes.estimators.cluster_estimator import ClusterEstimator
 from hardbayes.estimators.fitted_state import check_clusters
@@ -79,7 +79,8 @@ class DPMeans(ClusterEstimator):
         Number of threads. None uses every core this process may use, within OMP_NUM_THREADS; -1 all
         cores.
     verbose : int, default=0
-        1 reports every step on standard error.
+        1 reports on standard error: what the search for a penalty does and what of it is left, at
+        most twice a second, and every step of the fit.
 
     Attributes
     ----------
@@ -139,6 +140,9 @@ class DPMeans(ClusterEstimator):
     array([ 1, -1], dtype=int32)
     """
 
+    _given_number = (
+        "For exactly {k} use penalty_path(X).model({k}), or {name}(0, max_clusters={k}).fit(X)."
+    )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "cluster_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "divergence": [StrOptions(set(GEOMETRIES)), Geometry],
@@ -200,10 +204,13 @@ class DPMeans(ClusterEstimator):
         problem = pose(matrix, geometry, weights, pool)
         choice = None
         if self.cluster_penalty == "auto":
+            self._say("choosing the penalty")
             choice = choose_penalty(
                 matrix, geometry, weights, prior_weight, self.max_clusters, rng, pool
             )
         penalty = self._penalty(problem, prior_weight, choice)
+        if choice is not None:
+            self._say(f"penalty {penalty:.6g} for {counted(choice.n_clusters, 'cluster')}")
         partition = problem.partition(penalty, prior_weight, self.max_clusters)
         init: str | Floats = self.init
         if given is not None:

@@ -115,6 +115,11 @@ class IncrementalPartition:
         return self._clusters.labels
 
     @property
+    def centres(self) -> Floats:
+        """Centre of each slot (slots, d); it changes with the next step."""
+        return self._clusters.table.exact
+
+    @property
     def savings(self) -> Floats:
         """How much the best division found of each slot (slots,) would save; zero for none."""
         return self._divisions.saved

@@ -14,6 +14,7 @@ from hardbayes.estimators.base import checked_data
 from hardbayes.estimators.dp_means import prior_weight_for
 from hardbayes.geometry import geometry_for
 from hardbayes.models.partition import fitted_attributes
+from hardbayes.paths.exact_numbers import ExactClusters, PublishedClusters, status_at
 from hardbayes.paths.published import fits_at, published_penalties, runs
 from hardbayes.pool import Pool, resolve_threads
 from hardbayes.problems.columns import used_columns
@@ -29,25 +30,28 @@ from hardbayes.selection.tracing import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hardbayes.engine.partition.descent import Solution
     from hardbayes.estimators.dp_means import DPMeans
     from hardbayes.matrices import Floats
-    from hardbayes.problems.partition import Problem
     from hardbayes.selection.hull import Plateau
-    from hardbayes.structure.partition import Partition
+
+    Exactly = ExactClusters | PublishedClusters
 
 
 def trace_clusters(
     X: Any, template: DPMeans, penalties: Floats | None, n_penalties: int, sample_weight: Any
-) -> tuple[Floats, list[DPMeans], list[Plateau], NDArray[np.intp] | None]:
-    """Return penalties, a model at each, the plateaus, and the rows that were sampled."""
+) -> tuple[Floats, list[DPMeans], list[Plateau], NDArray[np.intp] | None, Exactly]:
+    """Return penalties, a model at each, the plateaus, and the rows that were sampled.
+
+    And what makes a model with a given number of clusters.
+    """
     plain = clone(template).set_params(cluster_penalty=1.0)
     plain._validate_params()
     geometry = geometry_for(template.divergence)
-    matrix, weights, names = checked_data(template, geometry, X, sample_weight)
+    every, every_weight, names = checked_data(template, geometry, X, sample_weight)
     rng = template._stream()
-    with Pool(resolve_threads(template.n_jobs)) as pool:
-        matrix, weights, rows = sample_rows(matrix, weights, rng)
+    exactly: Exactly
+    with Pool(resolve_threads(template.n_jobs), template._progress()) as pool:
+        matrix, weights, rows = sample_rows(every, every_weight, rng)
         columns = used_columns(matrix, geometry)
         problem = pose(columns.of(matrix), geometry, weights, pool)
         prior_weight = prior_weight_for(template.prior_weight, geometry, matrix)
@@ -56,6 +60,7 @@ def trace_clusters(
                 penalties = published_penalties(problem, prior_weight, n_penalties)
             models = fits_at(penalties, template, matrix, weights)
             found = runs(penalties, [model.n_clusters_ for model in models])
+            exactly = PublishedClusters(plain, every, every_weight, names, found)
         else:
             cap = template.max_clusters
             path = begin_path(problem, prior_weight, cap, rng, template.order, template.max_iter)
@@ -67,8 +72,12 @@ def trace_clusters(
                 for p in path_plateaus(path)
                 if cap is None or p.k <= cap
             ]
+            largest = 2.0 * path.first_penalty / problem.unit
+            exactly = ExactClusters(
+                plain, every, every_weight, names, prior_weight, (matrix, weights),
+                path.partitions, found, largest,
+            )  # fmt: skip
             if penalties is None:
-                largest = 2.0 * path.first_penalty / problem.unit
                 # Where more clusters than the path has would be better, it has nothing to say.
                 smallest = min((p.low or p.middle for p in found), default=largest / 4)
                 penalties = np.geomspace(largest, smallest, n_penalties)
@@ -93,15 +102,4 @@ def trace_clusters(
                 models.append(model)
     for model in models:
         model.__dict__.update(names)
-    return penalties, models, found, rows
-
-
-def status_at(solution: Solution, problem: Problem, partition: Partition) -> Status:
-    """Return how a fit of this partition would have ended at a solution of its path."""
-    if solution.status is Status.OUT_OF_STEPS:
-        return solution.status
-    if len(solution.centres) < partition.max_clusters:
-        return Status.CONVERGED
-    state = problem.state(partition)
-    n_above = state.rows_above(solution.centres, problem.opening_costs(partition))
-    return Status.CAPPED if n_above else Status.CONVERGED
+    return penalties, models, found, rows, exactly

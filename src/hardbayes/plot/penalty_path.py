@@ -80,6 +80,11 @@ class PenaltyPathDisplay:
         display : PenaltyPathDisplay
             The display, drawn.
         """
+        if not hasattr(path, "plateaus"):
+            raise TypeError(
+                f"{cls.__name__}.from_path takes the result of penalty_path. "
+                f"Got {type(path).__name__}."
+            )
         display = cls(path.penalties, path.n_clusters, path.objectives, path.plateaus)
         return display.plot(axes=axes)
 

@@ -88,6 +88,7 @@ def choose_penalty(
         perfect = max((p.k + 1 for p in found if _width(p) == LARGEST_WIDTH), default=0)
         n_clusters = max(REFERENCE_CLUSTERS, perfect)
         for number in range(N_REFERENCES):
+            pool.report.stage(f"reference {number + 1} of {N_REFERENCES}")
             drawn = source.draw(number, rng)
             seen = narrow(drawn, weights, rng) if wide else Narrowed(drawn, narrowed.left_out)
             references += trace_rows(seen, n_clusters)[2]

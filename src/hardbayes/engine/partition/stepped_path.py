@@ -99,6 +99,11 @@ class SteppedPath(Path):
         steps = [(k, step.fit) for k, step in sorted(self._steps.items())]
         return steps + self._beyond + super().points
 
+    @property
+    def partitions(self) -> dict[int, NDArray[np.int32]]:
+        """As of any path."""
+        return super().partitions | {k: step.labels for k, step in self._steps.items()}
+
     def trace(self, n_clusters: int, cap: int | None = None, thorough: bool = False) -> None:
         """Go to so many clusters, or as long as something is gained, and back to one.
 
@@ -111,14 +116,17 @@ class SteppedPath(Path):
         most = min(n_clusters + max(more, int(BEYOND * n_clusters)), n_rows)
         self._found.clear()
         self._begin(most)
+        report = rows.pool.report
         while self._current.n_clusters < most and self._one_more():
-            pass
+            report.step("path, clusters", self._current.n_clusters, most)
         if self._current.n_clusters < n_clusters:
             self.floor = 0.0 if self.partition.prior_weight else self._end
         while self._current.n_clusters > 1:
             self._one_fewer(*self._current.cheapest_unions(1)[0])
             if thorough:
                 self._exchange()
+            left = self._current.n_clusters
+            report.step("way back, clusters", len(self._steps) - left, len(self._steps) - 1)
         # Beyond the end only the fit terms count: they tell what the last numbers are worth.
         beyond = [k for k in self._steps if k > n_clusters]
         self._beyond = [(k, self._steps.pop(k).fit) for k in beyond]
