@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from hardbayes.selection.evidence import COLUMNS
+
 KINDS: dict[str, type] = {
     "inertia_": float,
     "objective_": float,
@@ -22,7 +24,7 @@ CLUSTERS = KINDS | {
     "n_splits_": int,
     "n_merges_": int,
 }
-PLATEAU = {"plateau_width_": float, "plateau_reference_": float}
+PLATEAU = {"plateau_width_": float, "plateau_reference_": float, "penalty_choice_": np.ndarray}
 FEATURES = KINDS | {
     "components_": np.ndarray,
     "n_components_": int,
@@ -36,6 +38,10 @@ def check_clusters(fitted: dict[str, Any], k: int, d: int) -> None:
     automatic = PLATEAU if set(fitted) >= set(PLATEAU) else {}
     _check_kinds(fitted, CLUSTERS | {"prior_weight_": float} | automatic)
     _check_sizes(fitted, k, d)
+    if automatic:
+        choice = fitted["penalty_choice_"]
+        if choice.dtype != np.float64 or choice.shape[1:] != (len(COLUMNS),):
+            raise ValueError("The saved model contradicts itself: 'penalty_choice_' is malformed.")
 
 
 def check_gaussians(fitted: dict[str, Any], k: int, d: int, shape: tuple[int, ...]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -17,6 +17,8 @@ from hardbayes.models.partition import fitted_attributes
 from hardbayes.paths.published import fits_at, published_penalties, runs
 from hardbayes.pool import Pool, resolve_threads
 from hardbayes.problems.partition import pose
+from hardbayes.selection.automatic import choose_penalty
+from hardbayes.selection.evidence import table_of
 from hardbayes.selection.tracing import (
     begin_path,
     most_clusters,
@@ -32,23 +34,39 @@ if TYPE_CHECKING:
     from hardbayes.estimators.dp_means import DPMeans
     from hardbayes.matrices import Floats
     from hardbayes.problems.partition import Problem
+    from hardbayes.selection.evidence import Table
     from hardbayes.selection.hull import Plateau
     from hardbayes.structure.partition import Partition
 
 
+class ClusterPath(NamedTuple):
+    """Penalties, a model at each, the plateaus, and the choice of the automatic penalty."""
+
+    penalties: Floats
+    models: list[DPMeans]
+    plateaus: list[Plateau]
+    sample_indices: NDArray[np.intp] | None
+    choice: Table
+    best_penalty: float
+
+
 def trace_clusters(
     X: Any, template: DPMeans, penalties: Floats | None, n_penalties: int, sample_weight: Any
-) -> tuple[Floats, list[DPMeans], list[Plateau], NDArray[np.intp] | None]:
-    """Return penalties, a model at each, the plateaus, and the rows that were sampled."""
+) -> ClusterPath:
+    """Return solutions at given penalties, or at ``n_penalties`` from one cluster to many."""
     plain = clone(template).set_params(cluster_penalty=1.0)
     plain._validate_params()
     geometry = geometry_for(template.divergence)
     matrix, weights, names = checked_data(template, geometry, X, sample_weight)
-    rng = template._stream()
     with Pool(resolve_threads(template.n_jobs)) as pool:
+        # With the same seed as in a fit, so that path and model agree.
+        prior_weight = prior_weight_for(template.prior_weight, geometry, matrix)
+        choice = choose_penalty(
+            matrix, geometry, weights, prior_weight, template.max_clusters, template._stream(), pool
+        )
+        rng = template._stream()
         matrix, weights, rows = sample_rows(matrix, weights, rng)
         problem = pose(matrix, geometry, weights, pool)
-        prior_weight = prior_weight_for(template.prior_weight, geometry, matrix)
         if template.search == "paper" or template.method == "collapsed":
             if penalties is None:
                 penalties = published_penalties(problem, prior_weight, n_penalties)
@@ -87,9 +105,10 @@ def trace_clusters(
                     fitted_attributes(solution, problem, partition, float(penalty), matrix.dtype)
                 )
                 models.append(model)
+        best_penalty = plain._penalty_for(choice.n_clusters, problem, prior_weight, choice)
     for model in models:
         model.__dict__.update(names)
-    return penalties, models, found, rows
+    return ClusterPath(penalties, models, found, rows, table_of(choice), best_penalty)
 
 
 def status_at(solution: Solution, problem: Problem, partition: Partition) -> Status:
