@@ -246,7 +246,7 @@ class DPMeans(ClusterEstimator):
         self, n_clusters: int, problem: Problem, prior_weight: float, choice: Choice
     ) -> float:
         """Return the penalty for one of the numbers of clusters that were compared."""
-        if self._search == "split-merge":
+        if self._search == "split-merge" or n_clusters == 1:
             return choice.penalties[n_clusters]
         # The published algorithms need their own penalty for as many clusters.
         most = self.max_clusters or n_clusters

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hardbayes.engine.partition.stepped_path import SteppedPath
-from hardbayes.selection.choice import choose, needed_width, tested
+from hardbayes.selection.choice import choose, needed_width, with_evidence
 from hardbayes.selection.held_out import held_out_folds
 from hardbayes.selection.narrowing import view
 from hardbayes.selection.reference_paths import reference_widths
@@ -107,7 +107,7 @@ def _candidates(
     n_halvings = n_halvings if n >= FEWEST_HALVED else 0
     folds = held_out_folds(sample, unseen, numbers, n_halvings, tracer)
     return [
-        tested(k, widths[k], references[k], _is_division(traced, k, sample.weights), folds[k])
+        with_evidence(k, widths[k], references[k], _is_division(traced, k, sample.weights), folds[k])
         for k in numbers
     ]
 

@@ -69,7 +69,7 @@ class Candidate(NamedTuple):
         return self.width * float(np.sqrt(self.k / max(1.0, self.filled)))
 
 
-def tested(
+def with_evidence(
     k: int, width: float, reference: float, is_division: bool, folds: dict[int, Fold]
 ) -> Candidate:
     """Return a candidate with what its folds tell; both of a halving are there, or neither."""

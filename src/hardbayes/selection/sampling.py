@@ -105,6 +105,8 @@ def draw(
         Sample(_in_frame(rows, geometry, frame), factor * every[of], geometry, prior_weight)
         for rows, of in ((some, ids), (matrix[rest], rest))
     )
+    if not is_sparse(some):
+        sample, unseen = united(sample, unseen)
     columns = np.arange(d)
     if is_sparse(some) and (geometry.separable or isinstance(geometry, EntrywiseTotals)):
         # Empty columns cost nothing at any centre, but would take time and room.
@@ -114,6 +116,26 @@ def draw(
             replace(part, rows=csr_array(part.rows[:, columns])) for part in (sample, unseen)
         )
     return Drawn(sample, unseen, frame, columns, d)
+
+
+def united(sample: Sample, unseen: Sample) -> tuple[Sample, Sample]:
+    """Return dense samples with equal rows as one heavy row, in one of them.
+
+    Otherwise copies of a row would be in both halves of the rows, as clusters of their own. Rows of
+    integers or codes stay: there rows are equal by chance.
+    """
+    rows = np.ascontiguousarray(np.concatenate([sample.rows, unseen.rows]))
+    whole_rows = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1])))
+    _, first, group = np.unique(whole_rows[:, 0], return_index=True, return_inverse=True)
+    values = max(len(np.unique(column)) for column in rows.T)
+    if len(first) == len(rows) or rows.shape[1] == 1 or 2 * values < len(first):
+        return sample, unseen
+    n, found = sample.n_rows, []
+    for part, of, is_in in ((sample, group[:n], first < n), (unseen, group[n:], first >= n)):
+        weights: Floats = np.bincount(of, part.weights, len(first)).astype(np.float64)[is_in]
+        order = np.argsort(first[is_in])
+        found.append(replace(part, rows=rows[first[is_in][order]], weights=weights[order]))
+    return found[0], found[1]
 
 
 def normalised(matrix: Matrix, geometry: Geometry) -> Matrix:
