@@ -107,7 +107,9 @@ def _candidates(
     n_halvings = n_halvings if n >= FEWEST_HALVED else 0
     folds = held_out_folds(sample, unseen, numbers, n_halvings, tracer)
     return [
-        with_evidence(k, widths[k], references[k], _is_division(traced, k, sample.weights), folds[k])
+        with_evidence(
+            k, widths[k], references[k], _is_division(traced, k, sample.weights), folds[k]
+        )
         for k in numbers
     ]
 

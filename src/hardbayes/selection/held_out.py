@@ -16,6 +16,7 @@ from hardbayes.late_import import import_whole
 from hardbayes.matrices import chunks, is_sparse
 from hardbayes.selection.choice import Fold
 from hardbayes.selection.narrowing import WIDE, view
+from hardbayes.selection.tracing import entries_of_a_row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,10 +83,12 @@ def _borders(half: Sample, labels: Labels, k: int, tested: Matrix, weights: Floa
     if half.geometry.nonnegative:  # columns without mass cost the same everywhere
         theta = np.where(half.partition.prior_mean > 0, theta, 0.0)
 
+    directions = np.ascontiguousarray(theta.T)
+
     def blocks() -> Iterator[tuple[Floats, Floats]]:
-        for part in chunks(tested.shape[0], max(tested.shape[1], k)):
+        for part in chunks(tested.shape[0], max(entries_of_a_row(tested), k)):
             with np.errstate(over="ignore", invalid="ignore"):
-                yield offset - tested[part] @ theta.T, weights[part]
+                yield offset - tested[part] @ directions, weights[part]
 
     return count_borders(blocks(), k)
 

@@ -100,21 +100,31 @@ def _row_weights(weights: Floats | None, n: int) -> Floats:
 def _projected(rows: Matrix, weights: Floats, mean: Floats, rng: np.random.RandomState) -> Floats:
     """Return the coordinates of rows along their leading directions from ``mean``.
 
-    Randomised subspace iteration (Halko, Martinsson & Tropp 2011).
+    Randomised subspace iteration (Halko, Martinsson & Tropp 2011), of columns or of rows, whichever
+    are fewer: bases are orthogonalised in every round.
     """
     n, d = rows.shape
-    heavy = weights[:, np.newaxis]
+    root = np.sqrt(weights)[:, np.newaxis]
 
     def along(directions: Floats) -> Floats:
         projected: Floats = rows @ directions - mean @ directions
-        return projected
+        return root * projected
+
+    def back(coordinates: Floats) -> Floats:
+        weighted = root * coordinates
+        totals: Floats = rows.T @ weighted - np.outer(mean, weighted.sum(axis=0))
+        return totals
 
     kept = min(DIRECTIONS, n)
-    directions = np.linalg.qr(rng.standard_normal((d, min(kept + SPARE, n))))[0]
+    basis = np.linalg.qr(rng.standard_normal((min(n, d), min(kept + SPARE, n))))[0]
     for _ in range(ROUNDS):
-        weighted = heavy * along(directions)
-        directions = np.linalg.qr(rows.T @ weighted - np.outer(mean, weighted.sum(axis=0)))[0]
-    projected = along(directions)
-    axes = np.linalg.eigh(projected.T @ (heavy * projected))[1]
-    coordinates: Floats = projected @ axes[:, ::-1][:, :kept]
+        basis = np.linalg.qr(along(back(basis)) if n < d else back(along(basis)))[0]
+    if n < d:
+        other = back(basis)
+        squares, axes = np.linalg.eigh(other.T @ other)
+        found = (basis @ axes) * np.sqrt(np.maximum(squares, 0.0))
+    else:
+        found = along(basis)
+        found = found @ np.linalg.eigh(found.T @ found)[1]
+    coordinates: Floats = found[:, ::-1][:, :kept] / root
     return coordinates
