@@ -218,7 +218,9 @@ class DPMeans(ClusterEstimator):
         starts = Starts(init, self.order, self.n_init, self._search, self.max_iter)
         opening = problem.opening_costs(partition)
         state = problem.state(partition)
-        solution = minimise(state, partition, opening, problem.mean, starts, rng, self._report)
+        solution = minimise(
+            state, partition, opening, lambda: problem.mean, starts, rng, self._report
+        )
         fitted = fitted_attributes(solution, problem, partition, penalty, matrix.dtype)
         status = solution.status
         if choice is not None:
