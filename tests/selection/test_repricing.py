@@ -27,3 +27,25 @@ def test_between_the_numbers_below_and_above():
     assert saved[2] < penalties[3] < saved[1]
     np.testing.assert_allclose(penalties[3], np.sqrt(saved[2] * saved[1]), rtol=0.05)
     np.testing.assert_allclose(penalties[1], 2 * max(saved[0], (fits[0] - fits[2]) / 2))
+
+
+class Path:
+    """Solutions with labels that are given."""
+
+    def __init__(self, *labels):
+        self.labels = {int(max(some)) + 1: np.array(some, np.int32) for some in labels}
+        self.n_clusters = max(self.labels)
+
+    def labels_with(self, k):
+        return self.labels.get(k)
+
+
+def test_every_number_has_a_penalty():
+    """Three clusters that are no better than two, and a number that the path lacks."""
+    X = np.array([[0.0], [0.1], [5.0], [5.1], [9.0], [9.1]])
+    path = Path([0] * 6, [0, 0, 1, 1, 1, 1], [0, 1, 2, 2, 2, 2], [0, 1, 2, 2, 3, 4])
+    sample = draw(X, None, geometry_for("squared_euclidean"), 0.0, np.random.RandomState(0)).sample
+    penalties = reprice(path, sample)
+    assert penalties.keys() == {1, 2, 3, 4, 5}
+    assert penalties[1] > penalties[2] > penalties[3] == penalties[4] > 0
+    assert penalties[5] > 0

@@ -26,11 +26,9 @@ if TYPE_CHECKING:
 
 # Numbers of clusters up to which held-out rows are tested; larger ones if their plateaus are wide.
 TESTED_CLUSTERS = 40
-# Halvings of the rows: few say more if they are halved in several ways, and cost little.
-HALVINGS = 3
-HALVINGS_OF_FEW = 5
-FEW_ROWS = 1000
-FEWEST_HALVED = 8
+# Halvings, by the number of rows from which so many suffice: few rows say more if they are halved
+# in several ways, and cost little. Fewer than eight are not halved.
+HALVINGS = ((1 << 13, 1), (1000, 3), (8, 5), (0, 0))
 OUTLIERS = 0.01  # of the weight: a second largest cluster below this is no division
 
 
@@ -103,8 +101,8 @@ def _candidates(
         for k in sorted(widths)
         if k <= TESTED_CLUSTERS or widths[k] > needed_width(k, references[k])
     ]
-    n_halvings = 1 if is_slow else HALVINGS_OF_FEW if n < FEW_ROWS else HALVINGS
-    n_halvings = n_halvings if n >= FEWEST_HALVED else 0
+    n_halvings = next(number for least, number in HALVINGS if n >= least)
+    n_halvings = min(n_halvings, 1) if is_slow else n_halvings
     folds = held_out_folds(sample, unseen, numbers, n_halvings, tracer)
     return [
         with_evidence(
