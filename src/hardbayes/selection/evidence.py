@@ -64,12 +64,13 @@ def numbers_of(table: Table) -> Floats:
 
 def no_number_sentence(nearest: Candidate, call: str) -> str:
     """Return why there is one cluster, which number came nearest, and how to get it."""
+    k = nearest.k
     return (
-        f"No number of clusters stood out from data without structure, so there is one cluster. "
-        f"Nearest came {nearest.k} clusters: best for penalties over a factor of "
-        f"{np.exp(nearest.width):.3g}, without structure {np.exp(nearest.reference):.3g}; "
-        f"p-value {nearest.p_value:.2g} (needed: {LEVEL:g}) for fewer rows between the clusters "
-        f"than without. To use that number: {call}, or penalty_path(X).model({nearest.k})."
+        "No number of clusters stood out from data without structure, so there is one cluster. "
+        f"Nearest came {k} clusters: optimal over a factor of {np.exp(nearest.width):.3g} in the "
+        f"penalty ({np.exp(nearest.reference):.3g} without structure), and fewer held-out rows "
+        f"between them with a p-value of {nearest.p_value:.2g} ({LEVEL:g} is needed). "
+        f"To use {k} clusters: {call}, or penalty_path(X).model({k})."
     )
 
 
@@ -84,7 +85,7 @@ def spread_sentence(matrix: Matrix, geometry: Geometry) -> str:
     if not len(spreads) or spreads.max() < ORDERS_OF_MAGNITUDE * spreads.min():
         return ""
     return (
-        "The columns of X differ in spread by a factor of "
-        f"{spreads.max() / spreads.min():.1g}, so that a few of them decide: "
+        "The columns of X differ in spread by a factor of about "
+        f"{float(f'{spreads.max() / spreads.min():.1g}'):,.0f}, so that a few of them decide: "
         "scale them first, as StandardScaler does."
     )
