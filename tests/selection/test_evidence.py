@@ -135,3 +135,10 @@ def test_path_and_model_agree(rows, search):
     assert path.suggest() == model.cluster_penalty_
     for name, column in model.penalty_choice_.items():
         np.testing.assert_array_equal(path.choice[name], column)
+
+
+def test_malformed_tables_are_refused(three):
+    state = three._get_state()
+    for wrong in (np.zeros((3, 2)), np.zeros(7), np.zeros((1, len(COLUMNS)), np.int64)):
+        with pytest.raises(ValueError, match="'penalty_choice_' is malformed"):
+            DPMeans()._set_state({**state, "penalty_choice_": wrong})

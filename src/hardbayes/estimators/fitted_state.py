@@ -24,7 +24,7 @@ CLUSTERS = KINDS | {
     "n_splits_": int,
     "n_merges_": int,
 }
-PLATEAU = {"plateau_width_": float, "plateau_reference_": float, "penalty_choice_": np.ndarray}
+PLATEAU = {"plateau_width_": float, "plateau_reference_": float}
 FEATURES = KINDS | {
     "components_": np.ndarray,
     "n_components_": int,
@@ -35,13 +35,14 @@ FEATURES = KINDS | {
 
 def check_clusters(fitted: dict[str, Any], k: int, d: int) -> None:
     """Raise ValueError unless these are all fitted attributes of k clusters in d columns."""
-    automatic = PLATEAU if set(fitted) >= set(PLATEAU) else {}
+    automatic: dict[str, type] = dict(PLATEAU) if set(fitted) >= set(PLATEAU) else {}
+    if automatic and "penalty_choice_" in fitted:  # the first files have none
+        automatic["penalty_choice_"] = np.ndarray
     _check_kinds(fitted, CLUSTERS | {"prior_weight_": float} | automatic)
     _check_sizes(fitted, k, d)
-    if automatic:
-        choice = fitted["penalty_choice_"]
-        if choice.dtype != np.float64 or choice.shape[1:] != (len(COLUMNS),):
-            raise ValueError("The saved model contradicts itself: 'penalty_choice_' is malformed.")
+    choice = fitted.get("penalty_choice_", np.empty((0, len(COLUMNS))))
+    if choice.dtype != np.float64 or choice.shape[1:] != (len(COLUMNS),):
+        raise ValueError("The saved model contradicts itself: 'penalty_choice_' is malformed.")
 
 
 def check_gaussians(fitted: dict[str, Any], k: int, d: int, shape: tuple[int, ...]) -> None:
