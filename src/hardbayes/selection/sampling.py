@@ -28,6 +28,7 @@ PART_TRACED = 4
 # With those that are only held out, there are so many rows at most, with so many entries.
 MOST_HELD_OUT = 1 << 14
 MOST_HELD_OUT_ENTRIES = 1 << 22
+MANY_DIFFERENT = 48  # rows, from which copies of them are no clusters
 
 
 @dataclass(frozen=True)
@@ -121,14 +122,15 @@ def draw(
 def united(sample: Sample, unseen: Sample) -> tuple[Sample, Sample]:
     """Return dense samples with equal rows as one heavy row, in one of them.
 
-    Otherwise copies of a row would be in both halves of the rows, as clusters of their own. Rows of
-    integers or codes stay: there rows are equal by chance.
+    Otherwise copies of a row would be in both halves of the rows, as clusters of their own. A few
+    rows with many copies are such clusters; rows of integers or codes are equal by chance.
     """
     rows = np.ascontiguousarray(np.concatenate([sample.rows, unseen.rows]))
     whole_rows = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1])))
     _, first, group = np.unique(whole_rows[:, 0], return_index=True, return_inverse=True)
     values = max(len(np.unique(column)) for column in rows.T)
-    if len(first) == len(rows) or rows.shape[1] == 1 or 2 * values < len(first):
+    is_grid = rows.shape[1] == 1 or 2 * values < len(first)
+    if len(first) == len(rows) or len(first) < MANY_DIFFERENT or is_grid:
         return sample, unseen
     n, found = sample.n_rows, []
     for part, of, is_in in ((sample, group[:n], first < n), (unseen, group[n:], first >= n)):
