@@ -145,6 +145,11 @@ class SteppedPath(Path):
         others = [s for s in self.solutions if s.terms.n_clusters <= most]
         return self._best(penalty, [self._found[best], *others])
 
+    def labels_with(self, n_clusters: int) -> NDArray[np.int32] | None:
+        """As of any path; the last rows may not have moved yet, where there are many."""
+        step = self._steps.get(n_clusters)
+        return super().labels_with(n_clusters) if step is None else consecutive(step.labels)
+
     # -- steps -------------------------------------------------------------------------------------
 
     def _one_more(self) -> bool:
@@ -215,8 +220,8 @@ class SteppedPath(Path):
         return weights, self.partition.centres(weights, totals.sums(numbers))
 
     def _solution(self, step: Step) -> Solution:
-        number = (np.cumsum(np.bincount(step.labels) > 0) - 1).astype(np.int32)
-        labels, k = number[step.labels], int(number[-1]) + 1
+        labels = consecutive(step.labels)
+        k = int(labels.max()) + 1
         if self._max_changes:
             partition = self._incremental(labels, k)
             partition.relocate(0)
@@ -239,3 +244,9 @@ class SteppedPath(Path):
         costs = rows.take(weightless).costs(self.partition.direct_form(centres))
         labels[weightless] = costs.argmin(axis=1)
         return labels
+
+
+def consecutive(labels: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return labels (n,) as numbers from 0 to k - 1, in the same order."""
+    number = (np.cumsum(np.bincount(labels) > 0) - 1).astype(np.int32)
+    return number[labels]
