@@ -40,9 +40,10 @@ def check_clusters(fitted: dict[str, Any], k: int, d: int) -> None:
 
 def check_gaussians(fitted: dict[str, Any], k: int, d: int, shape: tuple[int, ...]) -> None:
     """Raise ValueError unless these are the attributes of k clusters with such covariances."""
-    _check_kinds(
-        fitted, CLUSTERS | dict.fromkeys(("covariances_", "covariance_prior_"), np.ndarray)
-    )
+    kinds = CLUSTERS | dict.fromkeys(("covariances_", "covariance_prior_"), np.ndarray)
+    if "penalty_choice_" in fitted:  # of an automatic penalty
+        kinds |= {"penalty_choice_": tuple}
+    _check_kinds(fitted, kinds)
     if fitted["covariances_"].shape != (k, *shape) or fitted["covariance_prior_"].shape != shape:
         raise ValueError("The saved model contradicts itself: covariances have the wrong shape.")
     _check_sizes(fitted, k, d)
