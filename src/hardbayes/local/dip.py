@@ -78,8 +78,7 @@ def dip(values: Floats, weights: Floats) -> float:
         return 0.0
     masses = np.add.reduceat(weights[order], places)
     shares = np.r_[0.0, np.cumsum(masses)] / masses.sum()
-    scratch = np.empty((2, m), np.int64)
-    return float(kernels.dip(numbers[places], shares, *scratch))
+    return float(kernels.dip(numbers[places], shares, np.empty((2, m), np.int64)))
 
 
 def p_value(value: float, n: float) -> float:

@@ -164,12 +164,14 @@ class MixtureRows(MemoryGaussianRows):
 
     def fourth_moments(self, labels: Ids, means: Floats, roots: Floats) -> Floats:
         """Return ``sum w |z|^2 z z'`` with ``z = W (x - mu)`` of each cluster (k, d, d)."""
-        k = len(means)
-        out, grouped = np.empty((k, self.d, self.d)), self.by_cluster(labels, k)
-        given = (self.rows, self.weights, *grouped, means, roots, out)
-        scratch = np.empty((self.pool.n_threads, 2, self.d))
-        work = self.n * self.d**2 // k
-        self._run(cutting.fourth_moments, k, work, *given, scratch=scratch)
+        order, places = self.by_cluster(labels, len(means))
+        out = np.empty((len(means), self.d, self.d))
+        for c, root in enumerate(roots):
+            ids = order[places[c] : places[c + 1]]
+            gaps = self.rows[ids] - means[c]
+            seen = gaps * root[0] if self.diagonal else gaps @ root.T
+            factors = self.weights[ids] * np.einsum("ij,ij->i", seen, seen)
+            out[c] = (factors[:, np.newaxis] * seen).T @ seen
         return out
 
     def cuts(
@@ -184,10 +186,9 @@ class MixtureRows(MemoryGaussianRows):
         values = np.empty((m, self.n))
         cuts, gains = np.empty((2, m, 2, k))
         places = self.by_cluster(labels, k)[1]
+        gaps = self.rows - means[labels]
         for at, direction in enumerate(directions):
-            self._run(
-                cutting.project, self.n, self.d, self.rows, labels, means, direction, values[at]
-            )
+            np.einsum("ij,ij->i", gaps, direction[labels], out=values[at])
             order = np.lexsort((values[at], labels))
             floor = direction**2 @ self.floor + PRECISION
             found = (cuts[at], gains[at])

@@ -1,50 +1,8 @@
-"""Directions along which a cluster may fall apart, and where to cut it along them."""
+"""Where to cut clusters in two along a direction."""
 
 import numpy as np
 
 from hardbayes.kernels.compiling import kernel
-from hardbayes.kernels.gaussian.scatters import add_outer
-
-
-@kernel
-def fourth_moments(rows, weights, order, places, means, roots, out, scratch, start, stop):
-    """OUT out (k, d, d): ``sum w |z|^2 z z'`` with ``z = W (x - mu)``, of each cluster.
-
-    IN order (n,) and places (k + 1,) int64: rows by cluster. scratch (2, d).
-    """
-    d = rows.shape[1]
-    gap = scratch[0]
-    seen = scratch[1]
-    for c in range(start, stop):
-        out[c, :, :] = 0.0
-        for p in range(places[c], places[c + 1]):
-            i = order[p]
-            square = 0.0
-            for j in range(d):
-                gap[j] = rows[i, j] - means[c, j]
-                along = 0.0
-                if roots.shape[1] == 1:
-                    along = roots[c, 0, j] * gap[j]
-                else:
-                    for m in range(j + 1):
-                        along += roots[c, j, m] * gap[m]
-                seen[j] = along
-                square += along * along
-            add_outer(out, c, weights[i] * square, seen)
-        for j in range(out.shape[1]):
-            for m in range(j):
-                out[c, m, j] = out[c, j, m]
-
-
-@kernel
-def project(rows, labels, means, directions, out, gap, start, stop):
-    """OUT out (n,): each row along the direction (k, d) of its cluster, from its mean."""
-    for i in range(start, stop):
-        c = labels[i]
-        total = 0.0
-        for j in range(rows.shape[1]):
-            total += (rows[i, j] - means[c, j]) * directions[c, j]
-        out[i] = total
 
 
 @kernel
@@ -57,8 +15,9 @@ def best_cuts(values, weights, order, places, least, floor, cuts, gains):
     floor (k,): added to variances. A gain of minus infinity: there is no cut.
     """
     for c in range(places.shape[0] - 1):
-        cuts[:, c] = 0.0
-        gains[:, c] = -np.inf
+        for kind in range(2):
+            cuts[kind, c] = 0.0
+            gains[kind, c] = -np.inf
         n = 0.0
         first = 0.0
         second = 0.0

@@ -19,9 +19,12 @@ def add_up_halves(
     has no weight.
     """
     d = rows.shape[1]
-    sizes[:] = 0.0
-    means[:, :] = 0.0
-    scatters[:, :, :] = 0.0
+    for side in range(2):
+        sizes[side] = 0.0
+        for m in range(d):
+            means[side, m] = 0.0
+            for j in range(scatters.shape[1]):
+                scatters[side, j, m] = 0.0
     for p in range(begin, end, stride):
         i = ids[p]
         side = sides[i]
@@ -38,7 +41,7 @@ def add_up_halves(
         i = ids[p]
         for j in range(d):
             gap[j] = rows[i, j] - means[sides[i], j]
-        add_outer(scatters, sides[i], scale * weights[i], gap)
+        add_outer(scatters, np.int64(sides[i]), scale * weights[i], gap)
     return True
 
 
@@ -87,13 +90,17 @@ def bisect(
         moved = False
         for p in range(begin, end, stride):
             i = ids[p]
-            near = first_offset + distance(rows, i, means, scratch, 0, np.inf, gap)
-            other = second_offset
-            if other < near:
-                other += distance(rows, i, means, scratch, 1, near - second_offset, gap)
-            side = np.uint8(other < near)
-            moved |= side != sides[i]
-            sides[i] = side
+            nearest = np.inf
+            chosen = 0
+            for side in range(2):
+                apart = first_offset if side == 0 else second_offset
+                if apart < nearest:
+                    apart += distance(rows, i, means, scratch, side, nearest - apart, gap)
+                    if apart < nearest:
+                        nearest = apart
+                        chosen = side
+            moved |= chosen != sides[i]
+            sides[i] = chosen
         if not moved and not is_common:
             break
     return True
@@ -121,7 +128,8 @@ def divide(
         weight = 0.0
         for p in range(begin, end, stride):
             weight += weights[order[p]]
-        found[c, :] = False
+        for o in range(found.shape[1]):
+            found[c, o] = False
         if end - begin < 2 or not weight > 0.0:
             continue
         scale = all_sizes[c] / weight

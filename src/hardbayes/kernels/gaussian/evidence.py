@@ -15,6 +15,8 @@ from hardbayes.kernels.gaussian.scatters import invert_root
 MEAN_ROWS = 0.01  # rows that the prior of a mean counts for
 SHARE_ROWS = 0.5  # of each cluster's share: Jeffreys' prior
 PRECISION = 1e-12  # of a diagonal: the least pivot
+# Places in scratch memory: of the prior and posterior covariance, and of their roots beside them.
+PRIOR, POSTERIOR = np.int64(0), np.int64(2)
 
 
 @part
@@ -31,7 +33,7 @@ def one_cluster(n, means, scatters, c, middle, floor, prior_log, prior_rows, scr
     """Return the log marginal likelihood of the rows of cluster c and its share.
 
     Constants of n are left out. The prior's mean is ``middle`` (d,), its matrix ``prior_rows``
-    times the covariance scratch[2], of log-determinant ``prior_log``, and it counts as
+    times the covariance scratch[PRIOR], of log-determinant ``prior_log``, and it counts as
     ``prior_rows`` rows beyond the least number. ``floor`` (d,) is a variance that every row has
     besides.
     """
@@ -44,11 +46,11 @@ def one_cluster(n, means, scatters, c, middle, floor, prior_log, prior_rows, scr
         for m in range(d if h == 1 else j + 1):
             across = means[c, m] - middle[m]
             along = across if h == 1 else means[c, j] - middle[j]
-            value = prior_rows * scratch[2, j, m] + scatters[c, j, m] + lean * along * across
+            value = prior_rows * scratch[PRIOR, j, m] + scatters[c, j, m] + lean * along * across
             if h == 1 or j == m:
                 value += n * floor[m]
-            scratch[0, j, m] = value
-    posterior_log = invert_root(scratch, 0, scratch, 1, 0.0, PRECISION)
+            scratch[POSTERIOR, j, m] = value
+    posterior_log = invert_root(scratch, POSTERIOR, scratch, POSTERIOR + 1, 0.0, PRECISION)
     value = log_multigamma(0.5 * (rows + n), dim) - log_multigamma(0.5 * rows, dim)
     value *= 1 if h > 1 else d
     value += 0.5 * rows * (prior_log + d * math.log(prior_rows))
@@ -87,8 +89,8 @@ def evidence(
                     value /= n
                     if h == 1 or j == m:
                         value += floor[m]
-                scratch[2, j, m] = value
-        prior_log = invert_root(scratch, 2, scratch, 3, 0.0, PRECISION)
+                scratch[PRIOR, j, m] = value
+        prior_log = invert_root(scratch, PRIOR, scratch, PRIOR + 1, 0.0, PRECISION)
         best = -np.inf
         for s in range(prior_rows.shape[0]):
             value = 0.0

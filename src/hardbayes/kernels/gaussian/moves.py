@@ -178,8 +178,9 @@ def bisect(rows, weights, sides, sizes, means, scatters, roots, gap, n_rounds):
             for j in range(d):
                 gap[j] = rows[p, j] - means[side, j]
             add_outer(scatters, side, weights[p], gap)
-        total = invert_root(scatters, 0, roots, 0, 1.0, 0.0)
-        total += invert_root(scatters, 1, roots, 1, 1.0, 0.0)
+        total = 0.0
+        for side in range(2):
+            total += invert_root(scatters, side, roots, side, 1.0, 0.0)
         if step == n_rounds:
             break
         moved = False

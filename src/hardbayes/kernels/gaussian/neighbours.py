@@ -52,5 +52,7 @@ def two_nearest(rows, means, roots, offsets, near, first, second, gap, start, st
 def distance_differences(rows, ids, means, roots, out, gap, start, stop):
     """OUT out (m,): how much farther rows ``ids`` (m,) are from the first cluster of two."""
     for p in range(start, stop):
-        out[p] = distance(rows, ids[p], means, roots, 0, np.inf, gap)
-        out[p] -= distance(rows, ids[p], means, roots, 1, np.inf, gap)
+        out[p] = 0.0
+        for c in range(2):
+            apart = distance(rows, ids[p], means, roots, c, np.inf, gap)
+            out[p] += apart if c == 0 else -apart

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hardbayes.kernels.compiling import inlined, kernel
+from hardbayes.kernels.compiling import called, inlined, kernel
 
 
 @kernel
@@ -52,8 +52,10 @@ def add_up(rows, weights, order, places, sizes, means, scatters, gap, start, sto
     d = rows.shape[1]
     for c in range(start, stop):
         sizes[c] = 0.0
-        means[c, :] = 0.0
-        scatters[c, :, :] = 0.0
+        for j in range(d):
+            means[c, j] = 0.0
+            for m in range(scatters.shape[1]):
+                scatters[c, m, j] = 0.0
         for p in range(places[c], places[c + 1]):
             i = order[p]
             sizes[c] += weights[i]
@@ -74,7 +76,7 @@ def add_up(rows, weights, order, places, sizes, means, scatters, gap, start, sto
                 scatters[c, m, j] = scatters[c, j, m]
 
 
-@inlined
+@called
 def invert_root(matrices, c, roots, r, ridge, precision):
     """OUT roots[r] (h, d): a lower triangular W with ``W'W = (ridge I + M)^-1``.
 

@@ -83,5 +83,5 @@ def nearest_means(means: Floats, roots: Floats, near: int, part: slice = slice(N
     apart = np.einsum("mkd,mkd->mk", scaled, scaled)
     apart[np.arange(len(apart)), np.arange(k)[part]] = np.inf
     if near >= k - 1:
-        return np.argsort(apart, axis=1, kind="stable")[:, : k - 1]
+        return np.ascontiguousarray(np.argsort(apart, axis=1, kind="stable")[:, : k - 1])
     return np.sort(np.argpartition(apart, near - 1, axis=1)[:, :near], axis=1)

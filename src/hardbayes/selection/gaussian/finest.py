@@ -33,9 +33,7 @@ def finest(rows: MixtureRows, path: Path, dip_rows: MixtureRows) -> tuple[Ids, i
     partition of the path.
     """
     top = likeliest(path)
-    if top.k == 1:
-        return top.labels, 1
-    if Borders(rows, top.labels, top.k, dip_rows).separate(LIKELY, MOST):
+    if top.k > 1 and Borders(rows, top.labels, top.k, dip_rows).separate(LIKELY, MOST):
         return top.labels, top.k
     apart = departure(rows, top.labels, top.k)
     # Few rows depart by chance.
