@@ -32,7 +32,7 @@ def test_a_grid_that_no_single_cut_improves():
     matrix, true = blobs(centres, n=40)
     with sampled(matrix) as sample:
         top = likeliest(find_path(sample.rows))
-        assert top.k == 16 and adjusted_rand_score(true[sample.ids], top.labels) > 0.98
+        assert top.k == 16 and adjusted_rand_score(true[sample.ids], top.labels) > 0.95
 
 
 def test_no_more_clusters_than_allowed_or_than_rows_can_tell():
