@@ -13,7 +13,7 @@ GAP = np.empty(3)
 def drawn(request):
     rng = np.random.default_rng(0)
     rows = NumpyGaussianRows(rng.normal(size=(50, 3)), np.ones(50), request.param)
-    weights, means, scatters = rows.statistics(np.arange(50) % 5, 5)
+    _, means, scatters = rows.statistics(np.arange(50) % 5, 5)
     roots = rows.roots(scatters)[0]
     offsets = rng.uniform(0.0, 0.2, 5)
     costs = rows.distances(means, roots) + offsets

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from hardbayes.selection.gaussian import choice as choice_module
 from hardbayes.selection.gaussian.choice import Candidate, Choice, candidates_from, choose_number
+from hardbayes.selection.gaussian.path import find_path
 from tests.selection.gaussian.samples import SQUARE, blobs, sampled
 
 MATRIX, _ = blobs(SQUARE)
@@ -65,3 +67,15 @@ def test_candidates_survive_an_array():
     for wrong in (np.ones(4), np.ones((2, 3)), "text"):
         with pytest.raises(ValueError, match="penalty_choice_"):
             candidates_from(wrong)
+
+
+def test_a_number_that_the_path_has_skipped(monkeypatch):
+    def thinned(rows, *most):
+        path = find_path(rows, *most)
+        path.pop(4, None)
+        return path
+
+    monkeypatch.setattr(choice_module, "find_path", thinned)
+    found, _ = choice(MATRIX)
+    assert found.kept.k == 4
+    assert [each.n_clusters for each in found.candidates if each.chosen] == [4]

@@ -10,42 +10,6 @@ PRECISION = 1e-12  # of a diagonal: the least pivot
 
 
 @part
-def add_up_halves(
-    rows, weights, ids, begin, end, stride, sides, scale, sizes, means, scatters, gap
-):  # fmt: skip
-    """OUT sizes (2,), means (2, d), scatters (2, h, d), lower triangles.
-
-    Of rows ids[begin:end:stride], whose weights count ``scale`` times. Return False where a side
-    has no weight.
-    """
-    d = rows.shape[1]
-    for side in range(2):
-        sizes[side] = 0.0
-        for m in range(d):
-            means[side, m] = 0.0
-            for j in range(scatters.shape[1]):
-                scatters[side, j, m] = 0.0
-    for p in range(begin, end, stride):
-        i = ids[p]
-        side = sides[i]
-        w = scale * weights[i]
-        sizes[side] += w
-        for j in range(d):
-            means[side, j] += w * rows[i, j]
-    if not (sizes[0] > 0.0 and sizes[1] > 0.0):
-        return False
-    for side in range(2):
-        for j in range(d):
-            means[side, j] /= sizes[side]
-    for p in range(begin, end, stride):
-        i = ids[p]
-        for j in range(d):
-            gap[j] = rows[i, j] - means[sides[i], j]
-        add_outer(scatters, np.int64(sides[i]), scale * weights[i], gap)
-    return True
-
-
-@part
 def bisect(
     rows, weights, ids, begin, end, stride, sides, scale, pooled_rows, floor, sizes, means,
     scatters, scratch, is_common, n_rounds,
@@ -61,10 +25,28 @@ def bisect(
     h = scatters.shape[1]
     gap = scratch[4, 0]
     for step in range(n_rounds + 1):
-        if not add_up_halves(
-            rows, weights, ids, begin, end, stride, sides, scale, sizes, means, scatters, gap
-        ):
+        for side in range(2):
+            sizes[side] = 0.0
+            for m in range(d):
+                means[side, m] = 0.0
+                for j in range(h):
+                    scatters[side, j, m] = 0.0
+        for p in range(begin, end, stride):
+            i = ids[p]
+            side = np.int64(sides[i])
+            sizes[side] += scale * weights[i]
+            for j in range(d):
+                means[side, j] += scale * weights[i] * rows[i, j]
+        if not (sizes[0] > 0.0 and sizes[1] > 0.0):
             return False
+        for side in range(2):
+            for j in range(d):
+                means[side, j] /= sizes[side]
+        for p in range(begin, end, stride):
+            i = ids[p]
+            for j in range(d):
+                gap[j] = rows[i, j] - means[sides[i], j]
+            add_outer(scatters, np.int64(sides[i]), scale * weights[i], gap)
         if step == n_rounds:
             break
         first_offset = 0.0

@@ -20,15 +20,6 @@ PRIOR, POSTERIOR = np.int64(0), np.int64(2)
 
 
 @part
-def log_multigamma(a, d):
-    """Return the logarithm of the multivariate gamma function."""
-    total = 0.25 * d * (d - 1) * math.log(math.pi)
-    for j in range(d):
-        total += math.lgamma(a - 0.5 * j)
-    return total
-
-
-@part
 def one_cluster(n, means, scatters, c, middle, floor, prior_log, prior_rows, scratch):
     """Return the log marginal likelihood of the rows of cluster c and its share.
 
@@ -51,7 +42,9 @@ def one_cluster(n, means, scatters, c, middle, floor, prior_log, prior_rows, scr
                 value += n * floor[m]
             scratch[POSTERIOR, j, m] = value
     posterior_log = invert_root(scratch, POSTERIOR, scratch, POSTERIOR + 1, 0.0, PRECISION)
-    value = log_multigamma(0.5 * (rows + n), dim) - log_multigamma(0.5 * rows, dim)
+    value = 0.0
+    for j in range(dim):  # the ratio of two multivariate gamma functions
+        value += math.lgamma(0.5 * (rows + n - j)) - math.lgamma(0.5 * (rows - j))
     value *= 1 if h > 1 else d
     value += 0.5 * rows * (prior_log + d * math.log(prior_rows))
     value -= 0.5 * (rows + n) * posterior_log

@@ -8,9 +8,11 @@ import numpy as np
 
 from hardbayes.blas import one_blas_thread
 from hardbayes.engine.status import counted
+from hardbayes.selection.gaussian.clusters import clusters_of
+from hardbayes.selection.gaussian.evidence import likeliest_prior
 from hardbayes.selection.gaussian.finest import finest
 from hardbayes.selection.gaussian.held_out import HeldOut, held_out
-from hardbayes.selection.gaussian.path import Path, find_path, likeliest
+from hardbayes.selection.gaussian.path import find_path, likeliest
 from hardbayes.selection.gaussian.prior import Keeper, Kept
 from hardbayes.selection.gaussian.sampling import Sample
 
@@ -31,8 +33,9 @@ class Candidate(NamedTuple):
         By how many nats a sample of the rows is likelier in so many Gaussian clusters than in one:
         logarithm of the ratio of marginal likelihoods.
     p_value : float
-        Of the valleys that rows held out show between the clusters of others; 1 where there are
-        none, or where they were not looked for.
+        Of the valleys that rows held out show between the clusters of others, corrected for the
+        number of numbers; 1 where there are none, or where they were not looked for. It takes 0.1,
+        of any number, for more than one cluster.
     chosen : bool
         Whether it is the number of clusters that was chosen.
     """
@@ -72,7 +75,7 @@ class Choice(NamedTuple):
         if evidence > 0:
             reason = (
                 f"rows are likelier in them, by {evidence:.3g} nats, but do not thin out between "
-                f"them (p-value {p_value:.2g})"
+                f"them (p-value {p_value:.2g}, where 0.1 would do)"
             )
         return (
             f"One cluster: no other number stood out. {k} clusters came nearest: {reason}. "
@@ -93,26 +96,26 @@ def choose_number(
     path = find_path(rows)
     allowed = {k: step for k, step in path.items() if k <= max_clusters}
     say(f"{counted(rows.n, 'row')}: likeliest in {counted(likeliest(allowed).k, 'cluster')}")
-    labels, separate = finest(rows, allowed, sample.dip_rows)
+    separate_labels, separate = finest(rows, allowed, sample.dip_rows)
     say(f"{counted(separate, 'separate cluster')}")
-    k, heard = separate, HeldOut({})
+    labels, k, heard = separate_labels, separate, HeldOut({})
     if separate > 1:
         heard = held_out(rows, path, separate, sample.dip_rows, sample.unseen)
         if not heard.is_several:
             labels, k = path[1].labels, 1
         say(f"rows held out show {'several clusters' if k > 1 else 'one cluster'}")
+    evidences = {k: step.evidence for k, step in path.items()}
+    if separate not in path:
+        clusters = clusters_of(rows, separate_labels, separate)
+        evidences[separate] = likeliest_prior(rows, clusters)[1]
     kept = Keeper(rows, path, max_clusters, given_prior).keep(labels, k)
-    candidates = _candidates(path, heard, kept.k)
+    evidences.setdefault(kept.k, kept.evidence)
+    candidates = {
+        k: Candidate(k, evidences[k] - evidences[1], heard.straight.get(k, 1.0), k == kept.k)
+        for k in sorted(evidences)
+    }
     nearest = None
     if kept.k == 1 and len(allowed) > 1:
         several = {k: step for k, step in allowed.items() if k > 1}
-        number = separate if separate in several else likeliest(several).k
-        nearest = next(each for each in candidates if each.n_clusters == number)
-    return Choice(kept, candidates, nearest)
-
-
-def _candidates(path: Path, heard: HeldOut, chosen: int) -> tuple[Candidate, ...]:
-    return tuple(
-        Candidate(k, path[k].evidence - path[1].evidence, heard.straight.get(k, 1.0), k == chosen)
-        for k in sorted({*path, chosen})
-    )
+        nearest = candidates[separate if separate > 1 else likeliest(several).k]
+    return Choice(kept, tuple(candidates.values()), nearest)

@@ -49,7 +49,7 @@ def fit_rows(
     prior, penalty, rate = options.prior, options.penalty, options.rate
     if prior is not None:
         whitening(middle, prior)  # raises before the search if it is not definite
-    sample, labels, choice = None, None, None
+    chosen, choice = None, None
     if prior is None or penalty is None:
         sample = take_sample(matrix, weights, options.diagonal, pool)
         if penalty is None:
@@ -60,16 +60,17 @@ def fit_rows(
         else:
             found, labels = choose_prior(sample.rows, penalty / rate, options)
         prior = sample.from_sample(found) if prior is None else prior
+        chosen = sample, labels
     frame = whitening(middle, prior)
     rows = frame.rows(matrix, weights, pool)
     partition = GaussianPartition(penalty, rate, options.max_clusters)
     start = one_cluster(rows)
     if options.centres is not None:
         start = at_points(frame.rows(options.centres, np.zeros(0), pool).rows, options.diagonal)
-    elif sample is not None and labels is not None and options.search != "paper":
-        start = _start(rows, sample, labels)
+    elif chosen is not None and options.search != "paper":
+        start = _start(rows, *chosen)
     if choice is not None and options.centres is None and options.search != "paper":
-        solution, partition = _keep_number(rows, partition, choice.kept, start, options, report)
+        solution, partition = _keep_number(rows, choice.kept, start, options, report)
     else:
         solution = minimise(rows, partition, start, options, rng, report)
     fitted = fitted_attributes(solution, frame, partition, weights, matrix.dtype)
@@ -88,7 +89,6 @@ def _start(rows: GaussianRows, sample: Sample, labels: Ids) -> Gaussians:
 
 def _keep_number(
     rows: GaussianRows,
-    partition: GaussianPartition,
     kept: Kept,
     start: Gaussians,
     options: Options,

@@ -35,18 +35,15 @@ MIN_CLUSTERS = 32  # to which the path of a half goes at least
 class HeldOut(NamedTuple):
     """What rows held out say."""
 
-    straight: dict[int, float]  # for each number of clusters, the p-value of its straight borders
+    # For each number k of clusters, the p-value of its straight borders, times k (k - 1): so the
+    # levels of all numbers add up to one.
+    straight: dict[int, float]
     curved: float = 1.0  # p-value of borders along the ratio of likelihoods
-
-    @property
-    def p_value(self) -> float:
-        """Least p-value of straight borders; the levels of all numbers of clusters add up to 1."""
-        return min((min(1.0, p * k * (k - 1)) for k, p in self.straight.items()), default=1.0)
 
     @property
     def evidence(self) -> float:
         """The less, the more speaks for several clusters."""
-        return min(self.p_value / STRAIGHT, self.curved / CURVED)
+        return min(min(self.straight.values(), default=1.0) / STRAIGHT, self.curved / CURVED)
 
     @property
     def is_several(self) -> bool:
@@ -74,17 +71,14 @@ def held_out(rows: MixtureRows, path: Path, k: int, dip_rows: MixtureRows, unsee
     rows = dip_rows
     if rows.n > MAX_ROWS:
         rows = rows.part(np.sort(rng.permutation(rows.n)[:MAX_ROWS]))
-    best = HeldOut({})
-    for _ in range(N_HALVINGS):
+    heard: list[HeldOut] = []
+    while len(heard) < N_HALVINGS and not any(each.is_several for each in heard):
         order, middle = rng.permutation(rows.n), rows.n // 2
         halves = [rows.part(np.sort(ids)) for ids in (order[:middle], order[middle:])]
         paths = [find_path(half, max(MIN_CLUSTERS, 2 * k)) for half in halves]
-        found = _heard([Case(*case) for case in zip(halves, paths, halves[::-1], strict=True)], k)
-        if found.evidence < best.evidence:
-            best = found
-        if best.is_several:
-            break
-    return best
+        cases = [Case(*case) for case in zip(halves, paths, halves[::-1], strict=True)]
+        heard.append(_heard(cases, k))
+    return min(heard, key=lambda each: each.evidence)
 
 
 def _heard(cases: list[Case], k: int) -> HeldOut:
@@ -94,7 +88,7 @@ def _heard(cases: list[Case], k: int) -> HeldOut:
         for j in case.path:
             if 1 < j <= max(2 * k, k + 2):
                 p_values.setdefault(j, []).extend(_straight_borders(case, j))
-    found = HeldOut({j: simes(values) for j, values in p_values.items()})
+    found = HeldOut({j: min(1.0, j * (j - 1) * simes(ps)) for j, ps in p_values.items()})
     if found.is_several:
         return found
     return found._replace(curved=simes([p for case in cases for p in _curved_borders(case)]))
