@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from hardbayes.matrices import Floats
     from hardbayes.pool import Pool
 
-PRECISION = 1e-12  # of a diagonal: the least pivot
 MAX_ROWS = 1 << 10  # of a cluster, from which its divisions are found
 ROUNDS = np.array([4, 8])  # of a division: with one covariance for both halves, then with two
 
@@ -98,7 +97,7 @@ class MixtureRows(MemoryGaussianRows):
 
     def factorised(self, matrices: Floats) -> tuple[Floats, Floats]:
         """Return roots (k, h, d) with ``W'W = M^-1``, and ``log|M|`` (k,)."""
-        return self._inverted(matrices, 0.0, PRECISION)
+        return self._inverted(matrices, 0.0, sums.PRECISION)
 
     # -- rows and clusters -------------------------------------------------------------------------
 
@@ -190,7 +189,7 @@ class MixtureRows(MemoryGaussianRows):
         for at, direction in enumerate(directions):
             np.einsum("ij,ij->i", gaps, direction[labels], out=values[at])
             order = np.lexsort((values[at], labels))
-            floor = direction**2 @ self.floor + PRECISION
+            floor = direction**2 @ self.floor + sums.PRECISION
             found = (cuts[at], gains[at])
             cutting.best_cuts(values[at], self.weights, order, places, least, floor, *found)
         return values, cuts, gains

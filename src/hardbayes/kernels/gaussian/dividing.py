@@ -4,9 +4,7 @@ import numpy as np
 
 from hardbayes.kernels.compiling import kernel, part
 from hardbayes.kernels.gaussian.costs import distance
-from hardbayes.kernels.gaussian.scatters import add_outer, invert_root
-
-PRECISION = 1e-12  # of a diagonal: the least pivot
+from hardbayes.kernels.gaussian.scatters import PRECISION, add_outer, invert_root
 
 
 @part
@@ -83,7 +81,7 @@ def bisect(
                         chosen = side
             moved |= chosen != sides[i]
             sides[i] = chosen
-        if not moved and not is_common:
+        if not moved:
             break
     return True
 

@@ -10,11 +10,10 @@ import math
 import numpy as np
 
 from hardbayes.kernels.compiling import kernel, part
-from hardbayes.kernels.gaussian.scatters import invert_root
+from hardbayes.kernels.gaussian.scatters import PRECISION, invert_root
 
 MEAN_ROWS = 0.01  # rows that the prior of a mean counts for
 SHARE_ROWS = 0.5  # of each cluster's share: Jeffreys' prior
-PRECISION = 1e-12  # of a diagonal: the least pivot
 # Places in scratch memory: of the prior and posterior covariance, and of their roots beside them.
 PRIOR, POSTERIOR = np.int64(0), np.int64(2)
 

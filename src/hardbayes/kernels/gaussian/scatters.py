@@ -4,6 +4,8 @@ import numpy as np
 
 from hardbayes.kernels.compiling import called, inlined, kernel
 
+PRECISION = 1e-12  # of a diagonal: the least pivot of a covariance
+
 
 @kernel
 def group_rows(labels, places, order):

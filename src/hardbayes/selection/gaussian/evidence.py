@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # Rows that the pooled covariance may count for in that of each cluster. If none but the least were
 # allowed, two clusters in 32 columns would never be likelier than one.
 PRIOR_ROWS = (2.0, 8.0, 32.0, 128.0, 512.0, 2048.0)
-SHARE_ROWS = 0.5  # in the prior of each cluster's share: Jeffreys' prior
+SHARE_ROWS = 0.5  # in the prior of each cluster's share, as in the kernel: Jeffreys' prior
 
 
 class MarginalLikelihood:
