@@ -20,7 +20,7 @@ from hardbayes.pool import Pool, resolve_threads
 from hardbayes.problems.columns import used_columns
 from hardbayes.problems.partition import pose
 from hardbayes.selection.automatic import choose_penalty
-from hardbayes.selection.evidence import table_of
+from hardbayes.selection.evidence import choice_table
 from hardbayes.selection.tracing import (
     begin_path,
     most_clusters,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from hardbayes.estimators.dp_means import DPMeans
     from hardbayes.matrices import Floats
-    from hardbayes.selection.evidence import Table
+    from hardbayes.selection.choice_table import Table
     from hardbayes.selection.hull import Plateau
 
     Exactly = ExactClusters | PublishedClusters
@@ -119,4 +119,4 @@ def trace_clusters(
         best_penalty = plain._penalty_for(choice.n_clusters, problem, prior_weight, choice)
     for model in models:
         model.__dict__.update(names)
-    return ClusterPath(penalties, models, found, rows, table_of(choice), best_penalty, exactly)
+    return ClusterPath(penalties, models, found, rows, choice_table(choice), best_penalty, exactly)
