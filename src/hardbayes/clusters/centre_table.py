@@ -85,6 +85,7 @@ class CentreTable(ABC):
         No `view` may ever be needed, because rows are few.
     """
 
+    _lowered = 0.0
     _moved: Floats  # (slots,): how far each centre has moved since `take_drift`
     #: Arrays with an axis of slots, which a table that grows takes along, beside theta.
     per_slot: tuple[str, ...] = ("rank", "offset", "exact", "exact_offset", "theta_norm", "_moved")
@@ -243,6 +244,7 @@ class CentreTable(ABC):
             offset_bound,
             self.block,
             float(self._limits.eps),
+            self._lowered,
             float(self._limits.tiny),
             self.used,
             self.n_slots,

@@ -9,7 +9,13 @@ from numba import njit
 # No fastmath: it reorders sums and removes guards against inf and NaN. With the numpy error model a
 # division by zero gives inf. Kernels allocate nothing, so reference counting is switched off: its
 # atomic counters would take longer than most rows.
-OPTIONS = {"nogil": True, "error_model": "numpy", "boundscheck": False, "_nrt": False}
+OPTIONS = {
+    "nogil": True,
+    "error_model": "numpy",
+    "boundscheck": False,
+    "_nrt": False,
+    "no_cfunc_wrapper": True,
+}
 # For small functions called for each row: a call would copy the descriptor of every array.
 INLINE = {**OPTIONS, "forceinline": True}
 
@@ -26,6 +32,14 @@ def part(function: Callable[..., Any]) -> Callable[..., Any]:
     functions in inner loops run faster when `inlined`.
     """
     return njit(inline="always", **OPTIONS)(function)
+
+
+def shared(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile ``function`` by itself, for kernels that call it at several places.
+
+    Inlined, it would be compiled again for each of them.
+    """
+    return njit(**OPTIONS)(function)
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
