@@ -30,17 +30,15 @@ class DistanceTable(CentreTable):
 
     @property
     def _lowered(self) -> float:
-        """By what part of themselves offsets are lowered, so that scores of dense rows are too.
+        """By what part of themselves offsets are lowered, and so the scores of dense rows.
 
-        A score ``|c|^2 - 2 <x, c>`` errs by at most so much of ``|c|^2``, and by something that only
-        depends on the row. So each centre has an error of its own: with one bound for all, a centre
-        far away would leave all rows in doubt.
+        A score ``|c|^2 - 2 <x, c>`` errs by at most so much of ``|c|^2``, and by what depends on
+        the row alone. So each centre has an error of its own: with one bound for all, a single
+        centre far away would leave all rows in doubt.
         """
-        return (
-            0.0
-            if self.layout.sparse
-            else 2.0 * (self.n_columns + ROUNDINGS) * float(self._limits.eps)
-        )
+        if self.layout.sparse:
+            return 0.0
+        return 2.0 * (self.n_columns + ROUNDINGS) * float(self._limits.eps)
 
     def refit(self, totals: Totals) -> tuple[float, float]:
         """Move the centres to the means; those whose members have not changed stay."""

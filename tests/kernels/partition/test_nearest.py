@@ -57,7 +57,7 @@ def heavy_tailed(kind, rng):
     "kind", ["a row far away", "a centre far away", "heavy tails", "far from zero"]
 )
 def test_outliers_do_not_mislead_scores(kind, dtype):
-    """Labels are those of costs in float64, and few rows need them; with an offset, finer scores."""
+    """Labels are those of costs in float64; finer scores are needed only far from zero."""
     X, centres = heavy_tailed(kind, np.random.default_rng(0))
     X = X.astype(dtype)
     with posed(check_matrix(X, SquaredEuclidean())) as problem:
