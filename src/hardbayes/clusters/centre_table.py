@@ -85,7 +85,6 @@ class CentreTable(ABC):
         No `view` may ever be needed, because rows are few.
     """
 
-    _lowered = 0.0
     _moved: Floats  # (slots,): how far each centre has moved since `take_drift`
     #: Arrays with an axis of slots, which a table that grows takes along, beside theta.
     per_slot: tuple[str, ...] = ("rank", "offset", "exact", "exact_offset", "theta_norm", "_moved")
@@ -249,6 +248,11 @@ class CentreTable(ABC):
             self.used,
             self.n_slots,
         )
+
+    @property
+    def _lowered(self) -> float:
+        """By what part of themselves the offsets of scores are lowered."""
+        return 0.0
 
     # -- memory ------------------------------------------------------------------------------------
 

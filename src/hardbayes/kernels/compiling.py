@@ -81,7 +81,7 @@ class Notice(event.Listener):
     """Says on stderr, once, that a fit waits for the compiler: after two seconds of it."""
 
     seconds = 2.0
-    line = "hardbayes: compiling for this machine, once; the first fit takes seconds longer than others"
+    line = "hardbayes: compiling for this machine, once; later fits start at once"
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self._clock = clock
@@ -109,7 +109,9 @@ class Notice(event.Listener):
     def _say_if_long(self) -> None:
         if not self._is_said and self._spent + self._clock() - self._begin > self.seconds:
             self._is_said = True
-            print(self.line, file=sys.stderr, flush=True)  # noqa: T201 - a user waits
+            if sys.stderr is not None:
+                with suppress(OSError, ValueError):  # a line is not worth a failed fit
+                    print(self.line, file=sys.stderr, flush=True)  # noqa: T201 - a user waits
 
 
 def _is_ours(compiled: event.Event) -> bool:
