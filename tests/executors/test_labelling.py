@@ -11,7 +11,7 @@ def test_no_row_is_in_a_cluster_at_first():
     labelling = Labelling(4)
     np.testing.assert_array_equal(labelling.slots, [-1] * 4)
     assert labelling.slots.dtype == np.int32
-    assert labelling.uncounted is None and labelling.bounds is None
+    assert labelling.counted is None and labelling.bounds is None
 
 
 def test_it_may_begin_with_labels():
@@ -24,12 +24,12 @@ def test_rows_that_are_given_to_slots_drop_the_bounds_and_keep_what_is_counted()
     labelling.bounds = object()
     labelling.set(np.array([2, 0]), np.array([5, 7]))
     np.testing.assert_array_equal(labelling.slots, [7, -1, 5])
-    np.testing.assert_array_equal(labelling.uncounted, [-1, -1, -1])
+    np.testing.assert_array_equal(labelling.counted, [-1, -1, -1])
     assert labelling.bounds is None
     labelling.bounds = object()
     labelling.set(np.array([1]), np.array([4]))
     np.testing.assert_array_equal(labelling.slots, [7, 4, 5])
-    np.testing.assert_array_equal(labelling.uncounted, [-1, -1, -1])  # still the first ones
+    np.testing.assert_array_equal(labelling.counted, [-1, -1, -1])  # still the first ones
     assert labelling.bounds is None
 
 
@@ -39,14 +39,14 @@ def test_slots_with_other_names_drop_the_bounds(monkeypatch):
     labelling.bounds = object()
     labelling.rename(np.array([3, 0, 9, -1], np.int32))
     np.testing.assert_array_equal(labelling.slots, [9, 3, -1, 0, 9])
-    assert labelling.bounds is None and labelling.uncounted is None
+    assert labelling.bounds is None and labelling.counted is None
 
 
 def test_bounds_alone_are_dropped():
     labelling = Labelling(3)
     labelling.bounds = object()
     labelling.drop_bounds()
-    assert labelling.bounds is None and labelling.uncounted is None
+    assert labelling.bounds is None and labelling.counted is None
     np.testing.assert_array_equal(labelling.slots, [-1] * 3)
 
 

@@ -67,7 +67,10 @@ class Rows(Protocol):
     # -- labels and totals -------------------------------------------------------------------------
 
     def start(self, labels: Labels | None = None, totals: Totals | None = None) -> None:
-        """Forget all labels; or begin with these labels (n,), whose exact totals are given."""
+        """Forget all labels; or begin with these labels (n,), whose exact totals are given.
+
+        The executor may keep the array ``labels`` and write into it.
+        """
 
     def labels(self, ids: Ids | slice = ...) -> Labels:
         """Return the slots (m,) of rows ``ids``, all rows by default. Not to be written into."""
@@ -141,4 +144,4 @@ class Rows(Protocol):
     # -- rows one by one ---------------------------------------------------------------------------
 
     def take(self, ids: NDArray[np.intp] | None = None) -> LocalRows:
-        """Return rows ``ids``, or all, in memory; at most ``most_taken``."""
+        """Return rows ``ids``, or all, in the memory of this process; at most ``most_taken``."""

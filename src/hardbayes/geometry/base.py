@@ -123,6 +123,14 @@ class Geometry(ABC):
         """
         return 0.0
 
+    def unit_vectors(self, rows: Matrix) -> Matrix | None:
+        """Return vectors of length one for normalised rows, or None where there are none.
+
+        Squared distances between the vectors of two rows are about as large as the divergence of
+        the rows, up to a factor.
+        """
+        return None
+
     def shown(self, centres: Floats) -> Floats:
         """Return centres (k, d) in the form of ``cluster_centers_``."""
         return centres

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from hardbayes.geometry.base import Geometry
-from hardbayes.matrices import Floats
+from hardbayes.matrices import Floats, Matrix
 from hardbayes.tuples import Formula
 
 
@@ -39,6 +39,10 @@ class Cosine(Geometry):
         """Return points (..., d) divided by their lengths; the origin is unchanged."""
         lengths = self.potential(points)
         return points / np.where(lengths > 0, lengths, 1.0)[..., np.newaxis]
+
+    def unit_vectors(self, rows: Matrix) -> Matrix:
+        """Return the rows, which have length one."""
+        return rows
 
     def shown(self, centres: Floats) -> Floats:
         """Return centres of length one."""

@@ -15,7 +15,7 @@ from hardbayes.kernels.partition.stepping import (
     relocate_stepped,
     unite_slots,
 )
-from hardbayes.local.cluster_totals import totals_of
+from hardbayes.local.cluster_totals import centres_of, totals_of
 from hardbayes.local.incremental import ENTRIES_A_CALL, Saved
 
 if TYPE_CHECKING:
@@ -92,6 +92,11 @@ class IncrementalTotals:
     def labels(self) -> NDArray[np.int32]:
         """Slot of each row (n,); it changes with the next step."""
         return self._clusters.labels
+
+    @property
+    def centres(self) -> Floats:
+        """Centre of each slot (slots, d), with the prior; at zero where it is empty."""
+        return centres_of(self._clusters.totals, self._clusters.sizes)
 
     def fit(self) -> float:
         """Return the objective without penalties: the sum of weighted costs, and the prior's."""

@@ -11,6 +11,7 @@ from hardbayes.engine.objective import level_rounding
 from hardbayes.engine.status import Status
 from hardbayes.geometry.squared_euclidean import FARTHEST
 from hardbayes.matrices import is_sparse
+from hardbayes.models.spread import costs_at_share, is_spread, spread_of
 from hardbayes.problems.columns import Columns
 from hardbayes.problems.frame import Frame, power_of_two_scale
 from hardbayes.problems.partition import cluster_bound, opening_costs, rows_in_memory
@@ -33,6 +34,9 @@ class FittedPartition:
     """Centres (k, d) in the working coordinates of ``frame``, and what they were fitted with.
 
     Only columns that held entries in the fit count as columns here.
+
+    ``spread``: quantiles of the costs of each cluster's rows (see `models.spread`), in working
+    units and for a weight of one; None where a file of version 0.1.0 does not tell.
     """
 
     partition: Partition
@@ -40,6 +44,7 @@ class FittedPartition:
     centres: Floats
     columns: Columns  # which of the user's these are
     dtype: np.dtype  # of the data
+    spread: Floats | None = None
     # The centres as kernels want them, by type of scores and whether rows are sparse.
     _tables: dict[tuple[np.dtype, bool], CentreTable] = field(
         default_factory=dict, repr=False, compare=False
@@ -75,7 +80,7 @@ class FittedPartition:
             "working_shift": self.frame.shift,
             "working_scale": self.frame.scale,
             "working_centres": self.centres,
-        }
+        } | ({} if self.spread is None else {"working_spread": self.spread})
 
     @classmethod
     def from_arrays(
@@ -91,6 +96,7 @@ class FittedPartition:
                     "penalty", "prior_weight", "mean", "shift", "scale", "centres",
                 )
             )  # fmt: skip
+            spread = arrays.pop("working_spread", None)
             d = centres.shape[1]
             columns = Columns(kept, n_columns)
             sound = (
@@ -106,6 +112,7 @@ class FittedPartition:
                 and penalty >= 0
                 and 0 <= prior_weight < np.inf
                 and 2.0**-1000 < scale < 2.0**1000
+                and (spread is None or is_spread(spread, len(centres)))
             )
         except (KeyError, AttributeError, IndexError, TypeError) as error:
             raise ValueError(f"The saved model is incomplete: {error}") from None
@@ -115,7 +122,12 @@ class FittedPartition:
             geometry, penalty, prior_weight, mean, max_clusters or cluster_bound(d)
         )
         frame = Frame(shift, scale, geometry.degree or 0)
-        return cls(partition, frame, centres, columns, dtype)
+        return cls(partition, frame, centres, columns, dtype, spread)
+
+    def reordered(self, order: NDArray[np.intp]) -> FittedPartition:
+        """Return the model with its clusters in another order (k,)."""
+        spread = None if self.spread is None else self.spread[order]
+        return replace(self, centres=self.centres[order], spread=spread, _tables={})
 
     def place(self, matrix: Matrix, pool: Pool) -> Placement:
         """Give each row of a checked matrix to its cheapest centre."""
@@ -135,11 +147,11 @@ class FittedPartition:
 
     def _table(self, rows: Rows, pool: Pool) -> CentreTable:
         """Return the centres laid out for such rows, kept for the next prediction."""
-        from hardbayes.clusters.centre_table import ClusterList
-        from hardbayes.clusters.tables import TABLES
-
         kind = rows.layout.dtype, rows.layout.sparse
         if kind not in self._tables:
+            from hardbayes.clusters.centre_table import ClusterList
+            from hardbayes.clusters.tables import TABLES
+
             table = TABLES[rows.layout.costs]
             clusters = ClusterList.of(self.centres)
             self._tables[kind] = table(self.partition, rows.layout, clusters, pool)
@@ -164,6 +176,7 @@ class FittedPartition:
             mine.spread(self.centres),
             Columns(None, len(columns.kept)),
             self.dtype,
+            self.spread,
             self._tables if same else {},
         )
 
@@ -177,8 +190,16 @@ class FittedPartition:
             penalty=self.partition.penalty / self.frame.unit * frame.unit,
             prior_mean=frame.to_working(self.frame.from_working(self.partition.prior_mean)),
         )
+        spread = self.spread
+        if spread is not None:
+            spread = spread / self.frame.unit * frame.unit
         return replace(
-            self, partition=partition, frame=frame, centres=frame.to_working(centres), _tables={}
+            self,
+            partition=partition,
+            frame=frame,
+            centres=frame.to_working(centres),
+            spread=spread,
+            _tables={},
         )
 
 
@@ -229,6 +250,15 @@ class Placement:
         rounding = partition.geometry.equality_rounding(self.rows.n_columns)
         return self.weights * self._working_costs > np.maximum(opening, self.weights * rounding)
 
+    def strangers(self, share: float) -> NDArray[np.bool_]:
+        """Return which rows cost more than all but this share of their cluster's training rows.
+
+        But for rows no farther from their centre than rounding may put equal ones.
+        """
+        limits = costs_at_share(self.model.spread, share)
+        rounding = self.model.geometry.equality_rounding(self.rows.n_columns)
+        return self._working_costs > np.maximum(limits, rounding)[self.labels()]
+
     @property
     def _working_costs(self) -> Floats:
         return self.rows.costs(self.table.direct())
@@ -260,6 +290,7 @@ def fitted_attributes(
             "The objective is not a finite number. Where the divergence is infinite at zeros, "
             "set prior_weight to a number > 0; otherwise rescale X and cluster_penalty."
         )
+    costs = problem.state(partition).costs_at(solution.centres, solution.labels)
     model = FittedPartition(
         # New rows weigh one each, or what their length says, whatever the unit of weights here.
         replace(
@@ -271,6 +302,7 @@ def fitted_attributes(
         solution.centres,
         columns,
         dtype,
+        spread_of(costs, solution.labels, n_clusters, problem.rows.weights),
     )
     return {
         "_model": model,

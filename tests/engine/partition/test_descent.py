@@ -103,7 +103,7 @@ def test_a_fit_goes_on_from_where_the_last_one_ended():
 def test_which_stages_a_search_has():
     assert STAGES["paper"] == ("sweep",) and STAGES["collapsed"] == ("collapse", "sweep")
     assert STAGES["split-merge"] == (
-        "sweep", "merge", "split", "sweep_to_convergence", "relocate", "exchange",
+        "sweep", "merge", "split", "sweep_to_convergence", "relocate", "exchange", "detour",
     )  # fmt: skip
     assert all(callable(getattr(Descent, name)) for names in STAGES.values() for name in names)
 
@@ -278,3 +278,17 @@ def test_a_solution_without_its_trace():
     assert end.trace.tolist() == [3.5] and end.cluster_counts.tolist() == [2]
     assert end.terms == solution.terms and end.n_splits == 4
     assert solution.cost == 3.5
+
+
+@pytest.mark.parametrize(("penalty", "cap", "expected"), [(1.0, None, 0), (0.0, 4, 1), (1e9, 4, 0)])
+def test_detours_are_made_at_the_cap_alone(penalty, cap, expected, monkeypatch):
+    made = []
+    monkeypatch.setattr(descent_file, "propose_detour", lambda *_: made.append(1))
+    problem = blobs()
+    new_descent(problem, penalty, cap=cap).run(start(problem), "split-merge", 300)
+    assert len(made) == expected
+    made.clear()
+    new_descent(problem, penalty, 2.0, cap).run(start(problem), "split-merge", 300)
+    few = new_descent(problem, penalty, cap=cap, effort=Effort(2, 8, 100))
+    few.run(start(problem), "split-merge", 300)
+    assert made == []  # with a prior, or where a path adds its own effort

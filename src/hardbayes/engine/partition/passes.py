@@ -44,6 +44,7 @@ class Passes:
     border_slack: float  # of the test for rows that might move; its factors are exact, or rough
     walked_entries: int  # all rows are relocated if fewer entries than this are compared
     are_compiled: bool  # single-row moves: any number of rows may be visited
+    makes_detours: bool  # at the cap (`moves.partition.detours`)
 
 
 def passes_for(partition: Partition) -> Passes:
@@ -51,10 +52,10 @@ def passes_for(partition: Partition) -> Passes:
     geometry = partition.geometry
     if geometry.distance_costs:
         alone = not partition.prior_weight
-        return Passes(walk_compiled, refine_by_rows, alone, SMALL, 0.9, 0, True)
+        return Passes(walk_compiled, refine_by_rows, alone, SMALL, 0.9, 0, True, alone)
     if geometry.formula is not None:
-        return Passes(walk_compiled, refine_by_rows, False, 0, 0.8, WALKED, True)
-    return Passes(walk_by_potentials, refine_by_turns, False, 0, 0.8, 0, False)
+        return Passes(walk_compiled, refine_by_rows, False, 0, 0.8, WALKED, True, False)
+    return Passes(walk_by_potentials, refine_by_turns, False, 0, 0.8, 0, False, False)
 
 
 def layout_for(geometry: Geometry, sparse: bool, dtype: np.dtype) -> Layout:

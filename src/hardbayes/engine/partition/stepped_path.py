@@ -99,6 +99,11 @@ class SteppedPath(Path):
         steps = [(k, step.fit) for k, step in sorted(self._steps.items())]
         return steps + self._beyond + super().points
 
+    @property
+    def partitions(self) -> dict[int, NDArray[np.int32]]:
+        """As of any path."""
+        return super().partitions | {k: step.labels for k, step in self._steps.items()}
+
     def trace(self, n_clusters: int, cap: int | None = None, thorough: bool = False) -> None:
         """Go to so many clusters, or as long as something is gained, and back to one.
 
@@ -111,14 +116,17 @@ class SteppedPath(Path):
         most = min(n_clusters + max(more, int(BEYOND * n_clusters)), n_rows)
         self._found.clear()
         self._begin(most)
+        report = rows.pool.report
         while self._current.n_clusters < most and self._one_more():
-            pass
+            report.step("path, clusters", self._current.n_clusters, most)
         if self._current.n_clusters < n_clusters:
             self.floor = 0.0 if self.partition.prior_weight else self._end
         while self._current.n_clusters > 1:
             self._one_fewer(*self._current.cheapest_unions(1)[0])
             if thorough:
                 self._exchange()
+            left = self._current.n_clusters
+            report.step("way back, clusters", len(self._steps) - left, len(self._steps) - 1)
         # Beyond the end only the fit terms count: they tell what the last numbers are worth.
         beyond = [k for k in self._steps if k > n_clusters]
         self._beyond = [(k, self._steps.pop(k).fit) for k in beyond]
@@ -136,6 +144,11 @@ class SteppedPath(Path):
             self._found[best] = self._solution(self._steps[best])
         others = [s for s in self.solutions if s.terms.n_clusters <= most]
         return self._best(penalty, [self._found[best], *others])
+
+    def labels_with(self, n_clusters: int) -> NDArray[np.int32] | None:
+        """As of any path; the last rows may not have moved yet, where there are many."""
+        step = self._steps.get(n_clusters)
+        return super().labels_with(n_clusters) if step is None else consecutive(step.labels)
 
     # -- steps -------------------------------------------------------------------------------------
 
@@ -207,8 +220,8 @@ class SteppedPath(Path):
         return weights, self.partition.centres(weights, totals.sums(numbers))
 
     def _solution(self, step: Step) -> Solution:
-        number = (np.cumsum(np.bincount(step.labels) > 0) - 1).astype(np.int32)
-        labels, k = number[step.labels], int(number[-1]) + 1
+        labels = consecutive(step.labels)
+        k = int(labels.max()) + 1
         if self._max_changes:
             partition = self._incremental(labels, k)
             partition.relocate(0)
@@ -231,3 +244,9 @@ class SteppedPath(Path):
         costs = rows.take(weightless).costs(self.partition.direct_form(centres))
         labels[weightless] = costs.argmin(axis=1)
         return labels
+
+
+def consecutive(labels: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return labels (n,) as numbers from 0 to k - 1, in the same order."""
+    number = (np.cumsum(np.bincount(labels) > 0) - 1).astype(np.int32)
+    return number[labels]

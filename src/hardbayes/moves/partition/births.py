@@ -7,7 +7,8 @@ cluster, and only they are visited in order, in windows:
 
 - All rows of a window choose among the clusters opened before the window, in parallel.
 - Those still above are visited one by one: a row opens a cluster at its own centre, unless one
-  opened before in the window costs it no more than its opening cost.
+  opened before in the window costs it no more than its opening cost (`weight * cost <= opening`,
+  compared in `find_openings` of `kernels/partition/births.py`).
 - Then the rows of the window, and in the end all other rows, choose among the clusters opened
   before their own visit.
 
