@@ -6,6 +6,7 @@ from scipy import sparse
 
 from hardbayes import objective
 from hardbayes.local import incremental as incremental_file
+from hardbayes.tuples import DirectForm
 from tests.local_optima import after_merges, after_single_moves, squared_fit
 from tests.partition_states import pose_here
 from tests.selection.mixtures import gaussians_apart
@@ -30,7 +31,8 @@ def begin(problem, labels, n_slots):
     weights, sums = totals.weights(numbers), totals.sums(numbers)
     centres = sums / weights[:, np.newaxis]
     rng = np.random.RandomState(0)
-    return rows.take().incremental(labels, weights, centres, n_slots, rng)
+    form = DirectForm(centres, np.zeros(k), True)
+    return rows.take().incremental(form, labels, weights, n_slots, rng)
 
 
 @pytest.fixture(params=DATA)

@@ -18,7 +18,6 @@ KINDS: dict[str, type] = {
 CLUSTERS = KINDS | {
     "labels_": np.ndarray,
     "n_clusters_": int,
-    "cluster_centers_": np.ndarray,
     "cluster_weights_": np.ndarray,
     "cluster_penalty_": float,
     "n_splits_": int,
@@ -48,8 +47,12 @@ def check_clusters(fitted: dict[str, Any], k: int, d: int) -> None:
 def check_gaussians(fitted: dict[str, Any], k: int, d: int, shape: tuple[int, ...]) -> None:
     """Raise ValueError unless these are the attributes of k clusters with such covariances."""
     _check_kinds(
-        fitted, CLUSTERS | dict.fromkeys(("covariances_", "covariance_prior_"), np.ndarray)
+        fitted,
+        CLUSTERS
+        | dict.fromkeys(("cluster_centers_", "covariances_", "covariance_prior_"), np.ndarray),
     )
+    if fitted["cluster_centers_"].shape != (k, d):
+        raise ValueError("The saved model contradicts itself: centres have the wrong shape.")
     if fitted["covariances_"].shape != (k, *shape) or fitted["covariance_prior_"].shape != shape:
         raise ValueError("The saved model contradicts itself: covariances have the wrong shape.")
     _check_sizes(fitted, k, d)
@@ -87,7 +90,6 @@ def _check_sizes(fitted: dict[str, Any], k: int, d: int) -> None:
     if not (
         fitted["n_clusters_"] == k
         and fitted["n_features_in_"] == d
-        and fitted["cluster_centers_"].shape == (k, d)
         and fitted["cluster_weights_"].shape == (k,)
         and labels.dtype == np.int32
         and labels.ndim == 1

@@ -170,8 +170,15 @@ class GaussianDPMeans(ClusterEstimator):
     def _fitted(
         self, matrix: Any, weights: Floats | None, rng: np.random.RandomState, pool: Pool
     ) -> tuple[dict[str, Any], Status]:
+        if self.cluster_penalty == "auto" or isinstance(self.covariance_prior, str):
+            self._say("choosing the prior and the penalty")
         every = np.array(np.broadcast_to(1.0 if weights is None else weights, len(matrix)))
-        return fit_rows(matrix, every, self._options(matrix.shape[1]), rng, pool, self._report)
+        fitted, status = fit_rows(
+            matrix, every, self._options(matrix.shape[1]), rng, pool, self._report
+        )
+        model: FittedGaussians = fitted["_model"]
+        fitted["_model"] = model.with_spread(matrix, fitted["labels_"], every, pool)
+        return fitted, status
 
     def _options(self, d: int) -> Options:
         """Return the parameters, checked against the number of columns."""

@@ -117,6 +117,11 @@ class IncrementalPartition:
         return self._clusters.labels
 
     @property
+    def centres(self) -> Floats:
+        """Centre of each slot (slots, d); it changes with the next step."""
+        return self._clusters.table.exact
+
+    @property
     def savings(self) -> Floats:
         """How much the best division found of each slot (slots,) would save; zero for none."""
         return self._divisions.saved
@@ -124,6 +129,10 @@ class IncrementalPartition:
     def fit(self) -> float:
         """Return the sum of weighted costs."""
         return float(total_cost(*self._data, self._clusters))
+
+    def free_fit(self) -> float:
+        """Return the fit term that clusters have without a prior, which there is none of."""
+        return self.fit()
 
     def cheapest_unions(self, count: int) -> list[tuple[int, int]]:
         """Return up to ``count`` pairs of slots whose union raises the fit term least."""

@@ -86,6 +86,11 @@ class PenaltyPathDisplay:
         display : PenaltyPathDisplay
             The display, drawn.
         """
+        if not hasattr(path, "plateaus"):
+            raise TypeError(
+                f"{cls.__name__}.from_path takes the result of penalty_path. "
+                f"Got {type(path).__name__}."
+            )
         display = cls(path.penalties, path.n_clusters, path.objectives, path.plateaus, path.choice)
         return display.plot(axes=axes)
 

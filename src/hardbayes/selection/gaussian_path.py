@@ -56,6 +56,7 @@ def trace(search: PriorSearch, max_clusters: int) -> tuple[list[Ids], list[float
         if int(labels.max()) + 1 < k:
             break  # there are no more distinct rows
         prior, labels, _ = search.improve(labels, partition, QUICK)
+        search.report.step("path, clusters", k, most)
         path.append(labels)
         misfits.append(search.marginal_misfit(labels))
         if k > LOOK_AHEAD + int(np.argmin(misfits)):

@@ -87,6 +87,7 @@ class PriorSearch:
         # In these coordinates columns have scatter one.
         self.frame = whitening(middle, spread if diagonal else np.diag(spread))
         self.rows = self.frame.rows(matrix, weights, pool)
+        self.report = pool.report
         self.rng = rng
         self.max_steps = options.max_steps
         self.given: Floats | None = None

@@ -52,6 +52,7 @@ def held_out_folds(
     rows, more_rows = (smoothed(some, steps, rng) for some in (sample.rows, unseen.rows))
     is_second = rng.random_sample(unseen.n_rows) < 0.5
     for halving in range(n_halvings):
+        tracer.pool.report.stage(f"halving {halving + 1} of {n_halvings}")
         is_first = rng.permutation(n) < n // 2
         sides = np.flatnonzero(is_first), np.flatnonzero(~is_first)
         halves = [_clustered(sample.some(ids), numbers, tracer) for ids in sides]

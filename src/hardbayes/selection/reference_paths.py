@@ -44,7 +44,11 @@ def reference_widths(
     views = _draws(sample, few, seen, n_draws, tracer.rng)
 
     def traced(most: int) -> list[Widths]:
-        return [tracer.trace(drawn, few.weights, most).widths for drawn in views]
+        found = []
+        for number, drawn in enumerate(views, 1):
+            tracer.pool.report.stage(f"reference {number} of {n_draws}")
+            found.append(tracer.trace(drawn, few.weights, most).widths)
+        return found
 
     # Where clusters fit without any remainder, so may those of structureless data.
     perfect = max((k + 1 for k, width in widths.items() if width == LARGEST_WIDTH), default=0)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from hardbayes.geometry.entrywise_totals import EntrywiseTotals
 from hardbayes.matrices import is_sparse
+from hardbayes.problems.columns import used_columns
 from hardbayes.problems.frame import frame_for
 from hardbayes.selection.tracing import MOST_ROWS, entries_of_a_row, sample_rows
 from hardbayes.structure.partition import Partition
@@ -108,13 +108,12 @@ def draw(
     )
     if not is_sparse(some):
         sample, unseen = united(sample, unseen)
-    columns = np.arange(d)
-    if is_sparse(some) and (geometry.separable or isinstance(geometry, EntrywiseTotals)):
-        # Empty columns cost nothing at any centre, but would take time and room.
-        columns = np.flatnonzero(np.bincount(some.indices, minlength=d))
-        columns = columns if len(columns) else np.zeros(1, np.intp)
+    # Empty columns cost nothing at any centre, but would take time and room.
+    kept = used_columns(some, geometry).kept
+    columns = np.arange(d) if kept is None else kept
+    if kept is not None:
         sample, unseen = (
-            replace(part, rows=csr_array(part.rows[:, columns])) for part in (sample, unseen)
+            replace(part, rows=csr_array(part.rows[:, kept])) for part in (sample, unseen)
         )
     return Drawn(sample, unseen, frame, columns, d)
 

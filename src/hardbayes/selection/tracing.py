@@ -110,7 +110,7 @@ def begin_path(
     return path_type(partition)(
         problem.state(partition),
         partition,
-        passes_for(partition, problem.rows.layout.sparse),
+        passes_for(partition),
         problem.opening_costs,
         problem.mean,
         draw_visit_rank(problem.rows.n_rows, order, rng),

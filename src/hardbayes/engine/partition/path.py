@@ -113,6 +113,12 @@ class Path(ABC):
         return min(found, key=lambda s: s.cost).labels if found else None
 
     @property
+    def partitions(self) -> dict[int, NDArray[np.int32]]:
+        """For each number of clusters that came up, labels (n,) of the best partition: any."""
+        ranked = sorted(self.solutions, key=lambda s: s.cost, reverse=True)
+        return {s.terms.n_clusters: s.labels for s in ranked}
+
+    @property
     def first_penalty(self) -> float:
         """Above this penalty one cluster is best of all that is known; one where it always is."""
         fit = self.points[0][1]
