@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class ClusterPath(NamedTuple):
-    """Penalties, a model at each, the plateaus, and the choice of the automatic penalty."""
+    """Penalties with a model at each, plateaus, and the choice of the automatic penalty."""
 
     penalties: Floats
     models: list[DPMeans]
