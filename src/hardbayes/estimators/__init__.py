@@ -5,5 +5,6 @@ from hardbayes.estimators.dp_means import DPMeans
 from hardbayes.estimators.gaussian_dp_means import GaussianDPMeans
 from hardbayes.estimators.k_features import KFeatures
 from hardbayes.estimators.labelling import objective
+from hardbayes.estimators.numbering import by_size
 
-__all__ = ["BPMeans", "DPMeans", "GaussianDPMeans", "KFeatures", "objective"]
+__all__ = ["BPMeans", "DPMeans", "GaussianDPMeans", "KFeatures", "by_size", "objective"]

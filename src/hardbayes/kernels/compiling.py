@@ -11,7 +11,8 @@ from numba.core import event
 
 # No fastmath: it reorders sums and removes guards against inf and NaN. With the numpy error model a
 # division by zero gives inf. Kernels allocate nothing, so reference counting is switched off: its
-# atomic counters would take longer than most rows. No C callbacks are made of them.
+# atomic counters would take longer than most rows. No other compiled code calls kernels as C
+# functions; wrappers for that would take a tenth of the time of compiling.
 OPTIONS = {
     "nogil": True,
     "error_model": "numpy",
@@ -37,10 +38,11 @@ def part(function: Callable[..., Any]) -> Callable[..., Any]:
     return njit(inline="always", **OPTIONS)(function)
 
 
-def shared(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile ``function`` by itself, for kernels that call it at several places.
+def called(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile ``function`` once for all kernels that call it.
 
-    Inlined, it would be compiled again for each of them.
+    For long functions that run for each cluster rather than for each row. Pass no literal numbers
+    as indices: every literal is a type of its own and compiled for itself.
     """
     return njit(**OPTIONS)(function)
 
