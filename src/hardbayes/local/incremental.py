@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from hardbayes.matrices import Floats
     from hardbayes.tuples import Centres, Totals
 
+# As plain functions: a kernel for them would have to be compiled.
+leave, enter = leave_ring.py_func, enter_ring.py_func  # type: ignore[attr-defined]
 # Entries of rows compared with centres before Ctrl-C is noticed.
 ENTRIES_A_CALL = 1 << 24
 # Calls after which moves that only rounding makes are suspected.
@@ -210,12 +212,12 @@ class IncrementalPartition:
             return False
         clusters.labels[members[sides == 1]] = new
         clusters.clock[0] += 1
-        leave_ring.py_func(clusters, c)
+        leave(clusters, c)
         for side, slot in enumerate((c, new)):
             clusters.sizes[slot] = totals.weight_coarse[side]
             clusters.members[slot] = counts[side]
             _put(totals.coarse[side] / totals.weight_coarse[side], clusters.table, slot)
-            enter_ring.py_func(clusters, slot)
+            enter(clusters, slot)
         self._divisions.when[[c, new]] = -1  # divide both again, whatever their weight
         self.n_clusters += 1
         return True
