@@ -95,8 +95,9 @@ class Estimator(ABC, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         with Pool(resolve_threads(self.n_jobs), self._progress()) as pool:
             fitted, status = self._fitted(matrix, weights, self._stream(), pool)
         if status is not Status.CONVERGED:
+            kind = UserWarning if status is Status.UNDIVIDED else ConvergenceWarning
             # The stack level skips scikit-learn's wrapper of fit.
-            warnings.warn(fitted["status_"], ConvergenceWarning, stacklevel=3)
+            warnings.warn(fitted["status_"], kind, stacklevel=3)
         kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}
         self.__dict__ = kept | fitted | names  # all attributes or none
         return self

@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 from hardbayes.engine.partition.objective import measure_labels
 from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.pool import Pool, resolve_threads
+from hardbayes.problems.columns import used_columns
 from hardbayes.problems.partition import pose
 from hardbayes.validation import check_labels, check_matrix, check_weights
 
@@ -89,6 +90,7 @@ def objective(
     numbers = check_labels(labels, matrix.shape[0])
     weights = check_weights(sample_weight, matrix, geometry)
     with Pool(resolve_threads(None)) as pool:
+        matrix = used_columns(matrix, geometry).of(matrix)
         problem = pose(matrix, geometry, weights, pool)
         partition = problem.partition(cluster_penalty, prior_weight, None)
         terms = measure_labels(problem.state(partition), numbers.astype(np.int32))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -17,7 +17,10 @@ from hardbayes.models.partition import fitted_attributes
 from hardbayes.paths.exact_numbers import ExactClusters, PublishedClusters, status_at
 from hardbayes.paths.published import fits_at, published_penalties, runs
 from hardbayes.pool import Pool, resolve_threads
+from hardbayes.problems.columns import used_columns
 from hardbayes.problems.partition import pose
+from hardbayes.selection.automatic import choose_penalty
+from hardbayes.selection.evidence import choice_table
 from hardbayes.selection.tracing import (
     begin_path,
     most_clusters,
@@ -31,28 +34,44 @@ if TYPE_CHECKING:
 
     from hardbayes.estimators.dp_means import DPMeans
     from hardbayes.matrices import Floats
+    from hardbayes.selection.choice_table import Table
     from hardbayes.selection.hull import Plateau
 
     Exactly = ExactClusters | PublishedClusters
 
 
+class ClusterPath(NamedTuple):
+    """Penalties with a model at each, plateaus, and the choice of the automatic penalty."""
+
+    penalties: Floats
+    models: list[DPMeans]
+    plateaus: list[Plateau]
+    sample_indices: NDArray[np.intp] | None
+    choice: Table
+    best_penalty: float
+    exactly: Exactly  # makes a model with a given number of clusters
+
+
 def trace_clusters(
     X: Any, template: DPMeans, penalties: Floats | None, n_penalties: int, sample_weight: Any
-) -> tuple[Floats, list[DPMeans], list[Plateau], NDArray[np.intp] | None, Exactly]:
-    """Return penalties, a model at each, the plateaus, and the rows that were sampled.
-
-    And what makes a model with a given number of clusters.
-    """
+) -> ClusterPath:
+    """Return solutions at given penalties, or at ``n_penalties`` from one cluster to many."""
     plain = clone(template).set_params(cluster_penalty=1.0)
     plain._validate_params()
     geometry = geometry_for(template.divergence)
     every, every_weight, names = checked_data(template, geometry, X, sample_weight)
-    rng = template._stream()
     exactly: Exactly
     with Pool(resolve_threads(template.n_jobs), template._progress()) as pool:
+        # With the same seed as in a fit, so that path and model agree.
+        prior_weight = prior_weight_for(template.prior_weight, geometry, every)
+        cap = template.max_clusters
+        choice = choose_penalty(
+            every, geometry, every_weight, prior_weight, cap, template._stream(), pool
+        )
+        rng = template._stream()
         matrix, weights, rows = sample_rows(every, every_weight, rng)
-        problem = pose(matrix, geometry, weights, pool)
-        prior_weight = prior_weight_for(template.prior_weight, geometry, matrix)
+        columns = used_columns(matrix, geometry)
+        problem = pose(columns.of(matrix), geometry, weights, pool)
         if template.search == "paper" or template.method == "collapsed":
             if penalties is None:
                 penalties = published_penalties(problem, prior_weight, n_penalties)
@@ -60,7 +79,6 @@ def trace_clusters(
             found = runs(penalties, [model.n_clusters_ for model in models])
             exactly = PublishedClusters(plain, every, every_weight, names, found)
         else:
-            cap = template.max_clusters
             path = begin_path(problem, prior_weight, cap, rng, template.order, template.max_iter)
             most = most_clusters(problem)
             path.trace(most if cap is None else min(most, 2 * cap + 2), cap, thorough=True)
@@ -93,9 +111,12 @@ def trace_clusters(
                 model = copy(plain)
                 model.cluster_penalty = float(penalty)
                 model.__dict__.update(
-                    fitted_attributes(solution, problem, partition, float(penalty), matrix.dtype)
+                    fitted_attributes(
+                        solution, problem, partition, float(penalty), columns, matrix.dtype
+                    )
                 )
                 models.append(model)
+        best_penalty = plain._penalty_for(choice.n_clusters, problem, prior_weight, choice)
     for model in models:
         model.__dict__.update(names)
-    return penalties, models, found, rows, exactly
+    return ClusterPath(penalties, models, found, rows, choice_table(choice), best_penalty, exactly)

@@ -20,6 +20,7 @@ from hardbayes.models.partition import fitted_attributes
 from hardbayes.moves.partition.merges import nearest_partners
 from hardbayes.paths.published import fits_at
 from hardbayes.pool import Pool, resolve_threads
+from hardbayes.problems.columns import used_columns
 from hardbayes.problems.partition import pose
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from hardbayes.estimators.bp_means import BPMeans
     from hardbayes.estimators.dp_means import DPMeans
     from hardbayes.matrices import Floats, Matrix
+    from hardbayes.problems.columns import Columns
     from hardbayes.problems.partition import Problem
     from hardbayes.selection.hull import Plateau
     from hardbayes.structure.partition import Partition
@@ -60,8 +62,10 @@ class ExactClusters:
         if template.prior_weight == "auto" and self.prior_weight:
             priors += [self.prior_weight * 0.5**n for n in range(1, HALVINGS + 1)] + [0.0]
         with Pool(resolve_threads(template.n_jobs), template._progress()) as pool:
-            problem = pose(self.matrix, geometry_for(template.divergence), self.weights, pool)
-            start = problem.centres_in_frame(self._start(n_clusters, pool))
+            geometry = geometry_for(template.divergence)
+            columns = used_columns(self.matrix, geometry)
+            problem = pose(columns.of(self.matrix), geometry, self.weights, pool)
+            start = problem.centres_in_frame(self._start(n_clusters, columns, pool))
             for prior_weight in priors:
                 free = problem.partition(0.0, prior_weight, n_clusters)
                 solution = self._fit(problem, start, free)
@@ -73,7 +77,9 @@ class ExactClusters:
             partition = problem.partition(penalty, prior_weight, n_clusters)
             status = status_at(solution, problem, partition)
             solution = replace(solution.at_its_end(), status=status)
-            fitted = fitted_attributes(solution, problem, partition, penalty, self.matrix.dtype)
+            fitted = fitted_attributes(
+                solution, problem, partition, penalty, columns, self.matrix.dtype
+            )
         model = clone(template).set_params(cluster_penalty=penalty, max_clusters=n_clusters)
         if prior_weight != self.prior_weight:
             model.prior_weight = prior_weight
@@ -90,9 +96,11 @@ class ExactClusters:
             state, partition, opening, lambda: problem.mean, starts, rng, template._report
         )
 
-    def _start(self, n_clusters: int, pool: Pool) -> Floats:
+    def _start(self, n_clusters: int, columns: Columns, pool: Pool) -> Floats:
         """Return centres (k, d) to start from, in the user's coordinates: not more of them."""
-        problem = pose(self.traced[0], geometry_for(self.template.divergence), self.traced[1], pool)
+        matrix, weights = self.traced
+        geometry = geometry_for(self.template.divergence)
+        problem = pose(columns.of(matrix), geometry, weights, pool)
         partition = problem.partition(0.0, self.prior_weight, None)
         enough = [k for k in self.partitions if k >= n_clusters]
         found = self.partitions[min(enough) if enough else max(self.partitions)]

@@ -14,7 +14,7 @@ from hardbayes.estimators.bp_means import BPMeans
 from hardbayes.estimators.dp_means import DPMeans
 from hardbayes.paths.cluster_penalties import trace_clusters
 from hardbayes.paths.feature_penalties import trace_features
-from hardbayes.selection.hull import Plateau, widest
+from hardbayes.selection.hull import Plateau
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hardbayes.matrices import Floats
+    from hardbayes.selection.choice_table import Table
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,6 +50,11 @@ class PenaltyPath:
         cluster must save, which ``prices`` tell: the penalty is only a part of that.
     sample_indices : ndarray or None
         Numbers of the rows that the path was traced on; None for all rows.
+    best_penalty : float
+        The penalty that `suggest` returns.
+    choice : dict of ndarrays or None
+        What ``DPMeans()`` compares to choose the number of clusters, and its choice, as in its
+        ``penalty_choice_``; None for a path of features.
 
     See Also
     --------
@@ -76,42 +82,38 @@ class PenaltyPath:
     models: list[Any]
     plateaus: list[Plateau]
     sample_indices: NDArray[np.intp] | None
-    best_penalty: float | None = None  # where it is not the middle of the widest plateau
+    best_penalty: float
+    choice: Table | None = None
     _exactly: Callable[[int], Any] | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
-        """Return three lines: the range of the path, its widest plateau, its rows."""
+        """Return three lines: the rows and penalties, the numbers, and the number suggested."""
         first, last = self.penalties[[0, -1]]
         few, many = self.n_clusters[[0, -1]]
         things = "features" if hasattr(self.models[0], "n_components_") else "clusters"
-        plateau = "no plateau"
-        if self.plateaus:
-            k, low, high, _ = best = widest(self.plateaus)
-            plateau = f"widest plateau: {k}, from {high:.4g} to {low:.4g}, width {best.width:.3g}"
         rows = "all rows"
         if self.sample_indices is not None:
             rows = f"a sample of {len(self.sample_indices)} rows"
+        best = self.suggest()
+        number = next((p.k for p in self.plateaus if p.low <= best <= p.high), few)
         return (
             f"PenaltyPath of {rows}: {len(self.penalties)} penalties from {first:.4g} to "
-            f"{last:.4g}\n  {few} to {many} {things}\n  {plateau}"
+            f"{last:.4g}\n  {few} to {many} {things}\n  suggested: {number}, at {best:.4g}"
         )
 
     def suggest(self) -> float:
-        """Return the penalty in the middle of the widest plateau of two clusters or more.
+        """Return the penalty that the estimator itself would choose.
 
-        The widest plateau of data without structure is not narrow either: ``DPMeans()`` compares.
-        Of features, a base alone that all rows share does not count.
+        Of features, the middle of the widest plateau; a base alone that all rows share does not
+        count.
 
         Returns
         -------
         penalty : float
-            A value for ``cluster_penalty``; where there is no plateau, the largest of the path.
+            A value for ``cluster_penalty``, the one of ``DPMeans()`` with the same parameters and
+            seed: of one cluster where no other number stands out.
         """
-        if self.best_penalty is not None:
-            return self.best_penalty
-        if not self.plateaus:
-            return float(self.penalties[0])
-        return widest(self.plateaus).middle
+        return self.best_penalty
 
     def for_n_clusters(self, n_clusters: int) -> float:
         """Return a penalty for this number of clusters, or for the nearest that has one.
@@ -234,7 +236,7 @@ def penalty_path(
     n_penalties: int = 50,
     sample_weight: Any = None,
 ) -> PenaltyPath:
-    """Solve at many penalties, from one cluster to many.
+    """Solve at many penalties, from one cluster to many, and choose as ``DPMeans()`` does.
 
     One way down and back finds all solutions: by one cluster at a time for squared distances
     without a prior, else by fits at falling penalties, each going on from the last. A published
@@ -282,7 +284,7 @@ def penalty_path(
     3
     """
     asked = None if penalties is None else check_penalties(penalties)
-    rows, best = None, None
+    rows, choice = None, None
     exactly: Callable[[int], Any]
     if isinstance(estimator, BPMeans):
         asked, models, found, best, exactly = trace_features(
@@ -291,12 +293,14 @@ def penalty_path(
         counts = [model.n_components_ for model in models]
     else:
         template = DPMeans() if estimator is None else estimator
-        asked, models, found, rows, exactly = trace_clusters(
+        asked, models, found, rows, choice, best, exactly = trace_clusters(
             X, template, asked, n_penalties, sample_weight
         )
         counts = [model.n_clusters_ for model in models]
     objectives = np.array([model.objective_ for model in models])
-    return PenaltyPath(asked, np.array(counts), objectives, models, found, rows, best, exactly)
+    return PenaltyPath(
+        asked, np.array(counts), objectives, models, found, rows, best, choice, exactly
+    )
 
 
 def check_number(n_clusters: Any) -> None:

@@ -21,7 +21,7 @@ ORDER = np.arange(400, dtype=np.int32)
 def new_descent(problem, penalty=0.3, prior_weight=0.0, cap=None, report=say_nothing, **options):
     partition = problem.partition(penalty, prior_weight, cap)
     return Descent(
-        problem.state(partition), partition, passes_for(partition, problem.rows.layout.sparse),
+        problem.state(partition), partition, passes_for(partition),
         problem.opening_costs(partition), ORDER[: problem.rows.n_rows],
         np.random.RandomState(0), report, **options,
     )  # fmt: skip
@@ -227,8 +227,8 @@ def test_exchanges_are_made_so_often_and_no_more():
 
 
 def test_only_so_many_rows_move_where_moves_are_not_compiled(monkeypatch):
-    X = rows_for("poisson", np.random.default_rng(0), 80, 3, zeros=False)
-    problem = pose_here(X, "poisson")
+    X = rows_for("itakura_saito", np.random.default_rng(0), 80, 3, zeros=False)
+    problem = pose_here(X, "itakura_saito")
     descent = new_descent(problem, 0.5, effort=Effort(2, 8, 7))
     descent.state.start(problem.rows.take(np.arange(6)).dense())
     descent.sweep()

@@ -19,7 +19,7 @@ def badly_divided(k=6, n=20):
 
 
 def propose(case, seed=0):
-    return propose_detour(case.state, np.random.RandomState(seed))
+    return propose_detour(case.state, case.partition, np.random.RandomState(seed))
 
 
 def test_a_detour_finds_the_heaps():

@@ -15,7 +15,11 @@ from hardbayes.matrices import inverse_permutation
 from hardbayes.moves.partition.detours import propose_detour
 from hardbayes.moves.partition.exchanges import propose_exchanges
 from hardbayes.moves.partition.merges import propose_merges
-from hardbayes.moves.partition.single_rows import border_rows, propose_relocations
+from hardbayes.moves.partition.single_rows import (
+    border_rows,
+    propose_all_relocations,
+    propose_relocations,
+)
 from hardbayes.moves.partition.splits import divide_clusters, propose_splits
 
 if TYPE_CHECKING:
@@ -130,11 +134,12 @@ class Descent:
         self.effort = effort
         self.divisions = divisions
         self.points: list[Potential] = []
+        self.relocated: Potential | None = None  # after the last relocation of all rows
         self.is_capped = False  # there would be more clusters, were it not for the cap
         self.n_splits = 0
         self.n_merges = 0
         self.exchanges_left = effort.rounds
-        self.detours_left = effort.detours if passes.are_incremental else 0
+        self.detours_left = effort.detours if passes.makes_detours else 0
         self.max_steps = sys.maxsize
         self.halfway = 0  # after so many steps other stages do not wait for sweeps to converge
         self.max_changes = 0  # a sweep in which at most so many rows change counts as converged
@@ -191,11 +196,19 @@ class Descent:
 
     def relocate(self) -> bool:
         """Rows at the border of their cluster move one by one where that lowers the objective."""
-        ids = np.arange(self.state.rows.n_rows)
-        if not (self.passes.sweeps_together and self.state.is_few):
-            ids = border_rows(self.state, self.partition, self.passes.border_slack)
+        state, rows = self.state, self.state.rows
+        entries = rows.n_rows * rows.entries_per_row * state.n_clusters
+        if entries < self.passes.walked_entries and rows.n_rows <= rows.most_taken:
+            if self.points[-1] == self.relocated:  # nothing has changed since
+                return False
+            changed = self._apply(propose_all_relocations(state, self.partition, self.rng))
+            self.relocated = self.points[-1]
+            return changed
+        ids = np.arange(rows.n_rows)
+        if not (self.passes.sweeps_together and state.is_few):
+            ids = border_rows(state, self.partition, self.passes.border_slack)
             limit = sys.maxsize if self.passes.are_compiled else self.effort.uncompiled_rows
-            ids = ids[: min(limit, self.state.rows.most_taken)]
+            ids = ids[: min(limit, rows.most_taken)]
         return self._apply(self._relocations(ids))
 
     def sweep_to_convergence(self) -> bool:
@@ -241,7 +254,7 @@ class Descent:
         if not (self.is_capped and self.detours_left):
             return False
         self.detours_left -= 1
-        return self._apply(propose_detour(self.state, self.rng))
+        return self._apply(propose_detour(self.state, self.partition, self.rng))
 
     # -- sweeps ------------------------------------------------------------------------------------
 

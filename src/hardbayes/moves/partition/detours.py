@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hardbayes.local.incremental import IncrementalPartition
+    from hardbayes.local.incremental_totals import IncrementalTotals
     from hardbayes.matrices import Floats
     from hardbayes.moves.partition.state import PartitionState
+    from hardbayes.structure.partition import Partition
 
 # How many clusters more, as parts of their number, by turns and each time with other draws; until
 # there were so many more in all.
@@ -38,7 +40,9 @@ MOST_CLUSTERS = 512
 MOST_ENTRIES = 1 << 22
 
 
-def propose_detour(state: PartitionState, rng: np.random.RandomState) -> PartitionProposal | None:
+def propose_detour(
+    state: PartitionState, partition: Partition, rng: np.random.RandomState
+) -> PartitionProposal | None:
     """Propose where the first of several detours ends that ends lower."""
     rows, k = state.rows, state.n_clusters
     n_rows, lengths = rows.n_rows, _lengths(k)
@@ -51,7 +55,8 @@ def propose_detour(state: PartitionState, rng: np.random.RandomState) -> Partiti
     if k == 1 or is_large or labels.min() < 0:  # rows of no weight may be in no cluster
         return None
     weights, centres = state.centres()
-    walk = rows.take().incremental(labels, weights, centres, k + max(lengths), rng)
+    form = partition.moving_form(centres)
+    walk = rows.take().incremental(form, labels, weights, k + max(lengths), rng)
     before, saved = walk.fit(), walk.save()
     for more in lengths:
         _there_and_back(walk, more, n_rows // UNCONVERGED)
@@ -75,7 +80,9 @@ def _lengths(k: int) -> list[int]:
     return lengths
 
 
-def _there_and_back(walk: IncrementalPartition, more: int, max_changes: int) -> None:
+def _there_and_back(
+    walk: IncrementalPartition | IncrementalTotals, more: int, max_changes: int
+) -> None:
     """Divide clusters until there are so many more, or none can be divided; then unite some."""
     k = walk.n_clusters
     while walk.n_clusters < k + more:

@@ -159,11 +159,9 @@ def _batches(
     """
     rows = state.rows
     members = state.member_counts()
-    import os
-
     budget = max(
         ENTRIES / rows.n_columns,
-        float(os.environ.get("PART", PART_OF_A_SWEEP)) * rows.n_rows * len(members),
+        PART_OF_A_SWEEP * rows.n_rows * len(members),
     )  # costs of rows at centres
     trials: list[Trial] = []
     n_rows = 0

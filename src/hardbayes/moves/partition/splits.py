@@ -13,6 +13,7 @@ import numpy as np
 
 from hardbayes.moves.partition.merges import WORTHWHILE, nearest_partners
 from hardbayes.moves.partition.proposal import PartitionProposal
+from hardbayes.tuples import TotalsForm
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,6 +34,7 @@ STRETCHES = 2  # steps of power iteration towards the widest direction
 # Rows that propose: as many as this, or so many for each cluster.
 SAMPLE = 1 << 13
 SAMPLE_A_CLUSTER = 128
+MOST_HALVED = 1 << 10  # rows of a cluster on which compiled divisions are tried
 # Entries of the centres that are divided together.
 LARGEST_BATCH = 1 << 19
 # A cluster that gained or lost less than this part of its weight, and moved for less than this part
@@ -204,6 +206,9 @@ def _best_divisions(
     ``rows`` (m,): positions sorted by the ``numbers`` (m,) of their clusters, which have
     ``weights`` (k,) and ``centres`` (k, d) with rows that may not be among them.
     """
+    form = partition.moving_form(centres)
+    if isinstance(form, TotalsForm):
+        return _halve(local, partition, form, rows, numbers, weights, rng)
     k = len(centres)
     sides = _start(local, partition, rows, numbers, centres, rng)
     starts = len(sides)
@@ -230,6 +235,35 @@ def _best_divisions(
     best = saved.argmax(axis=0)
     at = 2 * (best * k + np.arange(k))
     return saved[best, np.arange(k)], parts[at], parts[at + 1]
+
+
+def _halve(
+    local: LocalRows,
+    partition: Partition,
+    form: TotalsForm,
+    rows: Ids,
+    numbers: Ids,
+    weights: Floats,
+    rng: np.random.RandomState,
+) -> tuple[Floats, Floats, Floats]:
+    """Return what `_best_divisions` does, from compiled divisions of some rows of each cluster."""
+    k = len(weights)
+    first = np.searchsorted(numbers, np.arange(k))
+    step = (np.bincount(numbers, minlength=k) - 1) // MOST_HALVED + 1
+    some = (np.arange(len(numbers)) - first[numbers]) % step[numbers] == 0
+    rows, numbers = rows[some], numbers[some]
+    saved, second = local.grouped(rows, numbers, np.arange(k + 1)).halve(form, n_starts(k), rng)
+    grouped = local.grouped(rows, numbers, np.arange(0, 2 * k + 1, 2))
+    grouped.places[:] = 2 * numbers + second
+    part_weights, totals = grouped.totals()
+    sampled = part_weights[0::2] + part_weights[1::2]
+    # As if the sample were the whole; both parts stand where the cluster does if it is undivided.
+    share = weights / np.where(sampled > 0, sampled, 1.0)
+    undivided = np.repeat(saved == 0, 2)
+    part_weights[undivided], totals[undivided] = 1.0, np.repeat(form.centres, 2, axis=0)[undivided]
+    shares = np.where(undivided, 1.0, np.repeat(share, 2))
+    parts = partition.centres(shares * part_weights, shares[:, np.newaxis] * totals)
+    return share * saved, parts[0::2], parts[1::2]
 
 
 def _start(
