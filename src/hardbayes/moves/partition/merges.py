@@ -55,12 +55,13 @@ def propose_merges(state: PartitionState, partition: Partition) -> PartitionProp
 
 
 def nearest_partners(
-    partition: Partition, weights: Floats, centres: Floats
+    partition: Partition, weights: Floats, centres: Floats, frees: Floats | None = None
 ) -> tuple[NDArray[np.intp], Floats]:
     """Return with which other cluster each (k,) unites most cheaply, and what that costs.
 
     Neighbours are found by their divergence, weighted as if there were no prior; the costs of
-    unions with the nearest few are then exact.
+    unions with the nearest few are then exact. ``frees`` (k, k): what a union frees beside, which
+    is then subtracted; where it is None, all unions free the same.
     """
     k, d = centres.shape
     near = min(NEAREST, k - 1)
@@ -71,6 +72,8 @@ def nearest_partners(
         numbers = np.arange(k)[part]
         rough = partition.geometry.between(centres[part], centres)
         rough /= 1.0 / sizes[part, np.newaxis] + 1.0 / sizes
+        if frees is not None:
+            rough -= frees[part]
         rough[np.arange(len(numbers)), numbers] = np.inf
         candidates = least_few(rough, near)
         left = np.repeat(numbers, near)
@@ -78,6 +81,8 @@ def nearest_partners(
         exact = partition.union_costs(
             weights[left], centres[left], weights[right], centres[right]
         ).reshape(-1, near)
+        if frees is not None:
+            exact -= frees[left, right].reshape(-1, near)
         best = exact.argmin(axis=1)
         partners[part] = candidates[np.arange(len(numbers)), best]
         costs[part] = exact[np.arange(len(numbers)), best]

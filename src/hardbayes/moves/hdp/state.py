@@ -1,0 +1,330 @@
+"""The state of a fit of the hard HDP: a partition of the rows, and which groups use which cluster.
+
+Moves read it and change nothing. It changes in three ways, each one call: `start`, a sweep
+(`sweep`), and `apply` with the proposal of a move, then `refit`.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from hardbayes.local.local_clusters import NOT_KNOWN, Groups, Sweep, visit_rows
+from hardbayes.moves.partition.proposal import PartitionProposal
+from hardbayes.moves.partition.single_rows import Tolls
+from hardbayes.moves.partition.state import PartitionState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from hardbayes.executors.protocol import Rows
+    from hardbayes.matrices import Floats, Matrix
+    from hardbayes.moves.partition.state import Potential
+    from hardbayes.structure.hdp import GroupedPartition
+    from hardbayes.structure.partition import Partition
+    from hardbayes.tuples import DirectForm
+
+    Ids = NDArray[np.intp]
+    Labels = NDArray[np.int32]
+    #: Means (m, d) and weights (m,) to rows of these weights, and what each pays for a cluster.
+    Gather = Callable[[Matrix, Floats], tuple[Rows, Floats]]
+
+# Costs of rows at centres up to which rows are compared with all centres one by one.
+FEW_COSTS = 1 << 16
+
+
+class Point(NamedTuple):
+    """The objective of a grouped partition, up to a constant that all partitions share."""
+
+    potential: Potential
+    n_local: int
+
+
+class LocalClusters(NamedTuple):
+    """The local clusters as weighted rows, by group and in order of creation."""
+
+    groups: Groups  # the group of each (m,)
+    numbers: Labels  # (m,): the cluster of each
+    of_rows: Labels  # (n,): the local cluster of each row of positive weight, else -1
+    rows: Rows
+    opening: Floats  # (m,) or (1,): what each pays to open a cluster
+
+
+class Swept(NamedTuple):
+    """What a sweep did."""
+
+    n_changed: int  # rows
+    changing: bool  # whether the partition is another one
+    is_capped: bool  # whether rows would have opened clusters but for the cap
+
+
+class GroupedState:
+    """Rows in groups and their clusters, which go by their numbers: 0 to k - 1.
+
+    Parameters
+    ----------
+    rows, same_rows : Rows
+        Twice the same: in one of them labels are those of the fit, in the other one the nearest
+        centres.
+    grouped : GroupedPartition
+        For its divergence and prior; penalties and cap belong to the descent.
+    groups : Groups
+    gather : callable
+        Makes rows of the means of local clusters.
+
+    Attributes
+    ----------
+    base : PartitionState
+        The partition of the rows.
+    ranks : array (groups, k), int32
+        Which local clusters there are, by order of creation; -1 where a group does not use a
+        cluster. Rows without weight use none.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        same_rows: Rows,
+        grouped: GroupedPartition,
+        groups: Groups,
+        gather: Gather,
+    ) -> None:
+        self.rows = rows
+        self.groups = groups
+        self.base = PartitionState(rows, grouped.partition)
+        self.ranks: NDArray[np.int32] = np.zeros((groups.n_groups, 0), np.int32)
+        self._placed = PartitionState(same_rows, grouped.partition)
+        self._partition = grouped.partition
+        self._gather = gather
+        self._centres: Floats = np.zeros((0, rows.n_columns))
+
+    # -- what moves read ---------------------------------------------------------------------------
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return self.base.n_clusters
+
+    @property
+    def n_local(self) -> int:
+        """Number of local clusters."""
+        return int(np.count_nonzero(self.ranks >= 0))
+
+    @cached_property
+    def weighted(self) -> Ids:
+        """Rows of positive weight."""
+        return np.flatnonzero(np.broadcast_to(self.rows.weights, self.rows.n_rows) > 0)
+
+    @cached_property
+    def by_group(self) -> Ids:
+        """Rows (n,) sorted by group."""
+        return np.argsort(self.groups.numbers, kind="stable")
+
+    @cached_property
+    def group_starts(self) -> Ids:
+        """Where each group begins in `by_group`: (groups + 1,)."""
+        sizes = np.bincount(self.groups.numbers, minlength=self.groups.n_groups)
+        return np.append(0, np.cumsum(sizes))
+
+    def in_use(self) -> Floats:
+        """Return one where a group uses a cluster (groups, k), else zero."""
+        return (self.ranks >= 0).astype(np.float64)
+
+    def pairs(self, numbers: Labels | None = None, k: int | None = None) -> NDArray[np.int32]:
+        """Return how many rows of positive weight each group has in each cluster (groups, k).
+
+        For the present numbers of clusters (n,), or for others.
+        """
+        numbers = self.base.numbers() if numbers is None else numbers
+        k = self.n_clusters if k is None else k
+        return _counts(self.groups.numbers[self.weighted], numbers[self.weighted], self.ranks, k)
+
+    def tolls(self, local_penalty: float, ids: Ids) -> Tolls:
+        """Return what groups pay, for single-row moves of rows ``ids``."""
+        return Tolls(local_penalty, self.groups.numbers[ids], self.pairs())
+
+    def lone_rows(self) -> Ids:
+        """Return the rows that are the only one of their group in their cluster."""
+        numbers, groups = self.base.numbers(self.weighted), self.groups.numbers[self.weighted]
+        return self.weighted[self.pairs()[groups, numbers] == 1]
+
+    def local_clusters(self) -> LocalClusters:
+        """Return the local clusters as weighted rows."""
+        return self._local_clusters(self.base.numbers(), self.ranks)
+
+    # -- changes -----------------------------------------------------------------------------------
+
+    def start(self, centres: Floats) -> None:
+        """Begin at these centres (k, d), each row in the cheapest cluster."""
+        labels = np.zeros(self.rows.n_rows, np.int32)
+        if len(centres) > 1:
+            free = Sweep(_in_order(len(labels)), 0.0, np.array([np.inf]), 0, _opens_nothing)
+            one = Groups(np.zeros(len(labels), np.intp), 1)
+            ranks = np.zeros((1, len(centres)), np.int32)
+            form = self._partition.direct_form(centres)
+            labels = visit_rows(self.rows.take(), free, one, form, labels, ranks).labels
+        used = np.unique(labels[self.weighted])
+        names = np.zeros(len(centres), np.int32)
+        names[used] = np.arange(len(used))
+        labels, self._centres = names[labels], centres[used]
+        self.base.start(self._centres, labels)
+        counts = self.pairs(labels, len(used))
+        self.ranks = np.where(counts > 0, np.cumsum(counts > 0).reshape(counts.shape) - 1, -1)
+        self.ranks = self.ranks.astype(np.int32)
+
+    def sweep(self, grouped: GroupedPartition, opening: Floats, order: Ids) -> Swept:
+        """Rows choose clusters, then local clusters do: steps 4 and 5 of Algorithm 2.
+
+        Old centres stay where they are; then `refit`. ``opening`` (n,) or (1,): what a row pays for
+        a cluster, the local penalty aside.
+        """
+        partition = grouped.partition
+        before = self.base.numbers()
+        k = len(self._centres)
+        form = partition.direct_form(self._centres)
+        rows = Sweep(
+            order, grouped.local_penalty, grouped.row_openings(opening), partition.max_clusters,
+            self._opened_by(self.rows),
+        )  # fmt: skip
+        nearest = self._nearest()
+        visited = visit_rows(
+            self.rows.take(), rows, self.groups, form, before, self.ranks, nearest
+        )  # fmt: skip
+        local = self._local_clusters(visited.labels, visited.ranks)
+        centres = np.array([*self._centres, *visited.opened])
+        m = len(local.numbers)
+        whole = Sweep(
+            _in_order(m), 0.0, local.opening, partition.max_clusters, self._opened_by(local.rows)
+        )
+        moved = visit_rows(
+            local.rows.take(), whole, Groups(np.zeros(m, np.intp), 1),
+            partition.direct_form(centres), local.numbers, np.zeros((1, len(centres)), np.int32),
+        )  # fmt: skip
+        opened = [*visited.opened, *moved.opened]
+        labels = np.append(moved.labels, -1)[local.of_rows]
+        after = np.where(local.of_rows >= 0, labels, before).astype(np.int32)
+        first = np.full((len(self.ranks), k + len(opened)), np.iinfo(np.int32).max, np.int32)
+        np.minimum.at(first, (local.groups.numbers, moved.labels), np.arange(m, dtype=np.int32))
+        self.ranks = np.where(first < m, first, -1).astype(np.int32)
+        changed = np.flatnonzero(after != before)
+        self._change(
+            PartitionProposal(
+                0.0,
+                changed,
+                after[changed].astype(np.intp),
+                np.array(opened) if opened else None,
+            )
+        )
+        same = _is_same(before[self.weighted], after[self.weighted])
+        return Swept(len(changed), not same, visited.refused or moved.refused)
+
+    def apply(self, proposal: PartitionProposal) -> None:
+        """Do what a move proposes: change labels, open clusters, and close those without weight."""
+        k = self.n_clusters
+        if proposal.opened is not None:
+            k += len(proposal.opened)
+        numbers = self.base.numbers()
+        if proposal.united is not None:
+            numbers = np.append(proposal.united, -1)[numbers].astype(np.int32)
+        numbers[proposal.ids] = proposal.numbers
+        in_use = self.pairs(numbers, k) > 0
+        # A local cluster that stays keeps its rank, one whose cluster is united with another too.
+        ranks = np.full((len(self.ranks), k), -1, np.int32)
+        ranks[:, : self.ranks.shape[1]] = self.ranks
+        if proposal.united is not None:
+            first = np.where(ranks < 0, np.iinfo(np.int32).max, ranks)
+            np.minimum.at(first.T, proposal.united, first.T.copy())
+            ranks = np.where(first == np.iinfo(np.int32).max, -1, first).astype(np.int32)
+        new = in_use & (ranks < 0)
+        ranks[new] = ranks.max(initial=-1) + 1 + np.arange(np.count_nonzero(new))
+        self.ranks = np.where(in_use, ranks, -1).astype(np.int32)
+        self._change(proposal)
+
+    def refit(self) -> Point:
+        """Move the clusters to their minimising centres."""
+        potential = self.base.refit()
+        self._centres = self.base.centres()[1]
+        return Point(potential, self.n_local)
+
+    # -- parts of these ----------------------------------------------------------------------------
+
+    def _change(self, proposal: PartitionProposal) -> None:
+        """Apply to the partition; drop the columns of clusters that are closed."""
+        self.base.apply(proposal)
+        self.ranks = np.ascontiguousarray(self.ranks[:, (self.ranks >= 0).any(axis=0)])
+
+    def _nearest(self) -> Labels:
+        """Return the cheapest centre of each row (n,), where a parallel pass is worth it."""
+        if self.rows.n_rows * len(self._centres) <= FEW_COSTS:
+            return NOT_KNOWN
+        self._placed.start(self._centres)
+        self._placed.choose_nearest(last=True)
+        return self._placed.numbers()
+
+    def _opened_by(self, rows: Rows) -> Callable[[int], tuple[Floats, DirectForm]]:
+        def opened_by(row: int) -> tuple[Floats, DirectForm]:
+            local = rows.take(np.array([row]))
+            centre = self._partition.opening_centres(local.dense(), local.weights_at())
+            return centre[0], self._partition.direct_form(centre)
+
+        return opened_by
+
+    def _local_clusters(self, labels: Labels, ranks: NDArray[np.int32]) -> LocalClusters:
+        """Return the local clusters of these labels (n,), by group and then by rank."""
+        in_use = self.pairs(labels, ranks.shape[1]) > 0
+        groups, numbers = np.nonzero(in_use)
+        order = np.lexsort((ranks[groups, numbers], groups))
+        groups, numbers = groups[order], numbers[order]
+        place = np.full(in_use.shape, -1, np.int32)
+        place[groups, numbers] = np.arange(len(groups))
+        of_rows = np.full(self.rows.n_rows, -1, np.int32)
+        of_rows[self.weighted] = place[
+            self.groups.numbers[self.weighted], labels[self.weighted]
+        ]
+        means, weights = self._means(of_rows, len(groups))
+        rows, opening = self._gather(means, weights)
+        which = Groups(groups, self.groups.n_groups)
+        return LocalClusters(which, numbers.astype(np.int32), of_rows, rows, opening)
+
+    def _means(self, labels: Labels, k: int) -> tuple[Matrix, Floats]:
+        """Return means (k, d) and weights (k,) of any sets of rows; sparse where rows are."""
+        rows = self.rows
+        if not rows.layout.sparse:
+            totals, numbers = rows.totals(k, labels), np.arange(k)
+            weights = totals.weights(numbers)
+            return totals.sums(numbers) / weights[:, np.newaxis], weights
+        ids = np.flatnonzero(labels >= 0)
+        heavy = np.broadcast_to(rows.weights, rows.n_rows)[ids]
+        weights = np.bincount(labels[ids], heavy, k)
+        shares = heavy / weights[labels[ids]]
+        members = csr_array((shares, (labels[ids], np.arange(len(ids)))), (k, len(ids)))
+        means = csr_array(members @ rows.take(ids).matrix())
+        means.sort_indices()
+        return means, weights
+
+
+def _counts(groups: Ids, numbers: Labels, like: NDArray[np.int32], k: int) -> NDArray[np.int32]:
+    shape = (len(like), k)
+    flat = np.bincount(groups * k + numbers, minlength=shape[0] * k)
+    return flat.reshape(shape).astype(np.int32)
+
+
+def _is_same(before: Labels, after: Labels) -> bool:
+    """Whether two labellings (n,) give the same partition."""
+    if np.array_equal(before, after):
+        return True
+    both = len(np.unique(before.astype(np.int64) * (int(after.max()) + 1) + after))
+    return both == len(np.unique(before)) == len(np.unique(after))
+
+
+def _in_order(n: int) -> Ids:
+    return np.arange(n)
+
+
+def _opens_nothing(row: int) -> tuple[Floats, DirectForm]:
+    raise AssertionError(f"row {row} pays infinity to open a cluster")
