@@ -11,6 +11,7 @@ from hardbayes.kernels.hdp.relocating import relocate
 from hardbayes.kernels.hdp.visiting import join, visit
 from hardbayes.local.groups import Relocated
 from hardbayes.local.tiling import Tiling
+from hardbayes.matrices import chunks
 from hardbayes.tuples import DirectForm
 
 if TYPE_CHECKING:
@@ -189,3 +190,25 @@ def regroup_rows(
 
     local.pool.run(task, len(borders) - 1)
     return labels
+
+
+def cheapest(
+    local: LocalRows,
+    form: DirectForm,
+    groups: Ids,
+    in_use: NDArray[np.bool_],
+    local_penalty: float,
+) -> tuple[Labels, Floats]:
+    """Return where each row (n,) pays least, the first of equals, and its cost there.
+
+    A row of weight one pays its cost, and ``local_penalty`` for a cluster that its group (n,) does
+    not use: ``in_use`` (groups, k). A group of -1 uses none.
+    """
+    labels, costs = np.empty(local.n_rows, np.int32), np.empty(local.n_rows)
+    none = np.zeros((1, in_use.shape[1]), bool)
+    tolls = np.where(np.append(in_use, none, axis=0), 0.0, local_penalty)
+    for part in chunks(local.n_rows, len(form.exact)):
+        own = local.take(np.arange(part.start, part.stop)).costs(form)
+        labels[part] = np.argmin(own + tolls[groups[part]], axis=1)
+        costs[part] = own[np.arange(len(own)), labels[part]]
+    return labels, costs

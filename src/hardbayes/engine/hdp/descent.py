@@ -14,6 +14,7 @@ from hardbayes.engine.partition.descent import Descent, Effort
 from hardbayes.engine.partition.objective import measure
 from hardbayes.engine.partition.passes import passes_for
 from hardbayes.engine.status import Status, say_nothing
+from hardbayes.moves.hdp.exchanges import propose_exchange
 from hardbayes.moves.hdp.global_level import propose_global_moves, propose_local_relocations
 from hardbayes.moves.hdp.merges import propose_merges
 from hardbayes.moves.hdp.regrouping import propose_regrouping
@@ -36,9 +37,8 @@ if TYPE_CHECKING:
 #: The stages of each search, as methods of `GroupedDescent`: cheap ones before expensive ones.
 STAGES = {
     "paper": ("sweep",),
-    "split-merge": (
-        "sweep", "relocate", "relocate_locals", "regroup", "merge", "split", "solve_globally",
-    ),
+    "split-merge": ("sweep", "polish", "merge", "split", "solve_globally", "exchange"),
+    "merge": ("polish", "merge"),
 }  # fmt: skip
 
 # Passes of single-row moves before all rows choose again.
@@ -48,6 +48,9 @@ SMALL = 1 << 18
 # What the problem of the local clusters may spend each time: few exchanges, because it comes again.
 EFFORT = Effort(rounds=4, trials=8, uncompiled_rows=sys.maxsize)
 GLOBAL_STEPS = 100
+# Rounds of exchanges of rows, because each lowers the objective less; and trials in each of them.
+EXCHANGES = 30
+TRIALS = 8
 
 
 @dataclass(frozen=True)
@@ -101,16 +104,12 @@ class GroupedDescent:
         self.points: list[Point] = []
         self.divisions: Divisions | None = None
         self.is_capped = False
+        self.exchanges_left = EXCHANGES
         self.n_splits = 0
         self.n_merges = 0
 
-    def run(self, start: Floats | None, search: str, max_steps: int) -> GroupedSolution:
-        """Minimise by the stages of a search.
-
-        From the centres ``start`` (k, d), or from where the last fit on these rows ended.
-        """
-        if start is not None:
-            self.state.start(start)
+    def run(self, search: str, max_steps: int) -> GroupedSolution:
+        """Minimise by the stages of a search, from where the state stands."""
         stages = [getattr(self, name) for name in STAGES[search]]
         if not alternate(stages, lambda: len(self.points) < max_steps):
             return self._end(Status.OUT_OF_STEPS)
@@ -126,30 +125,10 @@ class GroupedDescent:
         self.is_capped = swept.is_capped and at_cap
         return swept.changing
 
-    def relocate(self) -> bool:
-        """Rows move one by one; the last of its group to leave a cluster frees the local penalty."""
-        state, partition = self.state, self.grouped.partition
-        ids = state.weighted
-        if len(ids) * state.n_clusters > SMALL:
-            ids = border_rows(state.base, partition, self.passes.border_slack)
-            ids = np.union1d(ids, state.lone_rows())[: state.rows.most_taken]
-        tolls = state.tolls(self.grouped.local_penalty, ids)
-        return self._apply(
-            propose_relocations(
-                state.base, partition, self.passes.walk, ids, RELOCATION_PASSES, tolls
-            )
-        )
-
-    def relocate_locals(self) -> bool:
-        """Whole local clusters move one by one."""
-        walk = self.passes.walk
-        return self._apply(
-            propose_local_relocations(self.state, self.grouped, walk, RELOCATION_PASSES)
-        )
-
-    def regroup(self) -> bool:
-        """Groups open and close local clusters."""
-        return self._apply(propose_regrouping(self.state, self.grouped))
+    def polish(self) -> bool:
+        """Rows and whole local clusters move, and groups open and close local clusters."""
+        moves = (self._relocations, self._local_relocations, self._regrouping)
+        return any([self._apply(move()) for move in moves])
 
     def merge(self) -> bool:
         """Pairs of clusters unite where that lowers the objective."""
@@ -169,7 +148,36 @@ class GroupedDescent:
         """The partition of the local clusters is improved by all moves that partitions have."""
         return self._apply(propose_global_moves(self.state, self.grouped, self._solve))
 
+    def exchange(self) -> bool:
+        """Try a split and a merge together, where neither alone lowers the objective."""
+        if not self.exchanges_left:
+            return False
+        self.exchanges_left -= 1
+        assert self.divisions is not None  # a stage before this one
+        return self._apply(
+            propose_exchange(self.state, self.grouped, self.passes.walk, self.divisions, TRIALS)
+        )
+
     # -- parts of stages ---------------------------------------------------------------------------
+
+    def _relocations(self) -> PartitionProposal | None:
+        """Rows move one by one; the last of its group to leave a cluster frees the local penalty."""
+        state, partition = self.state, self.grouped.partition
+        ids = state.weighted
+        if len(ids) * state.n_clusters > SMALL:
+            ids = border_rows(state.base, partition, self.passes.border_slack)
+            ids = np.union1d(ids, state.lone_rows())[: state.rows.most_taken]
+        tolls = state.tolls(self.grouped.local_penalty, ids)
+        return propose_relocations(
+            state.base, partition, self.passes.walk, ids, RELOCATION_PASSES, tolls
+        )
+
+    def _local_relocations(self) -> PartitionProposal | None:
+        walk = self.passes.walk
+        return propose_local_relocations(self.state, self.grouped, walk, RELOCATION_PASSES)
+
+    def _regrouping(self) -> PartitionProposal | None:
+        return propose_regrouping(self.state, self.grouped)
 
     def _solve(self, whole: PartitionState, local: LocalClusters) -> Potential:
         order = np.arange(local.rows.n_rows)
@@ -195,18 +203,29 @@ class GroupedDescent:
         self.report(len(self.points), point.potential.n_clusters, n_changed)
 
     def _end(self, status: Status) -> GroupedSolution:
-        """Return where the fit stands."""
+        """Return where the fit stands, with labels that a prediction would give."""
         state, partition = self.state, self.grouped.partition
         centres = state.base.centres()[1]
         terms = measure(state.base.costs(), state.rows.weights, partition, centres)
-        trace = np.array([
-            terms.fit + terms.prior + point.potential.above(self.points[-1].potential)
-            for point in self.points
-        ])  # fmt: skip
+        trace = np.array(
+            [
+                terms.fit + terms.prior + point.potential.above(self.points[-1].potential)
+                for point in self.points
+            ]
+        )
+        counts = np.array([point.potential.n_clusters for point in self.points])
+        locals_ = np.array([point.n_local for point in self.points])
+        if status is Status.OUT_OF_STEPS or len(state.weighted) < state.rows.n_rows:
+            everything = status is Status.OUT_OF_STEPS
+            centres = state.place_rows(centres, self.grouped.local_penalty, everything)
+            terms = measure(
+                state.base.costs_at(centres, state.base.numbers()), state.rows.weights, partition,
+                centres,
+            )  # fmt: skip
+            trace[-1], counts[-1], locals_[-1] = (
+                terms.fit + terms.prior, len(centres), state.n_local,
+            )  # fmt: skip
         return GroupedSolution(
             state.base.numbers(), state.ranks, centres, GroupedTerms(terms, state.n_local),
-            np.maximum(trace, 0.0),
-            np.array([point.potential.n_clusters for point in self.points]),
-            np.array([point.n_local for point in self.points]),
-            status, self.n_splits, self.n_merges,
+            np.maximum(trace, 0.0), counts, locals_, status, self.n_splits, self.n_merges,
         )  # fmt: skip

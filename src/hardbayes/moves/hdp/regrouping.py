@@ -23,28 +23,12 @@ def propose_regrouping(state: GroupedState, grouped: GroupedPartition) -> Partit
     """
     base, partition = state.base, grouped.partition
     numbers = base.numbers()
-    weights, centres = base.centres()
+    centres = base.centres()[1]
     after = regroup_rows(
         state.rows.take(), partition.direct_form(centres), state.by_group, state.group_starts,
         numbers, grouped.local_penalty,
     )  # fmt: skip
-    ids = np.flatnonzero(after != numbers)
-    if not len(ids):
+    if np.array_equal(after, numbers):
         return None
-    k = len(weights)
-    totals, everything = state.rows.totals(k, after), np.arange(k)
-    new_weights = totals.weights(everything)
-    left = new_weights > 0
-    new_centres = partition.centres(new_weights[left], totals.sums(everything)[left])
-    origin = partition.centres(weights.sum(keepdims=True), base.totals()[1].sum(0, keepdims=True))
-    explained = partition.explained(weights, centres, origin[0]).sum()
-    more = partition.explained(new_weights[left], new_centres, origin[0]).sum() - explained
-    n_local = np.count_nonzero(state.pairs(after))
-    change = (
-        grouped.total_penalty(n_local, len(new_centres))
-        - grouped.total_penalty(state.n_local, k)
-        - float(more)
-    )
-    if not change < -WORTHWHILE * (grouped.local_penalty + abs(explained)):
-        return None
-    return PartitionProposal(change, ids, after[ids].astype(np.intp))
+    proposal = state.proposal(grouped, after)
+    return proposal if proposal.change < -WORTHWHILE * grouped.local_penalty else None

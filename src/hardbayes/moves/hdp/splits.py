@@ -69,6 +69,18 @@ def propose_splits(
     )
 
 
+def divide_one(
+    state: GroupedState, grouped: GroupedPartition, divisions: Divisions, cluster: int
+) -> tuple[Ids, NDArray[np.bool_]]:
+    """Return the rows of a cluster, and which of them go to the second part of its division."""
+    numbers = state.base.numbers(state.weighted)
+    ids = state.weighted[numbers == cluster]
+    halves = np.stack([divisions.left[[cluster]], divisions.right[[cluster]]])
+    groups = state.groups.numbers[ids]
+    parts = _divide(state.rows.take(ids), grouped, np.zeros(len(ids), np.intp), groups, halves)
+    return ids, parts.seconds
+
+
 def _divide(
     local: LocalRows, grouped: GroupedPartition, clusters: Ids, groups: Ids, halves: Floats
 ) -> Parts:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from hardbayes.local.local_clusters import NOT_KNOWN, Groups, Sweep, visit_rows
+from hardbayes.local.local_clusters import NOT_KNOWN, Groups, Sweep, cheapest, visit_rows
 from hardbayes.moves.partition.proposal import PartitionProposal
 from hardbayes.moves.partition.single_rows import Tolls
 from hardbayes.moves.partition.state import PartitionState
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 # Costs of rows at centres up to which rows are compared with all centres one by one.
 FEW_COSTS = 1 << 16
+# Changes of the fit below this part of what clusters explain are rounding.
+ROUNDING = 1e-12
 
 
 class Point(NamedTuple):
@@ -157,25 +159,68 @@ class GroupedState:
         """Return the local clusters as weighted rows."""
         return self._local_clusters(self.base.numbers(), self.ranks)
 
+    def proposal(self, grouped: GroupedPartition, numbers: Labels) -> PartitionProposal:
+        """Return the proposal of other numbers of clusters (n,), with the exact change.
+
+        Numbers from k on are new clusters.
+        """
+        partition, k = grouped.partition, self.n_clusters
+        most = max(k, int(numbers.max()) + 1)
+        totals, every = self.rows.totals(most, numbers), np.arange(most)
+        weights, sums = totals.weights(every), totals.sums(every)
+        there = weights > 0
+        sums[~there] = partition.prior_mean  # closed at once
+        centres = partition.centres(np.where(there, weights, 1.0), sums)
+        old_weights, old_centres = self.base.centres()
+        origin = self.base.totals()[1].sum(axis=0) / old_weights.sum()
+        before = partition.explained(old_weights, old_centres, origin).sum()
+        more = partition.explained(weights[there], centres[there], origin).sum() - before
+        if not abs(more) > ROUNDING * abs(before):
+            more = 0.0
+        n_local = int(np.count_nonzero(self.pairs(numbers, most)))
+        penalties = grouped.total_penalty(n_local, int(np.count_nonzero(there)))
+        change = penalties - grouped.total_penalty(self.n_local, k) - float(more)
+        ids = np.flatnonzero(numbers != self.base.numbers())
+        opened = centres[k:] if most > k else None
+        return PartitionProposal(change, ids, numbers[ids].astype(np.intp), opened)
+
     # -- changes -----------------------------------------------------------------------------------
 
-    def start(self, centres: Floats) -> None:
-        """Begin at these centres (k, d), each row in the cheapest cluster."""
-        labels = np.zeros(self.rows.n_rows, np.int32)
-        if len(centres) > 1:
-            free = Sweep(_in_order(len(labels)), 0.0, np.array([np.inf]), 0, _opens_nothing)
-            one = Groups(np.zeros(len(labels), np.intp), 1)
-            ranks = np.zeros((1, len(centres)), np.int32)
-            form = self._partition.direct_form(centres)
-            labels = visit_rows(self.rows.take(), free, one, form, labels, ranks).labels
+    def start(self, centres: Floats, labels: Labels | None = None) -> None:
+        """Begin at these centres (k, d), with these labels (n,) or each row at the cheapest."""
+        if labels is None:
+            labels = self._cheapest(centres, np.zeros((1, len(centres)), np.int32), 0.0)
         used = np.unique(labels[self.weighted])
-        names = np.zeros(len(centres), np.int32)
+        names = np.full(len(centres) + 1, -1, np.int32)
         names[used] = np.arange(len(used))
-        labels, self._centres = names[labels], centres[used]
+        self._centres = centres[used]
+        self.base.start(self._centres, names[labels])
+        in_use = self.pairs(names[labels], len(used)) > 0
+        ranks = np.cumsum(in_use).reshape(in_use.shape) - 1
+        self.ranks = np.where(in_use, ranks, -1).astype(np.int32)
+
+    def place_rows(self, centres: Floats, local_penalty: float, everything: bool) -> Floats:
+        """Give rows to the clusters that a prediction would give them; return the centres left.
+
+        All of them, or those without weight only. Which group uses which cluster stays as it is
+        until all have chosen.
+        """
+        labels = self._cheapest(centres, self.ranks, local_penalty)
+        before = self.base.numbers()
+        if not everything:
+            labels[self.weighted] = before[self.weighted]
+        in_use = self.pairs(labels, len(centres)) > 0
+        left = in_use.any(axis=0)
+        names = np.where(left, np.cumsum(left) - 1, -1).astype(np.int32)
+        ranks = np.where(in_use, np.where(self.ranks < 0, self.ranks.max() + 1, self.ranks), -1)
+        self.ranks, self._centres = ranks[:, left].astype(np.int32), centres[left]
+        lost = names[labels] < 0  # rows without weight in clusters that have no others
+        labels = names[labels]
+        if lost.any():
+            again = self._cheapest(self._centres, self.ranks, local_penalty)
+            labels[lost] = again[lost]
         self.base.start(self._centres, labels)
-        counts = self.pairs(labels, len(used))
-        self.ranks = np.where(counts > 0, np.cumsum(counts > 0).reshape(counts.shape) - 1, -1)
-        self.ranks = self.ranks.astype(np.int32)
+        return self._centres
 
     def sweep(self, grouped: GroupedPartition, opening: Floats, order: Ids) -> Swept:
         """Rows choose clusters, then local clusters do: steps 4 and 5 of Algorithm 2.
@@ -266,6 +311,14 @@ class GroupedState:
         self._placed.choose_nearest(last=True)
         return self._placed.numbers()
 
+    def _cheapest(
+        self, centres: Floats, ranks: NDArray[np.int32], local_penalty: float
+    ) -> Labels:
+        """Return the cluster of each row (n,) where it pays least, as if its weight were one."""
+        groups = self.groups.numbers if len(ranks) > 1 else np.zeros(self.rows.n_rows, np.intp)
+        form = self._partition.direct_form(centres)
+        return cheapest(self.rows.take(), form, groups, ranks >= 0, local_penalty)[0]
+
     def _opened_by(self, rows: Rows) -> Callable[[int], tuple[Floats, DirectForm]]:
         def opened_by(row: int) -> tuple[Floats, DirectForm]:
             local = rows.take(np.array([row]))
@@ -324,7 +377,3 @@ def _is_same(before: Labels, after: Labels) -> bool:
 
 def _in_order(n: int) -> Ids:
     return np.arange(n)
-
-
-def _opens_nothing(row: int) -> tuple[Floats, DirectForm]:
-    raise AssertionError(f"row {row} pays infinity to open a cluster")

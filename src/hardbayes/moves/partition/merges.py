@@ -61,10 +61,12 @@ def nearest_partners(
 
     Neighbours are found by their divergence, weighted as if there were no prior; the costs of
     unions with the nearest few are then exact. ``frees`` (k, k): what a union frees beside, which
-    is then subtracted; where it is None, all unions free the same.
+    is then subtracted; where it is None, all unions free the same. Nothing for one cluster.
     """
     k, d = centres.shape
     near = min(NEAREST, k - 1)
+    if not near:
+        return np.zeros(0, np.intp), np.zeros(0)
     sizes = weights + partition.prior_weight
     partners = np.empty(k, np.intp)
     costs = np.empty(k)
