@@ -198,8 +198,8 @@ def cheapest(
     groups: Ids,
     in_use: NDArray[np.bool_],
     local_penalty: float,
-) -> tuple[Labels, Floats]:
-    """Return where each row (n,) pays least, the first of equals, and its cost there.
+) -> tuple[Labels, Floats, Floats]:
+    """Return where each row (n,) pays least, the first of equals; its cost there; and its toll.
 
     A row of weight one pays its cost, and ``local_penalty`` for a cluster that its group (n,) does
     not use: ``in_use`` (groups, k). A group of -1 uses none.
@@ -211,4 +211,4 @@ def cheapest(
         own = local.take(np.arange(part.start, part.stop)).costs(form)
         labels[part] = np.argmin(own + tolls[groups[part]], axis=1)
         costs[part] = own[np.arange(len(own)), labels[part]]
-    return labels, costs
+    return labels, costs, tolls[groups, labels]

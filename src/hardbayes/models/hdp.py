@@ -73,10 +73,9 @@ class FittedGroups:
         model = placed.model  # in the frame of these rows
         unit = model.frame.unit / self.clusters.frame.unit
         form = model.partition.direct_form(model.centres)
-        labels, costs = cheapest(
-            placed.rows.take(), form, groups, self.in_use, self.local_penalty * unit
-        )
-        return GroupedPlacement(placed, labels, costs, self.local_penalty * unit)
+        local_penalty = self.local_penalty * unit
+        chosen = cheapest(placed.rows.take(), form, groups, self.in_use, local_penalty)
+        return GroupedPlacement(placed, *chosen, local_penalty)
 
 
 @dataclass(frozen=True)
@@ -86,6 +85,7 @@ class GroupedPlacement:
     placed: Placement
     chosen: NDArray[np.int32]
     working_costs: Floats
+    tolls: Floats  # what each row pays for a cluster that is new to its group
     local_penalty: float
 
     def labels(self) -> NDArray[np.int32]:
@@ -102,7 +102,7 @@ class GroupedPlacement:
 
     def novel(self) -> NDArray[np.bool_]:
         """Return which rows would open a cluster of their own."""
-        return self.placed.novel(self.working_costs, self.local_penalty)
+        return self.placed.novel(self.working_costs + self.tolls, self.local_penalty)
 
 
 def grouped_attributes(

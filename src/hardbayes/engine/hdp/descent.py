@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from hardbayes.moves.partition.splits import Divisions
     from hardbayes.moves.partition.state import PartitionState, Potential
     from hardbayes.structure.hdp import GroupedPartition
+    from hardbayes.structure.partition import Partition
 
 #: The stages of each search, as methods of `GroupedDescent`: cheap ones before expensive ones.
 STAGES = {
@@ -57,6 +58,7 @@ TRIALS = 8
 class GroupedSolution:
     """Where a fit ended, in working coordinates and units."""
 
+    partition: Partition
     labels: NDArray[np.int32]  # (n,)
     ranks: NDArray[np.int32]  # (groups, k): local clusters by order of creation, -1 for none
     centres: Floats  # (k, d)
@@ -226,6 +228,6 @@ class GroupedDescent:
                 terms.fit + terms.prior, len(centres), state.n_local,
             )  # fmt: skip
         return GroupedSolution(
-            state.base.numbers(), state.ranks, centres, GroupedTerms(terms, state.n_local),
+            partition, state.base.numbers(), state.ranks, centres, GroupedTerms(terms, state.n_local),
             np.maximum(trace, 0.0), counts, locals_, status, self.n_splits, self.n_merges,
         )  # fmt: skip

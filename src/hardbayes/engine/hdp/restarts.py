@@ -25,7 +25,7 @@ class Found(NamedTuple):
     """A solution to begin with."""
 
     centres: Floats  # (k, d)
-    labels: NDArray[np.int32]  # (n,)
+    labels: NDArray[np.int32] | None  # (n,); None where each row begins at the cheapest centre
 
 
 def minimise_grouped(
