@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -115,7 +114,7 @@ class Partition:
         form = self.affine_form(centres)
         return DirectForm(form.exact, form.offset, self.geometry.distance_costs)
 
-    @cached_property
+    @property
     def _empty_columns(self) -> NDArray[np.bool_] | None:
         """Columns without mass (d,), which cost alike at every centre; None where all have some."""
         if not self.geometry.nonnegative or (self.prior_mean > 0).all():
@@ -153,6 +152,12 @@ class Partition:
 
         Weights (p,), centres (p, d) of either side. A split of the union saves as much.
         """
+        if not self.prior_weight:  # a union explains nothing at its own centre
+            totals = weights[:, np.newaxis] * centres + other_weights[:, np.newaxis] * other_centres
+            united = self.centres(weights + other_weights, totals)
+            return self.explained(weights, centres, united) + self.explained(
+                other_weights, other_centres, united
+            )
         sizes, other_sizes = weights + self.prior_weight, other_weights + self.prior_weight
         totals = sizes[:, np.newaxis] * centres + other_sizes[:, np.newaxis] * other_centres
         totals -= self.prior_weight * self.prior_mean
