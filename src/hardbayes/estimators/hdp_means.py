@@ -40,11 +40,11 @@ class HDPMeans(ClusterEstimator):
         What each cluster costs in each group that uses it, in units of the divergence.
     global_penalty : float or "auto", default="auto"
         What each cluster costs beside. "auto" takes, on a path of rising penalties with
-        ``local_penalty = 0.4 * global_penalty``, the solution by which the data are described most
+        ``local_penalty = 0.45 * global_penalty``, the solution by which the data are described most
         shortly: which clusters each group uses, in which of them each row is, where centres are and
         how far rows are from them. More than ``sqrt(n_samples) / 2`` clusters are taken only where
         the fit term falls faster with their number than in any continuum. If one penalty is
-        a number, the other is 0.4 of it, or it is 0.4 of the other; data of one group have a local
+        a number, the local one is 0.45 times the global one; data of one group have a local
         penalty of 0 and the penalty that `DPMeans` chooses.
     divergence, prior_weight, init, order, max_clusters, n_init, max_iter, random_state, n_jobs, \
 verbose
@@ -289,7 +289,7 @@ converged_, status_, n_features_in_, feature_names_in_
             problem.state(grouped),
             grouped,
             whole.opening_costs(grouped.partition),
-            whole.mean,
+            lambda: whole.mean,
             starts,
             rng,
             self._report,

@@ -71,9 +71,9 @@ def pose_groups(
 ) -> GroupedProblem:
     """Pose the problem for a checked matrix, with the number of each row's group (n,)."""
     whole = pose(matrix, geometry, weights, pool)
-    largest = np.ones(matrix.shape[1])  # of totals, which are not used
-    same = rows_in_memory(matrix, geometry, whole.frame, np.ones(1), largest, pool)
-    same.layout = whole.rows.layout
+    largest = np.ones(matrix.shape[1])
+    same = rows_in_memory(matrix, geometry, whole.frame, whole.rows.weights, largest, pool)
+    same.layout, same.rounding = whole.rows.layout, whole.rows.rounding
     return GroupedProblem(whole, same, groups, n_groups)
 
 

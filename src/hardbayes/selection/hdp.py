@@ -26,13 +26,15 @@ if TYPE_CHECKING:
     from hardbayes.problems.hdp import GroupedProblem
 
 # The local penalty over the global one: a cluster that some groups share is worth a few local ones.
-RATIO = 0.4
+RATIO = 0.45
 # So many clusters, or half the square root of the number of rows, are few. A path begins with some
 # times as many.
 FEW = 8
 MORE = 2
 # The path ends where the description has been longer than the shortest for so many penalties.
 PATIENCE = 3
+# Nats for each row by which descriptions may differ and are taken to be equally short.
+TOLERANCE = 0.02
 # From so many rows, and entries of them, the effective number of columns is estimated.
 SAMPLE = 256
 SAMPLE_ENTRIES = 1 << 20
@@ -101,11 +103,19 @@ def choose_penalties(
         is_past = all(point.n_clusters <= few and point.length > best for point in recent)
         if is_past and len(path) > PATIENCE:
             break
-    chosen = min(allowed(path, few), key=lambda point: point.length)
+    chosen = smallest_of_the_shortest(allowed(path, few), TOLERANCE * rows.n_rows)
     penalty = chosen.penalty / problem.whole.unit
     centres = problem.whole.frame.from_working(chosen.solution.centres)
     labels = chosen.solution.labels if ids is None else None
     return GroupedChoice(RATIO * penalty, penalty, centres, labels)
+
+
+def smallest_of_the_shortest(points: list[Described], tolerance: float) -> Described:
+    """Return the solution of the smallest penalty among those with about the least length."""
+    enough = min(point.length for point in points) + tolerance
+    return min(
+        (point for point in points if point.length <= enough), key=lambda point: point.penalty
+    )
 
 
 def allowed(path: Iterable[Described], few: int) -> list[Described]:
@@ -130,8 +140,8 @@ def description_length(
     """Return the length of the description of the rows, in nats and up to a constant.
 
     It says which of the clusters each group uses; a row of a group is then drawn from any of them
-    alike, at a distance with one dispersion for all, which is estimated. Each centre counts as many
-    nats as it has columns (Akaike's criterion).
+    alike, at a distance with one dispersion for all, which is estimated. Centres cost nothing: the
+    more there are, the longer it takes each group to say which it uses.
     """
     rows, k = problem.whole.rows, len(solution.centres)
     weights = np.broadcast_to(rows.weights, rows.n_rows)
@@ -160,7 +170,7 @@ def description_length(
     )
     logs += np.log(np.maximum(used, 1))[problem.groups]
     return float(
-        which.sum() + columns * k + shares @ logs + 0.5 * n * columns * np.log(dispersion)
+        which.sum() + shares @ logs + 0.5 * n * columns * np.log(dispersion)
     )
 
 

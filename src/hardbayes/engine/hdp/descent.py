@@ -52,6 +52,7 @@ GLOBAL_STEPS = 100
 # Rounds of exchanges of rows, because each lowers the objective less; and trials in each of them.
 EXCHANGES = 30
 TRIALS = 8
+TRIAL_STEPS = 8
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,7 @@ class GroupedDescent:
         self.exchanges_left -= 1
         assert self.divisions is not None  # a stage before this one
         return self._apply(
-            propose_exchange(self.state, self.grouped, self.passes.walk, self.divisions, TRIALS)
+            propose_exchange(self.state, self.grouped, self._improve, self.divisions, TRIALS)
         )
 
     # -- parts of stages ---------------------------------------------------------------------------
@@ -189,6 +190,11 @@ class GroupedDescent:
         )  # fmt: skip
         descent.run(None, "split-merge", GLOBAL_STEPS)
         return descent.points[-1]
+
+    def _improve(self, trial: GroupedState) -> None:
+        """Polish a state of its own."""
+        descent = GroupedDescent(trial, self.grouped, self.opening, self.order, self.rng)
+        alternate([descent.polish], lambda: len(descent.points) < TRIAL_STEPS)
 
     def _apply(self, proposal: PartitionProposal | None) -> bool:
         """Do what a move proposes; return whether there was anything to do."""

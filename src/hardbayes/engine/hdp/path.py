@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hardbayes.matrices import Floats
     from hardbayes.moves.hdp.state import GroupedState
 
-STEP = 1.35  # from one penalty to the next
+STEP = 1.2  # from one penalty to the next
 MAX_STEPS = 12  # of each descent: the next one goes on from where it ends
 
 

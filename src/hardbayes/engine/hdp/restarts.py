@@ -32,7 +32,7 @@ def minimise_grouped(
     state: GroupedState,
     grouped: GroupedPartition,
     opening: Floats,
-    mean: Floats,
+    mean: Callable[[], Floats],
     starts: Starts,
     rng: np.random.RandomState,
     report: Callable[[int, int, int, int], None],
@@ -40,8 +40,8 @@ def minimise_grouped(
 ) -> GroupedSolution:
     """Return the solution with the lowest objective.
 
-    ``opening`` (n,) or (1,): what each row pays for a cluster, the local penalty aside; ``mean``
-    (d,): of all rows; ``report(start, step, clusters, changed)`` is called after every step;
+    ``opening`` (n,) or (1,): what each row pays for a cluster, the local penalty aside; ``mean()``
+    returns the mean (d,) of all rows; ``report(start, step, clusters, changed)`` is called after every step;
     ``found``: where the first start begins.
     """
     rows = state.rows

@@ -71,8 +71,8 @@ class GroupedState:
     Parameters
     ----------
     rows, same_rows : Rows
-        Twice the same: in one of them labels are those of the fit, in the other one the nearest
-        centres.
+        Twice the same: labels of the first are those of the fit, labels of the second one serve to
+        find nearest centres, and to try changes of the whole partition.
     grouped : GroupedPartition
         For its divergence and prior; penalties and cap belong to the descent.
     groups : Groups
@@ -100,7 +100,8 @@ class GroupedState:
         self.groups = groups
         self.base = PartitionState(rows, grouped.partition)
         self.ranks: NDArray[np.int32] = np.zeros((groups.n_groups, 0), np.int32)
-        self._placed = PartitionState(same_rows, grouped.partition)
+        self._same_rows = same_rows
+        self._grouped = grouped
         self._partition = grouped.partition
         self._gather = gather
         self._centres: Floats = np.zeros((0, rows.n_columns))
@@ -155,9 +156,31 @@ class GroupedState:
         numbers, groups = self.base.numbers(self.weighted), self.groups.numbers[self.weighted]
         return self.weighted[self.pairs()[groups, numbers] == 1]
 
+    def trial(self, centres: Floats, numbers: Labels) -> GroupedState:
+        """Return a state of its own that begins with other numbers of clusters (n,).
+
+        Valid until the next one is made, or until a sweep.
+        """
+        rows = self._same_rows
+        state = GroupedState(rows, rows, self._grouped, self.groups, self._gather)
+        state.start(centres, numbers)
+        state.refit()
+        return state
+
     def local_clusters(self) -> LocalClusters:
         """Return the local clusters as weighted rows."""
         return self._local_clusters(self.base.numbers(), self.ranks)
+
+    def clusters_of(self, numbers: Labels) -> tuple[Floats, Floats]:
+        """Return weights (m,) and centres (m, d) for other numbers of clusters (n,).
+
+        m is k, or more where numbers are larger. A cluster without weight is at the prior's mean.
+        """
+        most = max(self.n_clusters, int(numbers.max()) + 1)
+        totals, every = self.rows.totals(most, numbers), np.arange(most)
+        weights, sums = totals.weights(every), totals.sums(every)
+        sums[weights == 0] = self._partition.prior_mean
+        return weights, self._partition.centres(np.where(weights > 0, weights, 1.0), sums)
 
     def proposal(self, grouped: GroupedPartition, numbers: Labels) -> PartitionProposal:
         """Return the proposal of other numbers of clusters (n,), with the exact change.
@@ -165,12 +188,8 @@ class GroupedState:
         Numbers from k on are new clusters.
         """
         partition, k = grouped.partition, self.n_clusters
-        most = max(k, int(numbers.max()) + 1)
-        totals, every = self.rows.totals(most, numbers), np.arange(most)
-        weights, sums = totals.weights(every), totals.sums(every)
-        there = weights > 0
-        sums[~there] = partition.prior_mean  # closed at once
-        centres = partition.centres(np.where(there, weights, 1.0), sums)
+        weights, centres = self.clusters_of(numbers)
+        there, most = weights > 0, len(weights)
         old_weights, old_centres = self.base.centres()
         origin = self.base.totals()[1].sum(axis=0) / old_weights.sum()
         before = partition.explained(old_weights, old_centres, origin).sum()
@@ -307,9 +326,10 @@ class GroupedState:
         """Return the cheapest centre of each row (n,), where a parallel pass is worth it."""
         if self.rows.n_rows * len(self._centres) <= FEW_COSTS:
             return NOT_KNOWN
-        self._placed.start(self._centres)
-        self._placed.choose_nearest(last=True)
-        return self._placed.numbers()
+        placed = PartitionState(self._same_rows, self._partition)
+        placed.start(self._centres)
+        placed.choose_nearest(last=True)
+        return placed.numbers()
 
     def _cheapest(
         self, centres: Floats, ranks: NDArray[np.int32], local_penalty: float
