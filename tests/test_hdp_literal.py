@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from hardbayes import DPMeans, HDPMeans, objective
+from hardbayes import HDPMeans
 from hardbayes.moves.hdp import state
 from tests.conftest import pairwise_sq, quiet_fit
 from tests.random_inputs import between, put_zeros, random_cap, random_rows, random_weights
-from tests.reference.dp_means import divergence_matrix, prepared_rows, same_partition
+from tests.reference.dp_means import divergence_matrix, prepared_rows
 from tests.reference.hdp import literal_hdp
 
 PRIORS = {"kl": 5.0, "poisson": 5.0, "logistic": 5.0}

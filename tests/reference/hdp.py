@@ -3,8 +3,8 @@
 The reading: local clusters without rows are dropped before step 5, and two local clusters of
 a group that are associated with one global cluster become one, the older of them. Global clusters
 without rows are dropped in step 6. Rows are visited in a given order, local clusters group by group
-in order of creation. With ``prior_weight = eta`` every global cluster carries ``eta`` pseudo-rows at
-the overall mean; ``eta = 0`` is the paper.
+in order of creation. With ``prior_weight = eta`` every global cluster carries ``eta`` pseudo-rows
+at the overall mean; ``eta = 0`` is the paper.
 """
 
 from dataclasses import dataclass
@@ -33,9 +33,7 @@ class LiteralHDP:
     converged: bool
 
 
-def grouped_objective(
-    X, labels, groups, local_penalty, global_penalty, *, weights=None, **options
-):
+def grouped_objective(X, labels, groups, local_penalty, global_penalty, *, weights=None, **options):
     """Objective (2) of any labelling, from labels and groups alone."""
     w = weights_or_ones(weights, len(labels))
     pairs = {(g, c) for g, c, wi in zip(groups, labels, w, strict=True) if wi > 0}
@@ -67,7 +65,7 @@ def literal_hdp(
     # Steps 1 and 2. mu: global means by number; z: local cluster of each row; v: associations.
     mu = {0: m}
     next_p = 1
-    z = {i: 0 for i in rows}
+    z = dict.fromkeys(rows, 0)
     v = {g: {0: 0} for g in names if any(groups[i] == g for i in rows)}
     next_c = dict.fromkeys(v, 1)
 

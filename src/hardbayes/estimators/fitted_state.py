@@ -22,9 +22,7 @@ CLUSTERS = KINDS | {
     "n_splits_": int,
     "n_merges_": int,
 }
-GROUPED = {
-    name: kind for name, kind in CLUSTERS.items() if name != "cluster_penalty_"
-} | {
+GROUPED = {name: kind for name, kind in CLUSTERS.items() if name != "cluster_penalty_"} | {
     "prior_weight_": float,
     "local_penalty_": float,
     "global_penalty_": float,

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from hardbayes.engine.hdp.restarts import Found, minimise_grouped
+from hardbayes.engine.hdp.restarts import Found, minimise_grouped, minimise_one_group
 from hardbayes.engine.partition.restarts import Starts
 from hardbayes.engine.status import Status
 from hardbayes.estimators.base import AT_LEAST_ONE, SHARED_CONSTRAINTS
@@ -202,7 +202,7 @@ converged_, status_, n_features_in_, feature_names_in_
                 labels[placed.novel()] = -1
         return labels
 
-    def score_samples(self, X: Any, groups: Any = None) -> Floats:  # type: ignore[override]
+    def score_samples(self, X: Any, groups: Any = None) -> Floats:
         """Return minus the cost of each row in the cluster that `predict` gives.
 
         Parameters
@@ -222,9 +222,7 @@ converged_, status_, n_features_in_, feature_names_in_
         with Pool(resolve_threads(self.n_jobs)) as pool:
             return -self._model.place(matrix, pool, numbers).costs()
 
-    def score(  # type: ignore[override]
-        self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None
-    ) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> float:
         """Return minus the fit term of X under the fitted model, without penalties.
 
         Parameters
@@ -283,18 +281,21 @@ converged_, status_, n_features_in_, feature_names_in_
         problem = pose_groups(matrix, geometry, weights, numbers, len(labels), pool)
         penalties, found = self._penalties(problem, matrix, weights, prior_weight, rng, pool)
         grouped = problem.grouped(*penalties, prior_weight, self.max_clusters)
-        starts = Starts(self._init(problem), self.order, self.n_init, self.search, self.max_iter)
         whole = problem.whole
-        solution = minimise_grouped(
+        given = (
             problem.state(grouped),
             grouped,
             whole.opening_costs(grouped.partition),
             lambda: whole.mean,
-            starts,
-            rng,
-            self._report,
-            found if self._begins_anywhere else None,
         )
+        init = self._init(problem)
+        begin = found if self._begins_anywhere else None
+        if problem.n_groups == 1 and self.search == "split-merge":
+            starts = self._starts(init if begin is None else begin.centres)
+            solution = minimise_one_group(*given, starts, rng, self._report)
+        else:
+            starts = self._starts(init)
+            solution = minimise_grouped(*given, starts, rng, self._report, begin)
         fitted = grouped_attributes(solution, problem, grouped, penalties, matrix.dtype)
         return fitted | {"groups_": labels}, solution.status
 
@@ -316,14 +317,18 @@ converged_, status_, n_features_in_, feature_names_in_
         if problem.n_groups == 1 and None in given:
             if shared is None:
                 choice = choose_penalty(
-                    matrix, problem.whole.geometry, weights, prior_weight, None, rng, pool
-                )
+                    matrix, problem.whole.geometry, weights, prior_weight, self.max_clusters, rng,
+                    pool,
+                )  # fmt: skip
                 shared = max(0.0, choice.penalty - (local or 0.0))
-            return (local or 0.0, shared), None
+                centres = problem.whole.centres_in_frame(choice.centres)
+                return (local or 0.0, shared), Found(centres, None)
+            return (0.0, shared), None
         if local is None and shared is None:
             chosen = choose_penalties(
-                matrix, problem.whole.geometry, weights, problem.groups, prior_weight, rng, pool
-            )
+                matrix, problem.whole.geometry, weights, problem.groups, prior_weight,
+                self.max_clusters, rng, pool,
+            )  # fmt: skip
             centres = problem.whole.centres_in_frame(chosen.centres)
             penalties = chosen.local_penalty, chosen.global_penalty
             return penalties, Found(centres, chosen.labels)
@@ -340,7 +345,10 @@ converged_, status_, n_features_in_, feature_names_in_
     def _begins_anywhere(self) -> bool:
         """Whether a solution found before may be where the fit begins."""
         named = isinstance(self.init, str) and self.init == "mean"
-        return named and self.search == "split-merge" and self.max_clusters is None
+        return named and self.search == "split-merge"
+
+    def _starts(self, init: str | Floats) -> Starts:
+        return Starts(init, self.order, self.n_init, self.search, self.max_iter)
 
     def _init(self, problem: GroupedProblem) -> str | Floats:
         if isinstance(self.init, str):

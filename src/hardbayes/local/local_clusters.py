@@ -110,7 +110,7 @@ def visit_rows(
 
 
 def _with_room(form: DirectForm, ranks: Ranks, more: int) -> tuple[DirectForm, Ranks]:
-    k, d = form.exact.shape
+    _k, d = form.exact.shape
     exact = np.append(form.exact, np.zeros((more, d)), axis=0)
     offset = np.append(form.offset, np.zeros(more))
     unused = np.full((len(ranks), more), -1, np.int32)

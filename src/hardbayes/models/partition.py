@@ -161,9 +161,7 @@ class Placement:
         costs = self.rows.take().costs(form) / self.model.frame.unit
         return self.model.geometry.as_distances(costs)
 
-    def novel(
-        self, costs: Floats | None = None, local_penalty: float = 0.0
-    ) -> NDArray[np.bool_]:
+    def novel(self, costs: Floats | None = None, local_penalty: float = 0.0) -> NDArray[np.bool_]:
         """Return which rows would open a cluster of their own.
 
         Not among them are rows no farther from their centre than rounding may put equal ones,

@@ -54,7 +54,9 @@ class GroupedProblem:
         def gather(means: Matrix, weights: Floats) -> tuple[Rows, Floats]:
             return rows_of_means(means, weights, grouped.partition, pool)
 
-        return GroupedState(self.whole.rows, self.same_rows, grouped, groups, gather)
+        return GroupedState(
+            self.whole.rows, self.same_rows, grouped, groups, gather, self.whole.weight_unit
+        )
 
     def check_penalty(self, name: str, penalty: float) -> None:
         """Raise where a penalty is lost beside the scale of the data."""

@@ -70,6 +70,7 @@ def choose_penalties(
     weights: Floats | None,
     groups: NDArray[np.intp],
     prior_weight: float,
+    max_clusters: int | None,
     rng: np.random.RandomState,
     pool: Pool,
 ) -> GroupedChoice:
@@ -77,18 +78,16 @@ def choose_penalties(
 
     Where rows fill a continuum, the more clusters the shorter the description. So more than a few
     clusters are considered only where the fit term falls faster with their number than it does in
-    any continuum.
+    any continuum. With a cap, of the solutions that it allows.
     """
     sample, sample_weights, ids = sample_rows(matrix, weights, rng)
     own = groups if ids is None else groups[ids]
     numbers = np.unique(own, return_inverse=True)[1].astype(np.intp)
-    problem = pose_groups(
-        sample, geometry, sample_weights, numbers, int(numbers.max()) + 1, pool
-    )
+    problem = pose_groups(sample, geometry, sample_weights, numbers, int(numbers.max()) + 1, pool)
     rows = problem.whole.rows
     free = problem.grouped(0.0, 0.0, prior_weight, None)
     few = max(FEW, int(np.sqrt(rows.n_rows) / 2))
-    most = min(MORE * few, rows.n_rows)
+    most = min(MORE * few, rows.n_rows, max_clusters or rows.n_rows)
     seeding = replace(free.partition, max_clusters=most)
     start = k_means_plus_plus(rows, seeding, np.zeros(1), rng)
     state = problem.state(free)
@@ -134,9 +133,7 @@ def allowed(path: Iterable[Described], few: int) -> list[Described]:
     return coarse + [point for point in fine if _fit(point.solution) * point.n_clusters**2 < bound]
 
 
-def description_length(
-    problem: GroupedProblem, solution: GroupedSolution, columns: float
-) -> float:
+def description_length(problem: GroupedProblem, solution: GroupedSolution, columns: float) -> float:
     """Return the length of the description of the rows, in nats and up to a constant.
 
     It says which of the clusters each group uses; a row of a group is then drawn from any of them
@@ -169,9 +166,7 @@ def description_length(
         np.exp((nearest - everything) / dispersion).sum(axis=1)
     )
     logs += np.log(np.maximum(used, 1))[problem.groups]
-    return float(
-        which.sum() + shares @ logs + 0.5 * n * columns * np.log(dispersion)
-    )
+    return float(which.sum() + shares @ logs + 0.5 * n * columns * np.log(dispersion))
 
 
 def effective_columns(

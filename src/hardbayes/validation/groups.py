@@ -21,7 +21,7 @@ def check_groups(groups: Any, n_rows: int) -> tuple[NDArray[np.intp], NDArray[An
         return numbers.astype(np.intp), found
     places: dict[Hashable, int] = {}
     numbers = np.array([places.setdefault(label, len(places)) for label in labels], np.intp)
-    names = list(places)
+    names: list[Any] = list(places)
     try:
         order = sorted(range(len(names)), key=lambda at: names[at])
     except TypeError:
@@ -78,7 +78,7 @@ def _as_labels(groups: Any, n_rows: int) -> NDArray[Any]:
 
 def _is_missing(label: Any) -> bool:
     try:
-        return label is None or not bool(label == label)  # noqa: PLR0124 - NaN differs from itself
+        return label is None or not bool(label == label)
     except (TypeError, ValueError):  # such as pandas.NA, or an array
         return not isinstance(label, Hashable) or type(label).__name__ == "NAType"
 

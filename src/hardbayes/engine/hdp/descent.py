@@ -131,7 +131,7 @@ class GroupedDescent:
     def polish(self) -> bool:
         """Rows and whole local clusters move, and groups open and close local clusters."""
         moves = (self._relocations, self._local_relocations, self._regrouping)
-        return any([self._apply(move()) for move in moves])
+        return any(self._apply(move()) for move in moves)
 
     def merge(self) -> bool:
         """Pairs of clusters unite where that lowers the objective."""
@@ -148,7 +148,7 @@ class GroupedDescent:
         return self._apply(propose_splits(self.state, self.grouped, self.divisions))
 
     def solve_globally(self) -> bool:
-        """The partition of the local clusters is improved by all moves that partitions have."""
+        """Whole local clusters move by all moves that partitions have."""
         return self._apply(propose_global_moves(self.state, self.grouped, self._solve))
 
     def exchange(self) -> bool:
@@ -164,7 +164,7 @@ class GroupedDescent:
     # -- parts of stages ---------------------------------------------------------------------------
 
     def _relocations(self) -> PartitionProposal | None:
-        """Rows move one by one; the last of its group to leave a cluster frees the local penalty."""
+        """Rows move one by one; the last of a group to leave a cluster frees the local penalty."""
         state, partition = self.state, self.grouped.partition
         ids = state.weighted
         if len(ids) * state.n_clusters > SMALL:
@@ -234,6 +234,7 @@ class GroupedDescent:
                 terms.fit + terms.prior, len(centres), state.n_local,
             )  # fmt: skip
         return GroupedSolution(
-            partition, state.base.numbers(), state.ranks, centres, GroupedTerms(terms, state.n_local),
-            np.maximum(trace, 0.0), counts, locals_, status, self.n_splits, self.n_merges,
+            partition, state.base.numbers(), state.ranks, centres,
+            GroupedTerms(terms, state.n_local), np.maximum(trace, 0.0), counts, locals_, status,
+            self.n_splits, self.n_merges,
         )  # fmt: skip

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hardbayes.engine.hdp.descent import GroupedDescent, GroupedSolution
-from hardbayes.engine.partition.restarts import draw_visit_rank, first_centres
+from hardbayes.engine.hdp.objective import GroupedTerms
+from hardbayes.engine.partition.restarts import draw_visit_rank, first_centres, minimise
 from hardbayes.matrices import inverse_permutation
 
 if TYPE_CHECKING:
@@ -41,8 +43,8 @@ def minimise_grouped(
     """Return the solution with the lowest objective.
 
     ``opening`` (n,) or (1,): what each row pays for a cluster, the local penalty aside; ``mean()``
-    returns the mean (d,) of all rows; ``report(start, step, clusters, changed)`` is called after every step;
-    ``found``: where the first start begins.
+    returns the mean (d,) of all rows; ``report(start, step, clusters, changed)`` is called after
+    every step; ``found``: where the first start begins.
     """
     rows = state.rows
     best: GroupedSolution | None = None
@@ -68,3 +70,25 @@ def minimise_grouped(
             best = solution
     assert best is not None  # there is at least one start
     return best
+
+
+def minimise_one_group(
+    state: GroupedState,
+    grouped: GroupedPartition,
+    opening: Floats,
+    mean: Callable[[], Floats],
+    starts: Starts,
+    rng: np.random.RandomState,
+    report: Callable[[int, int, int, int], None],
+) -> GroupedSolution:
+    """Return the solution for one group: a partition whose clusters cost both penalties."""
+    partition = grouped.partition
+    both = replace(partition, penalty=partition.penalty + grouped.local_penalty)
+    openings = grouped.row_openings(opening)
+    solution = minimise(state.base, both, openings, mean, starts, rng, report)
+    k = solution.terms.n_clusters
+    return GroupedSolution(
+        partition, solution.labels, np.arange(k, dtype=np.int32)[np.newaxis], solution.centres,
+        GroupedTerms(solution.terms, k), solution.trace, solution.cluster_counts,
+        solution.cluster_counts, solution.status, solution.n_splits, solution.n_merges,
+    )  # fmt: skip

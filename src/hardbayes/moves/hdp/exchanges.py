@@ -15,9 +15,9 @@ from hardbayes.moves.partition.exchanges import promising
 from hardbayes.moves.partition.merges import WORTHWHILE, nearest_partners
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from collections.abc import Callable
+
+    from numpy.typing import NDArray
 
     from hardbayes.moves.hdp.state import GroupedState
     from hardbayes.moves.partition.proposal import PartitionProposal

@@ -14,7 +14,6 @@ import numpy as np
 from hardbayes.moves.partition.merges import WORTHWHILE
 from hardbayes.moves.partition.proposal import PartitionProposal
 from hardbayes.moves.partition.single_rows import Tolls, propose_relocations
-from hardbayes.moves.partition.state import PartitionState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from hardbayes.matrices import Floats
     from hardbayes.moves.hdp.state import GroupedState, LocalClusters
     from hardbayes.moves.partition.single_rows import Walk
-    from hardbayes.moves.partition.state import Potential
+    from hardbayes.moves.partition.state import PartitionState, Potential
     from hardbayes.structure.hdp import GroupedPartition
 
     #: Minimises over the partitions of local clusters, from the present one; returns where it ends.
@@ -39,7 +38,7 @@ def propose_local_relocations(
     One that joins a cluster which its group uses already frees the local penalty.
     """
     local = state.local_clusters()
-    whole = _partition_of(state, local, grouped)
+    whole = state.partition_of(local)
     tolls = Tolls(grouped.local_penalty, local.groups.numbers, (state.ranks >= 0).astype(np.int32))
     ids = np.arange(local.rows.n_rows)
     proposal = propose_relocations(whole, grouped.partition, walk, ids, max_passes, tolls)
@@ -58,7 +57,7 @@ def propose_global_moves(
     become one, which saves the local penalty beside.
     """
     local, k = state.local_clusters(), state.n_clusters
-    whole = _partition_of(state, local, grouped)
+    whole = state.partition_of(local)
     before = whole.refit()
     after = solve(whole, local)
     # Clusters have kept their names, which were their numbers here; others are new.
@@ -76,15 +75,6 @@ def propose_global_moves(
         return None
     opened = whole.centres()[1][is_new] if is_new.any() else None
     return _of_rows(state, local, np.append(numbers, -1), opened, change)
-
-
-def _partition_of(
-    state: GroupedState, local: LocalClusters, grouped: GroupedPartition
-) -> PartitionState:
-    """Return the partition of the local clusters as they are."""
-    whole = PartitionState(local.rows, grouped.partition)
-    whole.start(state.base.centres()[1], local.numbers.copy())
-    return whole
 
 
 def _of_rows(

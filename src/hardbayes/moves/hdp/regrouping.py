@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.local.local_clusters import regroup_rows
 from hardbayes.moves.partition.merges import WORTHWHILE
 from hardbayes.moves.partition.proposal import PartitionProposal
 
@@ -24,8 +23,8 @@ def propose_regrouping(state: GroupedState, grouped: GroupedPartition) -> Partit
     base, partition = state.base, grouped.partition
     numbers = base.numbers()
     centres = base.centres()[1]
-    after = regroup_rows(
-        state.rows.take(), partition.direct_form(centres), state.by_group, state.group_starts,
+    after = state.rows.take().regroup(
+        partition.direct_form(centres), state.by_group, state.group_starts,
         numbers, grouped.local_penalty,
     )  # fmt: skip
     if np.array_equal(after, numbers):

@@ -96,8 +96,8 @@ def _divide(
     seconds = np.zeros(local.n_rows, bool)
     for _ in range(MAX_ROUNDS):
         before = seconds
-        costs = [weights * one_each.choose(partition.direct_form(half)) for half in halves]
-        seconds = _choose(*costs, pairs, grouped.local_penalty)
+        first, second = (weights * one_each.choose(partition.direct_form(half)) for half in halves)
+        seconds = _choose(first, second, pairs, grouped.local_penalty)
         if np.array_equal(before, seconds):
             break
         two_each.places[:] = 2 * clusters + seconds
@@ -107,9 +107,10 @@ def _divide(
             np.where(sizes > 0, sizes, 1.0), np.where(there, totals, partition.prior_mean)
         )
         halves = centres.reshape(c, 2, -1).swapaxes(0, 1)
-    sizes = np.bincount(2 * clusters + seconds, weights, 2 * c).reshape(c, 2)
-    real = (sizes > 0).all(axis=1)
-    saved = partition.union_costs(sizes[:, 0], halves[0], sizes[:, 1], halves[1])
+    heavy = np.bincount(2 * clusters + seconds, weights, 2 * c)
+    parts: Floats = np.asarray(heavy, np.float64).reshape(c, 2)
+    real = (parts > 0).all(axis=1)
+    saved = partition.union_costs(parts[:, 0], halves[0], parts[:, 1], halves[1])
     both = np.bincount(2 * pairs + seconds, minlength=2 * (pairs.max() + 1)).reshape(-1, 2) > 0
     owners = np.zeros(len(both), np.intp)
     owners[pairs] = clusters
@@ -118,9 +119,7 @@ def _divide(
     return Parts(seconds, np.where(real, changes, np.inf), halves[1])
 
 
-def _choose(
-    first: Floats, second: Floats, pairs: Ids, local_penalty: float
-) -> NDArray[np.bool_]:
+def _choose(first: Floats, second: Floats, pairs: Ids, local_penalty: float) -> NDArray[np.bool_]:
     """Return which rows (m,) take the second centre, given their costs at either.
 
     The rows of a pair of group and cluster all take the first, or the second, or each the cheaper

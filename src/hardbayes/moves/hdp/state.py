@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from hardbayes.matrices import Floats, Matrix
     from hardbayes.moves.partition.state import Potential
     from hardbayes.structure.hdp import GroupedPartition
-    from hardbayes.structure.partition import Partition
     from hardbayes.tuples import DirectForm
 
     Ids = NDArray[np.intp]
@@ -78,6 +77,8 @@ class GroupedState:
     groups : Groups
     gather : callable
         Makes rows of the means of local clusters.
+    unit_weight : float
+        What a row of weight one weighs here: predictions are for such rows.
 
     Attributes
     ----------
@@ -95,6 +96,7 @@ class GroupedState:
         grouped: GroupedPartition,
         groups: Groups,
         gather: Gather,
+        unit_weight: float,
     ) -> None:
         self.rows = rows
         self.groups = groups
@@ -104,6 +106,7 @@ class GroupedState:
         self._grouped = grouped
         self._partition = grouped.partition
         self._gather = gather
+        self._unit_weight = unit_weight
         self._centres: Floats = np.zeros((0, rows.n_columns))
 
     # -- what moves read ---------------------------------------------------------------------------
@@ -162,7 +165,9 @@ class GroupedState:
         Valid until the next one is made, or until a sweep.
         """
         rows = self._same_rows
-        state = GroupedState(rows, rows, self._grouped, self.groups, self._gather)
+        state = GroupedState(
+            rows, rows, self._grouped, self.groups, self._gather, self._unit_weight
+        )
         state.start(centres, numbers)
         state.refit()
         return state
@@ -170,6 +175,12 @@ class GroupedState:
     def local_clusters(self) -> LocalClusters:
         """Return the local clusters as weighted rows."""
         return self._local_clusters(self.base.numbers(), self.ranks)
+
+    def partition_of(self, local: LocalClusters) -> PartitionState:
+        """Return the partition of the local clusters as it is."""
+        whole = PartitionState(local.rows, self._partition)
+        whole.start(self.base.centres()[1], local.numbers.copy())
+        return whole
 
     def clusters_of(self, numbers: Labels) -> tuple[Floats, Floats]:
         """Return weights (m,) and centres (m, d) for other numbers of clusters (n,).
@@ -221,25 +232,27 @@ class GroupedState:
     def place_rows(self, centres: Floats, local_penalty: float, everything: bool) -> Floats:
         """Give rows to the clusters that a prediction would give them; return the centres left.
 
-        All of them, or those without weight only. Which group uses which cluster stays as it is
-        until all have chosen.
+        All of them, or those without weight only. Which group uses which cluster follows, until no
+        row would choose another: what rows and groups pay falls every time.
         """
-        labels = self._cheapest(centres, self.ranks, local_penalty)
-        before = self.base.numbers()
-        if not everything:
-            labels[self.weighted] = before[self.weighted]
-        in_use = self.pairs(labels, len(centres)) > 0
-        left = in_use.any(axis=0)
-        names = np.where(left, np.cumsum(left) - 1, -1).astype(np.int32)
-        ranks = np.where(in_use, np.where(self.ranks < 0, self.ranks.max() + 1, self.ranks), -1)
-        self.ranks, self._centres = ranks[:, left].astype(np.int32), centres[left]
-        lost = names[labels] < 0  # rows without weight in clusters that have no others
-        labels = names[labels]
-        if lost.any():
-            again = self._cheapest(self._centres, self.ranks, local_penalty)
-            labels[lost] = again[lost]
-        self.base.start(self._centres, labels)
-        return self._centres
+        labels = self.base.numbers()
+        while True:
+            before = labels
+            labels = self._cheapest(centres, self.ranks, local_penalty)
+            if not everything:
+                labels[self.weighted] = before[self.weighted]
+            in_use = self.pairs(labels, len(centres)) > 0
+            left = in_use.any(axis=0)
+            ranks = np.where(self.ranks < 0, self.ranks.max() + 1, self.ranks)
+            self.ranks = np.where(in_use, ranks, -1).astype(np.int32)
+            if np.array_equal(before, labels) and left.all():
+                break
+            names = np.append(np.where(left, np.cumsum(left) - 1, -1), -1).astype(np.int32)
+            labels, centres = names[labels], centres[left]
+            self.ranks = np.ascontiguousarray(self.ranks[:, left])
+        self._centres = centres
+        self.base.start(centres, labels)
+        return centres
 
     def sweep(self, grouped: GroupedPartition, opening: Floats, order: Ids) -> Swept:
         """Rows choose clusters, then local clusters do: steps 4 and 5 of Algorithm 2.
@@ -331,13 +344,12 @@ class GroupedState:
         placed.choose_nearest(last=True)
         return placed.numbers()
 
-    def _cheapest(
-        self, centres: Floats, ranks: NDArray[np.int32], local_penalty: float
-    ) -> Labels:
+    def _cheapest(self, centres: Floats, ranks: NDArray[np.int32], local_penalty: float) -> Labels:
         """Return the cluster of each row (n,) where it pays least, as if its weight were one."""
         groups = self.groups.numbers if len(ranks) > 1 else np.zeros(self.rows.n_rows, np.intp)
         form = self._partition.direct_form(centres)
-        return cheapest(self.rows.take(), form, groups, ranks >= 0, local_penalty)[0]
+        toll = local_penalty / self._unit_weight
+        return cheapest(self.rows.take(), form, groups, ranks >= 0, toll)[0]
 
     def _opened_by(self, rows: Rows) -> Callable[[int], tuple[Floats, DirectForm]]:
         def opened_by(row: int) -> tuple[Floats, DirectForm]:
@@ -356,9 +368,7 @@ class GroupedState:
         place = np.full(in_use.shape, -1, np.int32)
         place[groups, numbers] = np.arange(len(groups))
         of_rows = np.full(self.rows.n_rows, -1, np.int32)
-        of_rows[self.weighted] = place[
-            self.groups.numbers[self.weighted], labels[self.weighted]
-        ]
+        of_rows[self.weighted] = place[self.groups.numbers[self.weighted], labels[self.weighted]]
         means, weights = self._means(of_rows, len(groups))
         rows, opening = self._gather(means, weights)
         which = Groups(groups, self.groups.n_groups)
@@ -373,12 +383,12 @@ class GroupedState:
             return totals.sums(numbers) / weights[:, np.newaxis], weights
         ids = np.flatnonzero(labels >= 0)
         heavy = np.broadcast_to(rows.weights, rows.n_rows)[ids]
-        weights = np.bincount(labels[ids], heavy, k)
-        shares = heavy / weights[labels[ids]]
+        sums: Floats = np.asarray(np.bincount(labels[ids], heavy, k), np.float64)
+        shares = heavy / sums[labels[ids]]
         members = csr_array((shares, (labels[ids], np.arange(len(ids)))), (k, len(ids)))
         means = csr_array(members @ rows.take(ids).matrix())
         means.sort_indices()
-        return means, weights
+        return means, sums
 
 
 def _counts(groups: Ids, numbers: Labels, like: NDArray[np.int32], k: int) -> NDArray[np.int32]:

@@ -77,7 +77,7 @@ def propose_exchanges(
     gain, n_splits, n_merges = 0.0, 0, 0
     partners, costs = nearest_partners(partition, weights, centres)
     pairs = promising(partners, costs, divisions.saved, n_trials)
-    for trials in _batches(state, pairs, neighbours(partition, centres), touched):
+    for trials in _batches(state, pairs, _neighbours(partition, centres), touched):
         # Near the cap no cluster opens but those of the trials themselves.
         room = max(0, partition.max_clusters - k - len(opened) - 2 * len(trials))
         outcomes = _make(state, partition, refine, divisions, trials, explained, origin, room)
@@ -179,7 +179,7 @@ def _batches(
         yield trials
 
 
-def neighbours(partition: Partition, centres: Floats) -> Ids:
+def _neighbours(partition: Partition, centres: Floats) -> Ids:
     """Return the numbers (k, near) of the clusters nearest to each, itself among them."""
     k = len(centres)
     near = min(NEIGHBOURS + 1, k)

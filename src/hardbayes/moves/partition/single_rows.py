@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from hardbayes.local.local_clusters import relocate_rows
 from hardbayes.moves.partition.proposal import NO_ROWS, PartitionProposal
 
 if TYPE_CHECKING:
@@ -157,17 +156,14 @@ def _walk_with_tolls(
     weights, centres, members, tolls = clusters
     assert tolls is not None
     k = len(weights)
-    moving = local.moving(
-        partition.direct_form(centres), weights, members, partition.prior_weight
-    )
+    moving = local.moving(partition.direct_form(centres), weights, members, partition.prior_weight)
     moving = _with_room(local, partition, moving)
     pairs = np.append(tolls.pairs, np.zeros((len(tolls.pairs), SPARE), np.int32), axis=1)
     places = numbers.astype(np.int64)
     room = partition.max_clusters - int(np.count_nonzero(moving.members))
-    moved = relocate_rows(
-        local, moving, tolls.groups, pairs, places, tolls.penalty, partition.penalty, room,
-        max_passes,
-    )  # fmt: skip
+    moved = local.relocate_with_tolls(
+        moving, tolls.groups, pairs, places, (tolls.penalty, partition.penalty), room, max_passes
+    )
     numbers[:] = places
     return Walked(moved.n_moves, moved.gain, moving.centres[k : numbers.max() + 1])
 
