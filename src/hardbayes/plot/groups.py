@@ -119,10 +119,11 @@ class GroupsDisplay:
         style = {"cmap": "Blues", "vmin": 0.0, "edgecolors": "0.9", "linewidth": 0.5}
         self.cells_ = ax.pcolormesh(shares, **{**style, **mesh_kwargs})
         if drawn.size <= _MOST_NUMBERS:
+            dark = 0.6 * shares.max()
             for row, column in zip(*np.nonzero(drawn), strict=True):
                 ax.text(
                     column + 0.5, row + 0.5, f"{drawn[row, column]:.4g}", ha="center", va="center",
-                    fontsize="small", color="white" if shares[row, column] > 0.6 * shares.max() else "black",
+                    fontsize="small", color="white" if shares[row, column] > dark else "black",
                 )  # fmt: skip
         labels = self.groups[:max_groups]
         if len(labels) <= _MOST_LABELS:
@@ -143,5 +144,7 @@ class GroupsDisplay:
     def _title(self, n_drawn: int) -> str:
         n_groups, k = self.weights.shape
         used = np.count_nonzero(self.weights) / n_groups
-        title = f"{counted(k, 'cluster')}, {counted(n_groups, 'group')}, {used:.1f} clusters in each"
+        title = (
+            f"{counted(k, 'cluster')}, {counted(n_groups, 'group')}, {used:.1f} clusters in each"
+        )
         return title if n_drawn == n_groups else f"{title} (the first {n_drawn})"

@@ -104,7 +104,12 @@ def test_the_rows_of_a_pair_stay_together_unless_it_pays():
     pairs = np.array([0, 0, 1, 1])
     assert _choose(first, second, pairs, 1.0).tolist() == [False, True, False, False]
     assert _choose(first, second, pairs, 4.0).tolist() == [False] * 4
-    assert _choose(second, first, np.array([1, 1, 0, 0]), 4.0).tolist() == [False, False, True, True]
+    assert _choose(second, first, np.array([1, 1, 0, 0]), 4.0).tolist() == [
+        False,
+        False,
+        True,
+        True,
+    ]
 
 
 @pytest.mark.parametrize("seed", SEEDS)
