@@ -14,6 +14,7 @@ from benchmarks import (
     cold,
     divergences,
     features,
+    groups,
     machine,
     memory,
     quality,
@@ -43,6 +44,7 @@ SECTIONS: dict[str, Callable[[Options], Section]] = {
     "memory": memory.run,
     "divergences": divergences.run,
     "features": features.run,
+    "groups": groups.run,
 }
 
 
