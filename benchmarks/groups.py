@@ -43,7 +43,7 @@ def run(options: Options) -> Section:
         "KMeans(15), all rows": (_all_rows(KMeans(15, n_init=10, random_state=0)), Target()),
         "DPMeans(0.8), all rows": (_all_rows(DPMeans(0.8, random_state=0)), Target()),
         "BayesianGaussianMixture(30), all rows": (
-            _all_rows(BayesianGaussianMixture(30, random_state=0)),
+            _all_rows(BayesianGaussianMixture(n_components=30, random_state=0)),
             Target(),
         ),
         "KMeans(5), each group alone": (_each_group, Target()),
