@@ -4,6 +4,7 @@ A cluster has a slot: its place in every array with an axis of ``slots``. It kee
 lives. Labels of rows are slots, -1 for none.
 """
 
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +33,26 @@ class DirectForm(NamedTuple):
     squared: bool  # costs are squared distances
 
 
+class Formula(IntEnum):
+    """How the potential ``N phi(T / N)`` of a cluster of weight N and total T is computed.
+
+    From N, from sums over columns, and from nothing else: so it follows a row by its entries.
+    """
+
+    LENGTH = 0  # ``|T|``
+    T_LOG_T = 1  # ``sum_j T_j log(T_j / N) - T_j``
+    BINARY = 2  # ``sum_j T_j log(T_j / N) + (N - T_j) log(1 - T_j / N)``
+
+
+class TotalsForm(NamedTuple):
+    """Clusters as formulas for potentials read them."""
+
+    formula: Formula
+    centres: Floats  # (k, d)
+    prior_weight: float
+    prior_mean: Floats  # (d,)
+
+
 class Centres(NamedTuple):
     """Centres in slots, for kernels: the direct formula's arrays, and scores laid out in blocks.
 
@@ -39,7 +60,7 @@ class Centres(NamedTuple):
     """
 
     theta: np.ndarray  # the type of scores; laid out for dense or for sparse rows
-    offset: np.ndarray  # (slots,), the type of scores; inf in a free slot
+    offset: np.ndarray  # (slots,), the type of scores, lowered; inf in a free slot
     exact: np.ndarray  # (slots, d) float64: centres if squared, else theta
     exact_offset: np.ndarray  # (slots,) float64
     rank: np.ndarray  # (slots,) int64: order of creation; -1 in a free slot
@@ -48,6 +69,7 @@ class Centres(NamedTuple):
     offset_bound: float  # largest absolute finite offset
     block: int  # slots in a block
     precision: float  # of scores, relative
+    lowered: float  # by what part of itself each offset of a score is lowered
     tiny: float  # smallest normal number of their dtype
     used: int  # slots before the first that was never taken
     room: int  # slots that the table has, never taken ones included
@@ -66,7 +88,7 @@ def centres_without_scores(form: DirectForm, dtype: np.dtype) -> Centres:
     k = len(form.exact)
     return Centres(
         np.empty((0, 0, 0), dtype), np.empty(0, dtype), form.exact, form.offset, np.arange(k),
-        form.squared, 0.0, 0.0, 1, 0.0, 0.0, k, k,
+        form.squared, 0.0, 0.0, 1, 0.0, 0.0, 0.0, k, k,
     )  # fmt: skip
 
 

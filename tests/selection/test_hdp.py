@@ -103,10 +103,20 @@ def test_one_penalty_follows_from_the_other():
     assert second.global_penalty_ == 0.1 / RATIO
 
 
+def test_rows_without_weight_do_not_count():
+    X, groups, _ = make_shared_gaussians(12, 6, 3, 5, random_state=0)
+    weights = np.ones(len(X))
+    weights[::4] = 0.0
+    model = HDPMeans(random_state=0).fit(X, groups=groups, sample_weight=weights)
+    kept = weights > 0
+    part = HDPMeans(random_state=0).fit(X[kept], groups=groups[kept])
+    assert 0.5 < model.global_penalty_ / part.global_penalty_ < 2
+
+
 def test_a_sample_of_many_rows_chooses():
     X, groups, _ = make_shared_gaussians(60, 6, 3, 100, random_state=0)
     with Pool(1) as pool, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hardbayes.selection.tracing.MOST_ROWS", 2000)
+        patch.setattr("hardbayes.selection.tracing.MOST_ENTRIES", 4000)
         patch.setattr("hardbayes.selection.tracing.FEWEST_ROWS", 2000)
         rng = np.random.RandomState(0)
         choice = choose_penalties(

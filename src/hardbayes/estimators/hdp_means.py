@@ -19,10 +19,17 @@ from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.matrices import Floats, Matrix
 from hardbayes.models.hdp import FittedGroups, grouped_attributes
 from hardbayes.pool import Pool, resolve_threads
+from hardbayes.problems.columns import used_columns
 from hardbayes.problems.hdp import GroupedProblem, pose_groups
 from hardbayes.selection.automatic import choose_penalty
 from hardbayes.selection.hdp import RATIO, choose_penalties
-from hardbayes.validation import check_centres, check_groups, check_weights, group_numbers
+from hardbayes.validation import (
+    check_centres,
+    check_groups,
+    check_novelty,
+    check_weights,
+    group_numbers,
+)
 
 
 class HDPMeans(ClusterEstimator):
@@ -171,7 +178,7 @@ converged_, status_, n_features_in_, feature_names_in_
         return self._fit(X, sample_weight, groups=groups)
 
     def predict(  # type: ignore[override]
-        self, X: Any, groups: Any = None, novelty: bool = False
+        self, X: Any, groups: Any = None, novelty: bool | float = False
     ) -> NDArray[np.int32]:
         """Return the cluster in which each row pays least; no cluster is opened.
 
@@ -185,20 +192,25 @@ converged_, status_, n_features_in_, feature_names_in_
         groups : array-like of shape (n_samples,), default=None
             The group of each row, known or not. None: unknown groups; or the one group, if the
             model was fitted without groups.
-        novelty : bool, default=False
-            Return -1 for rows that would have opened a cluster.
+        novelty : bool or float, default=False
+            Which rows get -1. True: rows that would have opened a cluster. A share, 0 < novelty <
+            1: rows that lie farther out than all but that share of the training rows of their
+            cluster.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,), int32
             Numbers of clusters.
         """
+        share = check_novelty(novelty)
         matrix = self._checked(X)
         numbers = group_numbers(groups, matrix.shape[0], self.groups_)
         with Pool(resolve_threads(self.n_jobs)) as pool:
             placed = self._model.place(matrix, pool, numbers)
             labels = placed.labels()
-            if novelty:
+            if share is not None:
+                labels[placed.strangers(share)] = -1
+            elif novelty:
                 labels[placed.novel()] = -1
         return labels
 
@@ -278,6 +290,9 @@ converged_, status_, n_features_in_, feature_names_in_
         geometry = self._geometry
         numbers, labels = check_groups(groups, matrix.shape[0])
         prior_weight = prior_weight_for(self.prior_weight, geometry, matrix)
+        centres = self._given_centres(geometry, matrix.shape[1])
+        columns = used_columns(matrix, geometry, centres)
+        matrix = columns.of(matrix)
         problem = pose_groups(matrix, geometry, weights, numbers, len(labels), pool)
         penalties, found = self._penalties(problem, matrix, weights, prior_weight, rng, pool)
         grouped = problem.grouped(*penalties, prior_weight, self.max_clusters)
@@ -288,7 +303,9 @@ converged_, status_, n_features_in_, feature_names_in_
             whole.opening_costs(grouped.partition),
             lambda: whole.mean,
         )
-        init = self._init(problem)
+        init: str | Floats = self.init
+        if centres is not None:
+            init = whole.centres_in_frame(columns.of(centres))
         begin = found if self._begins_anywhere else None
         if problem.n_groups == 1 and self.search == "split-merge":
             starts = self._starts(init if begin is None else begin.centres)
@@ -296,7 +313,7 @@ converged_, status_, n_features_in_, feature_names_in_
         else:
             starts = self._starts(init)
             solution = minimise_grouped(*given, starts, rng, self._report, begin)
-        fitted = grouped_attributes(solution, problem, grouped, penalties, matrix.dtype)
+        fitted = grouped_attributes(solution, problem, grouped, penalties, columns, matrix.dtype)
         return fitted | {"groups_": labels}, solution.status
 
     def _penalties(
@@ -325,6 +342,7 @@ converged_, status_, n_features_in_, feature_names_in_
                 return (local or 0.0, shared), Found(centres, None)
             return (0.0, shared), None
         if local is None and shared is None:
+            self._say("choosing the penalties")
             chosen = choose_penalties(
                 matrix, problem.whole.geometry, weights, problem.groups, prior_weight,
                 self.max_clusters, rng, pool,
@@ -350,14 +368,16 @@ converged_, status_, n_features_in_, feature_names_in_
     def _starts(self, init: str | Floats) -> Starts:
         return Starts(init, self.order, self.n_init, self.search, self.max_iter)
 
-    def _init(self, problem: GroupedProblem) -> str | Floats:
+    def _given_centres(self, geometry: Geometry, n_columns: int) -> Floats | None:
+        """Return the centres (k, d) passed as ``init``, checked; None for a name."""
         if isinstance(self.init, str):
-            return self.init
-        whole = problem.whole
-        centres = check_centres(
-            self.init, whole.geometry, whole.rows.n_columns, self.max_clusters
-        )  # fmt: skip
-        return whole.centres_in_frame(centres)
+            return None
+        return check_centres(self.init, geometry, n_columns, self.max_clusters)
+
+    @property
+    def cluster_centers_(self) -> Floats:
+        """Centres (n_clusters_, n_features), made anew at each access."""
+        return self._model.clusters.shown_centres()
 
     def _report(self, start: int, step: int, n_clusters: int, n_changed: int) -> None:
         if not self.verbose:
@@ -387,6 +407,8 @@ converged_, status_, n_features_in_, feature_names_in_
     ) -> tuple[FittedGroups, int]:
         if isinstance(fitted.get("groups_"), list):
             fitted["groups_"] = np.array(fitted["groups_"])
+        arrays["n_columns"] = fitted.get("n_features_in_")
         model = FittedGroups.from_arrays(self._geometry, self.max_clusters, arrays)
-        check_grouped(fitted, len(model.in_use), *model.clusters.centres.shape)
-        return model, model.clusters.centres.shape[1]
+        clusters = model.clusters
+        check_grouped(fitted, len(model.in_use), len(clusters.centres), clusters.n_columns)
+        return model, clusters.n_columns

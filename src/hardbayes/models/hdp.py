@@ -10,6 +10,7 @@ import numpy as np
 from hardbayes.engine.objective import level_rounding
 from hardbayes.engine.status import Status
 from hardbayes.models.partition import FittedPartition, Placement
+from hardbayes.models.spread import spread_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from hardbayes.geometry.base import Geometry
     from hardbayes.matrices import Floats, Matrix
     from hardbayes.pool import Pool
+    from hardbayes.problems.columns import Columns
     from hardbayes.problems.hdp import GroupedProblem
     from hardbayes.structure.hdp import GroupedPartition
 
@@ -62,6 +64,10 @@ class FittedGroups:
             raise ValueError("The saved model contradicts itself: its groups cannot be placed.")
         return cls(clusters, local_penalty, in_use)
 
+    def reordered(self, order: NDArray[np.intp]) -> FittedGroups:
+        """Return the model with its clusters in another order (k,)."""
+        return replace(self, clusters=self.clusters.reordered(order), in_use=self.in_use[:, order])
+
     def place(self, matrix: Matrix, pool: Pool, groups: NDArray[np.intp]) -> GroupedPlacement:
         """Give each row of a checked matrix to the cluster where it pays least.
 
@@ -104,15 +110,22 @@ class GroupedPlacement:
         """Return which rows would open a cluster of their own."""
         return self.placed.novel(self.working_costs + self.tolls, self.local_penalty)
 
+    def strangers(self, share: float) -> NDArray[np.bool_]:
+        """Return which rows cost more than all but this share of their cluster's training rows."""
+        return self.placed.strangers(share, self.working_costs, self.chosen)
+
 
 def grouped_attributes(
     solution: GroupedSolution,
     problem: GroupedProblem,
     grouped: GroupedPartition,
     penalties: tuple[float, float],
+    columns: Columns,
     dtype: np.dtype,
 ) -> dict[str, Any]:
     """Return the attributes of a fitted model; ``penalties``: local and global, the user's units.
+
+    ``columns``: which of the user's columns the problem has.
 
     Raises ValueError where the objective is infinite.
     """
@@ -134,7 +147,9 @@ def grouped_attributes(
         penalty=global_penalty * whole.frame.unit,
         prior_weight=grouped.partition.prior_weight / whole.weight_unit,
     )
-    clusters = FittedPartition(partition, whole.frame, solution.centres)
+    costs = whole.state(partition).costs_at(solution.centres, solution.labels)
+    spread = spread_of(costs, solution.labels, k, whole.rows.weights)
+    clusters = FittedPartition(partition, whole.frame, solution.centres, columns, dtype, spread)
     in_use = solution.ranks >= 0
     weights = np.broadcast_to(whole.rows.weights / whole.weight_unit, whole.rows.n_rows)
     flat = np.bincount(problem.groups * k + solution.labels, weights, problem.n_groups * k)

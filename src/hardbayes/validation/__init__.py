@@ -4,6 +4,7 @@ from hardbayes.validation.arguments import (
     check_centres,
     check_labels,
     check_membership,
+    check_novelty,
     check_weights,
 )
 from hardbayes.validation.groups import check_groups, group_numbers
@@ -15,6 +16,7 @@ __all__ = [
     "check_labels",
     "check_matrix",
     "check_membership",
+    "check_novelty",
     "check_weights",
     "group_numbers",
     "touches_border",

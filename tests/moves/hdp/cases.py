@@ -7,6 +7,8 @@ import numpy as np
 
 from hardbayes.engine.partition.passes import passes_for
 from hardbayes.geometry import geometry_for
+from hardbayes.moves.partition.rows_by_potentials import walk_by_potentials
+from hardbayes.moves.partition.single_rows import walk_compiled
 from hardbayes.pool import Pool
 from hardbayes.problems.hdp import pose_groups
 from tests.reference.hdp import grouped_objective
@@ -43,9 +45,10 @@ def labelled(X, groups, labels, penalties, divergence="squared_euclidean", weigh
                 X, numbers, groups, *penalties, divergence=divergence, weights=weights
             )
 
+        walk = walk_compiled if geometry.distance_costs else walk_by_potentials
         yield SimpleNamespace(
             state=state, grouped=grouped, problem=problem, value=value, groups=groups,
-            passes=passes_for(grouped.partition, problem.whole.rows.layout.sparse),
+            walk=walk, passes=passes_for(grouped.partition),
         )  # fmt: skip
 
 

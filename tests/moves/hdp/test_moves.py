@@ -39,7 +39,7 @@ def test_rows_move_with_local_penalties(seed, divergence):
         ids = case.state.weighted
         tolls = case.state.tolls(case.grouped.local_penalty, ids)
         proposal = propose_relocations(
-            case.state.base, case.grouped.partition, case.passes.walk, ids, 4, tolls
+            case.state.base, case.grouped.partition, case.walk, ids, 4, tolls
         )
         assert_keeps_its_promise(case, proposal)
 
@@ -49,7 +49,7 @@ def test_rows_move_with_local_penalties(seed, divergence):
 def test_local_clusters_move_as_a_whole(seed, divergence):
     with case_for(seed, divergence) as case:
         before = case.state.base.numbers()
-        proposal = propose_local_relocations(case.state, case.grouped, case.passes.walk, 4)
+        proposal = propose_local_relocations(case.state, case.grouped, case.walk, 4)
         assert_keeps_its_promise(case, proposal)
         after = case.state.base.numbers()
         pairs = np.unique(np.c_[case.groups, before, after], axis=0)

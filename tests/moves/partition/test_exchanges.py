@@ -60,6 +60,8 @@ def test_the_best_ranks_come_first():
         assert all(a < b for a, b in unions)
         divided_ones = {parted for _, parted in found if parted}
         assert divided_ones == {(int(c),) for c in np.flatnonzero(divisions.saved > 0)}
+        pairs = list(promising(partners, costs, divisions.saved, 100, True))
+        assert pairs == [trial for trial in found if trial[0] and trial[1]]
         few = list(promising(partners, costs, divisions.saved, 3))
         # So many, of so many best unions and divisions at most.
         assert len(few) == 3 and few[:2] == found[:2]

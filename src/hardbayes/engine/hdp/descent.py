@@ -19,6 +19,7 @@ from hardbayes.moves.hdp.global_level import propose_global_moves, propose_local
 from hardbayes.moves.hdp.merges import propose_merges
 from hardbayes.moves.hdp.regrouping import propose_regrouping
 from hardbayes.moves.hdp.splits import propose_splits
+from hardbayes.moves.partition.rows_by_potentials import walk_by_potentials
 from hardbayes.moves.partition.single_rows import border_rows, propose_relocations
 from hardbayes.moves.partition.splits import divide_clusters
 
@@ -103,7 +104,10 @@ class GroupedDescent:
         self.order = order
         self.rng = rng
         self.report = report
-        self.passes = passes_for(grouped.partition, state.rows.layout.sparse)
+        self.passes = passes_for(grouped.partition)
+        # Moves with local penalties are compiled for squared distances alone.
+        compiled = grouped.partition.geometry.distance_costs
+        self.walk = self.passes.walk if compiled else walk_by_potentials
         self.points: list[Point] = []
         self.divisions: Divisions | None = None
         self.is_capped = False
@@ -171,13 +175,10 @@ class GroupedDescent:
             ids = border_rows(state.base, partition, self.passes.border_slack)
             ids = np.union1d(ids, state.lone_rows())[: state.rows.most_taken]
         tolls = state.tolls(self.grouped.local_penalty, ids)
-        return propose_relocations(
-            state.base, partition, self.passes.walk, ids, RELOCATION_PASSES, tolls
-        )
+        return propose_relocations(state.base, partition, self.walk, ids, RELOCATION_PASSES, tolls)
 
     def _local_relocations(self) -> PartitionProposal | None:
-        walk = self.passes.walk
-        return propose_local_relocations(self.state, self.grouped, walk, RELOCATION_PASSES)
+        return propose_local_relocations(self.state, self.grouped, self.walk, RELOCATION_PASSES)
 
     def _regrouping(self) -> PartitionProposal | None:
         return propose_regrouping(self.state, self.grouped)
@@ -230,9 +231,8 @@ class GroupedDescent:
                 state.base.costs_at(centres, state.base.numbers()), state.rows.weights, partition,
                 centres,
             )  # fmt: skip
-            trace[-1], counts[-1], locals_[-1] = (
-                terms.fit + terms.prior, len(centres), state.n_local,
-            )  # fmt: skip
+            trace[-1:], counts[-1:] = terms.fit + terms.prior, len(centres)
+            locals_[-1:] = state.n_local
         return GroupedSolution(
             partition, state.base.numbers(), state.ranks, centres,
             GroupedTerms(terms, state.n_local), np.maximum(trace, 0.0), counts, locals_, status,

@@ -8,6 +8,7 @@ import numpy as np
 
 from hardbayes.matrices import chunks
 from hardbayes.moves.partition.proposal import PartitionProposal
+from hardbayes.tuples import TotalsForm
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,14 +60,24 @@ def nearest_partners(
 ) -> tuple[NDArray[np.intp], Floats]:
     """Return with which other cluster each (k,) unites most cheaply, and what that costs.
 
-    Neighbours are found by their divergence, weighted as if there were no prior; the costs of
-    unions with the nearest few are then exact. ``frees`` (k, k): what a union frees beside, which
-    is then subtracted; where it is None, all unions free the same. Nothing for one cluster.
+    All costs are compared where they are compiled. Else neighbours are found by their divergence,
+    weighted as if there were no prior, and the costs of unions with the nearest few are exact.
+    ``frees`` (k, k): what a union frees beside, which is then subtracted; where it is None, all
+    unions free the same. Nothing for one cluster.
     """
     k, d = centres.shape
     near = min(NEAREST, k - 1)
     if not near:
         return np.zeros(0, np.intp), np.zeros(0)
+    form = partition.moving_form(centres)
+    if isinstance(form, TotalsForm):
+        from hardbayes.local.cluster_totals import all_union_costs  # with compiled kernels
+
+        all_costs = all_union_costs(form, weights)
+        if frees is not None:
+            all_costs -= frees
+        best = all_costs.argmin(axis=1)
+        return best, all_costs[np.arange(len(best)), best]
     sizes = weights + partition.prior_weight
     partners = np.empty(k, np.intp)
     costs = np.empty(k)
