@@ -1,4 +1,4 @@
-"""The two penalties that grouped data ask for: those of the shortest description."""
+"""The automatic penalties of grouped rows: those whose solution is described most shortly."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hardbayes.moves.hdp.state import GroupedState
 
 STEP = 1.2  # from one penalty to the next
+SMALLEST = 1e-6  # penalty to begin with, over the largest cost of a union
 MAX_STEPS = 12  # of each descent: the next one goes on from where it ends
 
 
@@ -36,9 +37,12 @@ def rising_path(
     state.refit()
     order = np.arange(state.rows.n_rows)
     partition = replace(free.partition, max_clusters=state.n_clusters)
-    # The first penalty is one at which few clusters go.
+    # The first penalty is one at which few clusters go. With a prior, unions may cost less than
+    # nothing.
     costs = nearest_partners(partition, *state.base.centres())[1]
-    penalty = float(np.median(costs)) / 2 if len(costs) else 0.0
+    if not len(costs):
+        costs = np.ones(1)
+    penalty = max(float(np.median(costs)) / 2, SMALLEST * float(np.abs(costs).max()))
     while True:
         grouped = GroupedPartition(replace(partition, penalty=penalty), ratio * penalty)
         # No cluster opens on the way: what rows would pay for one does not matter.

@@ -2,7 +2,7 @@
 
 Divisions are found as those of any partition, without regard to groups. Then a few rounds of two
 steps each: every group takes the cheaper of the two centres for all its rows, or both of them at
-the price of a local cluster; and the centres follow. What is proposed is judged by exact changes.
+the cost of a local cluster; and the centres follow. What is proposed is judged by exact changes.
 """
 
 from __future__ import annotations
