@@ -15,6 +15,7 @@ from benchmarks import (
     divergences,
     features,
     gaussian,
+    groups,
     machine,
     memory,
     quality,
@@ -49,6 +50,7 @@ SECTIONS: dict[str, Callable[[Options], Section]] = {
     "memory": memory.run,
     "divergences": divergences.run,
     "features": features.run,
+    "groups": groups.run,
 }
 
 

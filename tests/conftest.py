@@ -53,11 +53,11 @@ def pairwise_sq(X):
     return ((X[i] - X[j]) ** 2).sum(axis=1)
 
 
-def quiet_fit(model, X, sample_weight=None):
+def quiet_fit(model, X, sample_weight=None, **beside):
     """Fit where a warning (the cap, or max_iter) is expected and not the point."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return model.fit(X, sample_weight=sample_weight)
+        return model.fit(X, sample_weight=sample_weight, **beside)
 
 
 @pytest.fixture

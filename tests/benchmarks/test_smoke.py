@@ -58,7 +58,9 @@ def test_noise_is_compared_without_births_and_marked():
     assert not any("births allowed" in row[1] or "as called" in row[1] for row in section.rows)
 
 
-@pytest.mark.parametrize("name", ["quality", "recovery", "choosing", "search-cost", "features"])
+@pytest.mark.parametrize(
+    "name", ["quality", "recovery", "choosing", "search-cost", "features", "groups"]
+)
 def test_quick_sections_give_tables(name):
     section = SECTIONS[name](Options(repeats=1, quick=True))
 
@@ -132,4 +134,5 @@ def test_every_section_has_a_name():
         "memory",
         "divergences",
         "features",
+        "groups",
     ]

@@ -3,8 +3,17 @@
 from hardbayes.estimators.bp_means import BPMeans
 from hardbayes.estimators.dp_means import DPMeans
 from hardbayes.estimators.gaussian_dp_means import GaussianDPMeans
+from hardbayes.estimators.hdp_means import HDPMeans
 from hardbayes.estimators.k_features import KFeatures
 from hardbayes.estimators.labelling import objective
 from hardbayes.estimators.numbering import by_size
 
-__all__ = ["BPMeans", "DPMeans", "GaussianDPMeans", "KFeatures", "by_size", "objective"]
+__all__ = [
+    "BPMeans",
+    "DPMeans",
+    "GaussianDPMeans",
+    "HDPMeans",
+    "KFeatures",
+    "by_size",
+    "objective",
+]

@@ -90,14 +90,18 @@ class Estimator(ABC, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self : estimator
             The fitted estimator. If an error is raised, the estimator is unchanged.
         """
+        return self._fit(X, sample_weight)
+
+    def _fit(self, X: Any, sample_weight: Any, **beside: Any) -> Self:
+        """Fit; what else there is goes on to `_fitted`."""
         matrix, weights, names = checked_data(self, self._geometry, X, sample_weight)
         self._say("fit of {} rows, {} columns".format(*matrix.shape))
         with Pool(resolve_threads(self.n_jobs), self._progress()) as pool:
-            fitted, status = self._fitted(matrix, weights, self._stream(), pool)
+            fitted, status = self._fitted(matrix, weights, self._stream(), pool, **beside)
         if status is not Status.CONVERGED:
             kind = UserWarning if status is Status.UNDIVIDED else ConvergenceWarning
-            # The stack level skips scikit-learn's wrapper of fit.
-            warnings.warn(fitted["status_"], kind, stacklevel=3)
+            # The stack level skips fit and scikit-learn's wrapper of it.
+            warnings.warn(fitted["status_"], kind, stacklevel=4)
         kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}
         self.__dict__ = kept | fitted | names  # all attributes or none
         return self

@@ -21,6 +21,15 @@ CLUSTERS = KINDS | {
     "n_splits_": int,
     "n_merges_": int,
 }
+GROUPED = {name: kind for name, kind in CLUSTERS.items() if name != "cluster_penalty_"} | {
+    "prior_weight_": float,
+    "local_penalty_": float,
+    "global_penalty_": float,
+    "local_labels_": np.ndarray,
+    "n_local_clusters_": np.ndarray,
+    "group_cluster_weights_": np.ndarray,
+    "groups_": np.ndarray,
+}
 PLATEAU = {"plateau_width_": float, "plateau_reference_": float}
 FEATURES = KINDS | {
     "components_": np.ndarray,
@@ -51,6 +60,18 @@ def check_gaussians(fitted: dict[str, Any], k: int, d: int, shape: tuple[int, ..
     if fitted["covariances_"].shape != (k, *shape) or fitted["covariance_prior_"].shape != shape:
         raise ValueError("The saved model contradicts itself: covariances have the wrong shape.")
     _check_sizes(fitted, k, d)
+
+
+def check_grouped(fitted: dict[str, Any], n_groups: int, k: int, d: int) -> None:
+    """Raise ValueError unless these are all fitted attributes of so many groups and clusters."""
+    _check_kinds(fitted, GROUPED)
+    _check_sizes(fitted, k, d)
+    if not (
+        fitted["groups_"].shape == fitted["n_local_clusters_"].shape == (n_groups,)
+        and fitted["group_cluster_weights_"].shape == (n_groups, k)
+        and fitted["local_labels_"].shape == fitted["labels_"].shape
+    ):
+        raise ValueError("The saved model contradicts itself: groups disagree.")
 
 
 def check_features(fitted: dict[str, Any], k: int, d: int) -> None:

@@ -12,7 +12,8 @@ from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.pool import Pool, resolve_threads
 from hardbayes.problems.columns import used_columns
 from hardbayes.problems.partition import pose
-from hardbayes.validation import check_labels, check_matrix, check_weights
+from hardbayes.structure.hdp import GroupedPartition
+from hardbayes.validation import check_groups, check_labels, check_matrix, check_weights
 
 
 @validate_params(
@@ -20,6 +21,7 @@ from hardbayes.validation import check_labels, check_matrix, check_weights
         "cluster_penalty": [Interval(Real, 0, None, closed="left")],
         "divergence": [StrOptions(set(GEOMETRIES)), Geometry],
         "prior_weight": [Interval(Real, 0, 1e9, closed="both")],
+        "local_penalty": [Interval(Real, 0, None, closed="left")],
     },
     prefer_skip_nested_validation=True,
 )
@@ -31,12 +33,16 @@ def objective(
     divergence: str | Geometry = "squared_euclidean",
     prior_weight: float = 0.0,
     sample_weight: Any = None,
+    groups: Any = None,
+    local_penalty: float = 0.0,
 ) -> float:
     """Objective of a labelling.
 
     ``sum_i w_i D(x_i, mu_z(i)) + sum_c [cluster_penalty + prior_weight D(m, mu_c)]``
 
-    where ``mu_c`` is the minimising centre of cluster c (Kulis & Jordan 2012, eq. 1).
+    where ``mu_c`` is the minimising centre of cluster c (Kulis & Jordan 2012, eq. 1). For rows in
+    groups ``local_penalty`` is added for each pair of a group and a cluster that has rows of it
+    (their eq. 2).
 
     Parameters
     ----------
@@ -54,11 +60,16 @@ def objective(
         "logistic" on data with zeros.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows. A cluster of weight zero is not counted.
+    groups : array-like of shape (n_samples,), default=None
+        The group of each row: any labels. None: one group.
+    local_penalty : float, default=0.0
+        Cost of each cluster in each group that uses it.
 
     Returns
     -------
     objective : float
-        The value that `DPMeans` minimises.
+        The value that `DPMeans` minimises; with groups, the value that `HDPMeans` minimises, whose
+        ``global_penalty_`` is the `cluster_penalty` here.
 
     Examples
     --------
@@ -94,5 +105,10 @@ def objective(
         problem = pose(matrix, geometry, weights, pool)
         partition = problem.partition(cluster_penalty, prior_weight, None)
         terms = measure_labels(problem.state(partition), numbers.astype(np.int32))
-    in_units = replace(partition, penalty=cluster_penalty)
-    return (terms.fit + terms.prior) / problem.unit + in_units.total_penalty(terms.n_clusters)
+    in_units = GroupedPartition(replace(partition, penalty=cluster_penalty), local_penalty)
+    members = check_groups(groups, len(numbers))[0]
+    if weights is not None and len(weights) > 1:
+        members, numbers = members[weights > 0], numbers[weights > 0]
+    n_local = len(np.unique(members * (int(numbers.max()) + 1) + numbers))
+    penalties = in_units.total_penalty(n_local, terms.n_clusters)
+    return (terms.fit + terms.prior) / problem.unit + penalties

@@ -16,14 +16,15 @@ def by_size(model: Any) -> Any:
 
     Parameters
     ----------
-    model : DPMeans or GaussianDPMeans
+    model : DPMeans, HDPMeans or GaussianDPMeans
         A fitted estimator; it does not change.
 
     Returns
     -------
-    model : DPMeans or GaussianDPMeans
-        A copy in which ``labels_``, ``cluster_centers_``, ``cluster_weights_``, ``covariances_``
-        and predictions have the new numbers. Clusters of equal weight keep their order.
+    model : DPMeans, HDPMeans or GaussianDPMeans
+        A copy in which ``labels_``, ``cluster_centers_``, ``cluster_weights_``, ``covariances_``,
+        ``group_cluster_weights_`` and predictions have the new numbers. Clusters of equal weight
+        keep their order.
 
     Examples
     --------
@@ -47,5 +48,7 @@ def by_size(model: Any) -> Any:
     for name in ("cluster_centers_", "cluster_weights_", "covariances_"):
         if name in vars(model):  # centres may be computed from the model
             setattr(numbered, name, getattr(model, name)[order])
+    if "group_cluster_weights_" in vars(model):
+        numbered.group_cluster_weights_ = model.group_cluster_weights_[:, order]
     numbered._model = model._model.reordered(order)
     return numbered

@@ -15,6 +15,7 @@ from hardbayes.local.cluster_totals import totals_of
 from hardbayes.local.groups import GroupedRows, MovingClusters
 from hardbayes.local.incremental import IncrementalPartition
 from hardbayes.local.incremental_totals import IncrementalTotals
+from hardbayes.local.local_clusters import regroup_rows, relocate_rows
 from hardbayes.local.reading import entries_per_row, working_rows
 from hardbayes.local.tiling import Tiling
 from hardbayes.matrices import is_sparse
@@ -23,6 +24,7 @@ from hardbayes.tuples import DirectForm, centres_without_scores
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from hardbayes.local.groups import Relocated
     from hardbayes.local.reading import KernelRows
     from hardbayes.matrices import Floats, Matrix
     from hardbayes.pool import Pool
@@ -182,6 +184,33 @@ class LocalRows:
     ) -> GroupedRows:
         """Return rows in groups (m,), each with slots of its own, to try divisions on."""
         return GroupedRows(self, self.at(positions), groups, first)
+
+    def relocate_with_tolls(
+        self,
+        clusters: MovingClusters,
+        groups: NDArray[np.intp],
+        pairs: NDArray[np.int32],
+        places: NDArray[np.int64],
+        tolls: tuple[float, float],
+        room: int,
+        max_passes: int,
+    ) -> Relocated:
+        """Move rows one by one, where groups (n,) pay for the clusters they use.
+
+        ``tolls``: for a group's use of a cluster, and for a cluster. See `local.local_clusters`.
+        """
+        return relocate_rows(self, clusters, groups, pairs, places, *tolls, room, max_passes)
+
+    def regroup(
+        self,
+        form: DirectForm,
+        by_group: NDArray[np.intp],
+        starts: NDArray[np.intp],
+        labels: NDArray[np.int32],
+        local_penalty: float,
+    ) -> NDArray[np.int32]:
+        """Return labels (n,) after each group has opened and closed local clusters."""
+        return regroup_rows(self, form, by_group, starts, labels, local_penalty)
 
     def moving(
         self,

@@ -239,25 +239,34 @@ class Placement:
         costs = self.rows.take().costs(form) / self.model.frame.unit
         return self.model.geometry.as_distances(costs)
 
-    def novel(self) -> NDArray[np.bool_]:
+    def novel(self, costs: Floats | None = None, local_penalty: float = 0.0) -> NDArray[np.bool_]:
         """Return which rows would open a cluster of their own.
 
         Not among them are rows no farther from their centre than rounding may put equal ones,
-        however small the penalty: a fit keeps such rows.
+        however small the penalty: a fit keeps such rows. ``costs`` (n,): of the rows where they
+        are, if not at their cheapest centres; ``local_penalty``: what a cluster costs beside.
         """
         partition = self.model.partition
-        opening = opening_costs(self.rows, partition, self.weights)
+        costs = self._working_costs if costs is None else costs
+        opening = opening_costs(self.rows, partition, self.weights) + local_penalty
         rounding = partition.geometry.equality_rounding(self.rows.n_columns)
-        return self.weights * self._working_costs > np.maximum(opening, self.weights * rounding)
+        return self.weights * costs > np.maximum(opening, self.weights * rounding)
 
-    def strangers(self, share: float) -> NDArray[np.bool_]:
+    def strangers(
+        self,
+        share: float,
+        costs: Floats | None = None,
+        labels: NDArray[np.int32] | None = None,
+    ) -> NDArray[np.bool_]:
         """Return which rows cost more than all but this share of their cluster's training rows.
 
-        But for rows no farther from their centre than rounding may put equal ones.
+        But for rows no farther from their centre than rounding may put equal ones. ``costs`` and
+        ``labels`` (n,): of the rows where they are, if not at their cheapest centres.
         """
         limits = costs_at_share(self.model.spread, share)
         rounding = self.model.geometry.equality_rounding(self.rows.n_columns)
-        return self._working_costs > np.maximum(limits, rounding)[self.labels()]
+        costs = self._working_costs if costs is None else costs
+        return costs > np.maximum(limits, rounding)[self.labels() if labels is None else labels]
 
     @property
     def _working_costs(self) -> Floats:

@@ -7,14 +7,17 @@ from hardbayes.validation.arguments import (
     check_novelty,
     check_weights,
 )
+from hardbayes.validation.groups import check_groups, group_numbers
 from hardbayes.validation.matrix import check_matrix, touches_border
 
 __all__ = [
     "check_centres",
+    "check_groups",
     "check_labels",
     "check_matrix",
     "check_membership",
     "check_novelty",
     "check_weights",
+    "group_numbers",
     "touches_border",
 ]

@@ -10,7 +10,7 @@ from hardbayes.moves.partition.exchanges import (
     _batches,
     _make,
     _neighbours,
-    _promising,
+    promising,
     propose_exchanges,
 )
 from hardbayes.moves.partition.merges import nearest_partners
@@ -52,26 +52,26 @@ def test_the_best_ranks_come_first():
         cheapest = int(np.argmin(costs))
         pair = tuple(sorted((cheapest, int(partners[cheapest]))))
         best = (int(np.argmax(divisions.saved)),)
-        promising = list(_promising(case.partition, weights, centres, divisions, 100, False))
-        assert promising[:2] == [((), best), (pair, ())]
-        assert ((), ()) not in promising and len(set(promising)) == len(promising)
-        assert not any(set(united) & set(parted) for united, parted in promising)
-        unions = {united for united, _ in promising if united}
+        found = list(promising(partners, costs, divisions.saved, 100))
+        assert found[:2] == [((), best), (pair, ())]
+        assert ((), ()) not in found and len(set(found)) == len(found)
+        assert not any(set(united) & set(parted) for united, parted in found)
+        unions = {united for united, _ in found if united}
         assert all(a < b for a, b in unions)
-        divided_ones = {parted for _, parted in promising if parted}
+        divided_ones = {parted for _, parted in found if parted}
         assert divided_ones == {(int(c),) for c in np.flatnonzero(divisions.saved > 0)}
-        pairs = list(_promising(case.partition, weights, centres, divisions, 100, True))
-        assert pairs == [trial for trial in promising if trial[0] and trial[1]]
-        few = list(_promising(case.partition, weights, centres, divisions, 3, False))
+        pairs = list(promising(partners, costs, divisions.saved, 100, True))
+        assert pairs == [trial for trial in found if trial[0] and trial[1]]
+        few = list(promising(partners, costs, divisions.saved, 3))
         # So many, of so many best unions and divisions at most.
-        assert len(few) == 3 and few[:2] == promising[:2]
+        assert len(few) == 3 and few[:2] == found[:2]
 
 
 def test_one_cluster_may_only_be_divided():
     X, weights, labels = random_case(0)
     with labelled(X, weights, np.zeros_like(labels), penalty=30.0) as case:
-        weights, centres = case.state.centres()
-        found = list(_promising(case.partition, weights, centres, divided(case), 8, False))
+        nothing = nearest_partners(case.partition, *case.state.centres())
+        found = list(promising(*nothing, divided(case).saved, 8))
         assert found == [((), (0,))]
 
 
@@ -148,7 +148,8 @@ def test_a_trial_gains_what_the_objective_falls(divergence):
         origin = centres.mean(axis=0)
         explained = partition.explained(weights, centres, origin)
         divisions, labels, now = divided(case), state.numbers(), case.value()
-        pairs = islice(_promising(partition, weights, centres, divisions, 6, False), 6)
+        partners = nearest_partners(partition, weights, centres)
+        pairs = islice(promising(*partners, divisions.saved, 6), 6)
         (trials,) = _batches(
             state, pairs, _neighbours(partition, centres), np.zeros(len(weights), bool)
         )

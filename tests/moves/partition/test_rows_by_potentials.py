@@ -115,9 +115,8 @@ def four_clusters(penalty=0.5, cap=9, prior_weight=1.0, members=(3, 1, 2, 0)):
 
 def chosen(clusters, joined, left=0.0, own=0):
     """Where a row that brings nothing would go, and what that would gain."""
-    joined = clusters.potentials + np.asarray(joined)
-    left = np.array([clusters.potentials[own] + left])
-    goes, gains = _choices(clusters, np.zeros(1), joined[np.newaxis], left, np.array([own]))
+    pays = -np.array([joined], float)
+    goes, gains = _choices(clusters, pays, np.array([left], float), np.array([own]))
     return int(goes[0]), float(gains[0])
 
 

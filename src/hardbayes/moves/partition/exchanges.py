@@ -77,7 +77,8 @@ def propose_exchanges(
     numbers: list[Ids] = []
     opened: list[Floats] = []
     gain, n_splits, n_merges = 0.0, 0, 0
-    pairs = _promising(partition, weights, centres, divisions, n_trials, pairs_alone)
+    partners, costs = nearest_partners(partition, weights, centres)
+    pairs = promising(partners, costs, divisions.saved, n_trials, pairs_alone)
     for trials in _batches(state, pairs, _neighbours(partition, centres), touched):
         # Near the cap no cluster opens but those of the trials themselves.
         room = max(0, partition.max_clusters - k - len(opened) - 2 * len(trials))
@@ -111,30 +112,24 @@ def propose_exchanges(
     )
 
 
-def _promising(
-    partition: Partition,
-    weights: Floats,
-    centres: Floats,
-    divisions: Divisions,
-    n_trials: int,
-    pairs_alone: bool,
+def promising(
+    partners: Ids, costs: Floats, saved: Floats, n_trials: int, pairs_alone: bool = False
 ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Yield what to unite and what to divide, alone (unless told not to) and in pairs.
 
-    Best ranks first.
+    Best ranks first. ``partners``, ``costs`` (k,): with which other cluster each unites most
+    cheaply, and what that costs; empty for one cluster. ``saved`` (k,): by a division of each.
     """
     unions: list[tuple[int, ...]] = [()]
-    if len(centres) > 1:
-        partners, costs = nearest_partners(partition, weights, centres)
-        for a in np.argsort(costs, kind="stable"):
-            pair = (int(min(a, partners[a])), int(max(a, partners[a])))
-            if pair not in unions:
-                unions.append(pair)
-            if len(unions) > n_trials:
-                break
+    for a in np.argsort(costs, kind="stable"):
+        pair = (int(min(a, partners[a])), int(max(a, partners[a])))
+        if pair not in unions:
+            unions.append(pair)
+        if len(unions) > n_trials:
+            break
     divided: list[tuple[int, ...]] = [()]
-    for c in np.argsort(-divisions.saved, kind="stable")[:n_trials]:
-        if divisions.saved[c] > 0:
+    for c in np.argsort(-saved, kind="stable")[:n_trials]:
+        if saved[c] > 0:
             divided.append((int(c),))
     for total in range(1, len(unions) + len(divided)):
         for u in range(max(0, total - len(divided) + 1), min(total, len(unions) - 1) + 1):
@@ -150,7 +145,7 @@ def _promising(
 def _batches(
     state: PartitionState,
     pairs: Iterator[tuple[tuple[int, ...], tuple[int, ...]]],
-    neighbours: Ids,
+    near: Ids,
     touched: NDArray[np.bool_],
 ) -> Iterator[list[Trial]]:
     """Yield trials to be made together, as long as a round may last.
@@ -169,7 +164,7 @@ def _batches(
         changed = [*united, *divided]
         if touched[changed].any():
             continue
-        around = np.unique(np.append(neighbours[changed], changed))
+        around = np.unique(np.append(near[changed], changed))
         around = around[~touched[around]]
         n_around = int(members[around].sum())
         budget -= n_around * len(around)

@@ -56,22 +56,28 @@ def propose_merges(state: PartitionState, partition: Partition) -> PartitionProp
 
 
 def nearest_partners(
-    partition: Partition, weights: Floats, centres: Floats
+    partition: Partition, weights: Floats, centres: Floats, frees: Floats | None = None
 ) -> tuple[NDArray[np.intp], Floats]:
     """Return with which other cluster each (k,) unites most cheaply, and what that costs.
 
     All costs are compared where they are compiled. Else neighbours are found by their divergence,
     weighted as if there were no prior, and the costs of unions with the nearest few are exact.
+    ``frees`` (k, k): what a union frees beside, which is then subtracted; where it is None, all
+    unions free the same. Nothing for one cluster.
     """
+    k, d = centres.shape
+    near = min(NEAREST, k - 1)
+    if not near:
+        return np.zeros(0, np.intp), np.zeros(0)
     form = partition.moving_form(centres)
     if isinstance(form, TotalsForm):
         from hardbayes.local.cluster_totals import all_union_costs  # with compiled kernels
 
         all_costs = all_union_costs(form, weights)
+        if frees is not None:
+            all_costs -= frees
         best = all_costs.argmin(axis=1)
         return best, all_costs[np.arange(len(best)), best]
-    k, d = centres.shape
-    near = min(NEAREST, k - 1)
     sizes = weights + partition.prior_weight
     partners = np.empty(k, np.intp)
     costs = np.empty(k)
@@ -79,6 +85,8 @@ def nearest_partners(
         numbers = np.arange(k)[part]
         rough = partition.geometry.between(centres[part], centres)
         rough /= 1.0 / sizes[part, np.newaxis] + 1.0 / sizes
+        if frees is not None:
+            rough -= frees[part]
         rough[np.arange(len(numbers)), numbers] = np.inf
         candidates = least_few(rough, near)
         left = np.repeat(numbers, near)
@@ -86,6 +94,8 @@ def nearest_partners(
         exact = partition.union_costs(
             weights[left], centres[left], weights[right], centres[right]
         ).reshape(-1, near)
+        if frees is not None:
+            exact -= frees[left, right].reshape(-1, near)
         best = exact.argmin(axis=1)
         partners[part] = candidates[np.arange(len(numbers)), best]
         costs[part] = exact[np.arange(len(numbers)), best]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from hardbayes.local.rows import LocalRows
     from hardbayes.matrices import Floats
-    from hardbayes.moves.partition.single_rows import Clusters
+    from hardbayes.moves.partition.single_rows import Clusters, Tolls
     from hardbayes.structure.partition import Partition
 
 TOGETHER = 1 << 17  # numbers computed, at most, for rows together
@@ -39,7 +39,8 @@ def walk_by_potentials(
 
     IN/OUT numbers (n,): clusters of the rows.
     """
-    potentials = ClusterPotentials(partition, *clusters)
+    potentials = ClusterPotentials(partition, *clusters[:3])
+    tolls = None if clusters.tolls is None else MovingTolls(clusters.tolls)
     row_weights = local.weights_at()
     paying = np.flatnonzero(row_weights > 0)
     largest = max(1, TOGETHER // potentials.totals.size)
@@ -53,7 +54,9 @@ def walk_by_potentials(
             start += len(part)
             batch = Batch(local.matrix(part), row_weights[part])
             own = numbers[part]
-            moved, gained = _walk(potentials, batch, local.constants_at(part), own)
+            if tolls is not None:
+                tolls.begin(part)
+            moved, gained = _walk(potentials, batch, local.constants_at(part), own, tolls)
             numbers[part] = own
             n_moves += moved
             gain += gained
@@ -64,8 +67,41 @@ def walk_by_potentials(
     return Walked(n_moves, gain, potentials.centres()[len(clusters.weights) : numbers.max() + 1])
 
 
+class MovingTolls:
+    """What groups pay for clusters, which follows every row that moves; as `ClusterPotentials`."""
+
+    def __init__(self, tolls: Tolls) -> None:
+        self._tolls = tolls
+        self._pairs = np.append(tolls.pairs, np.zeros((len(tolls.pairs), 1), np.int32), axis=1)
+        self._groups = tolls.groups
+
+    def begin(self, rows: NDArray[np.intp]) -> None:
+        """Go on with a batch of these rows."""
+        self._groups = self._tolls.groups[rows]
+
+    def freed(self, part: slice, own: NDArray[np.intp]) -> Floats:
+        """Return what rows (m,) of the batch free where they leave their clusters ``own`` (m,)."""
+        return self._tolls.penalty * (self._pairs[self._groups[part], own] == 1)
+
+    def paid(self, part: slice) -> Floats:
+        """Return what rows (m, k) of the batch pay to join each cluster."""
+        return self._tolls.penalty * (self._pairs[self._groups[part]] == 0)
+
+    def move(self, at: int, source: int, target: int) -> None:
+        """Move row ``at`` of the batch from a cluster to another, which may be the last."""
+        if target == self._pairs.shape[1] - 1:
+            self._pairs = np.append(self._pairs, np.zeros((len(self._pairs), 1), np.int32), axis=1)
+        group = self._groups[at]
+        self._pairs[group, source] -= 1
+        self._pairs[group, target] += 1
+
+
 def _walk(
-    clusters: ClusterPotentials, batch: Batch, constants: Floats, own: NDArray[np.intp]
+    clusters: ClusterPotentials,
+    batch: Batch,
+    constants: Floats,
+    own: NDArray[np.intp],
+    tolls: MovingTolls | None,
 ) -> tuple[int, float]:
     """Let the rows of a batch move; return how many did, and what was gained.
 
@@ -78,7 +114,12 @@ def _walk(
     n_moves, gain, at = 0, 0.0, 0
     while at < m:
         rest = slice(at, m)
-        goes, gains = _choices(clusters, brings[rest], joined[rest], left[rest], own[rest])
+        pays = brings[rest, np.newaxis] + clusters.potentials - joined[rest]
+        frees = brings[rest] + left[rest] - clusters.potentials[own[rest]]
+        if tolls is not None:
+            pays += tolls.paid(rest)
+            frees += tolls.freed(rest, own[rest])
+        goes, gains = _choices(clusters, pays, frees, own[rest])
         movers = np.flatnonzero(goes != own[rest])
         if not len(movers):
             break
@@ -87,6 +128,8 @@ def _walk(
         if target == joined.shape[1] - 1:
             joined = np.append(joined, joined[:, -1:], axis=1)
         clusters.move(batch, at, source, target)
+        if tolls is not None:
+            tolls.move(at, source, target)
         own[at] = target
         n_moves += 1
         gain += float(gains[movers[0]])
@@ -102,21 +145,15 @@ def _walk(
 
 
 def _choices(
-    clusters: ClusterPotentials,
-    brings: Floats,
-    joined: Floats,
-    left: Floats,
-    own: NDArray[np.intp],
+    clusters: ClusterPotentials, pays: Floats, frees: Floats, own: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], Floats]:
     """Return where each row (m,) would go if it were visited now, and what that would gain.
 
-    IN brings (m,): ``w phi(x)``; joined (m, k), left (m,): what clusters keep with it, and its own
-    without it.
+    IN pays (m, k), frees (m,): without the penalty of a cluster that opens, or closes. OUT pays.
     """
     partition, potentials = clusters.partition, clusters.potentials
     last = clusters.members[own] == 1
-    frees = brings + left - potentials[own] + partition.penalty * last
-    pays = brings[:, np.newaxis] + potentials - joined
+    frees = frees + partition.penalty * last
     n_open = np.count_nonzero(clusters.members)
     pays[:, -1] += partition.penalty
     pays[last, -1] = np.inf

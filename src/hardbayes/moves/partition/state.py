@@ -176,11 +176,12 @@ class PartitionState:
 
     # -- changes -----------------------------------------------------------------------------------
 
-    def start(self, centres: Floats) -> None:
-        """Begin at these centres (k, d), with no row in a cluster."""
+    def start(self, centres: Floats, labels: NDArray[np.int32] | None = None) -> None:
+        """Begin at these centres (k, d), with no row in a cluster; or with these labels (n,)."""
         self._listed, self._table = ClusterList.of(centres), None
-        self._has_labels = False
-        self.rows.start()
+        self._has_labels = labels is not None
+        totals = None if labels is None else self.rows.totals(len(centres), labels)
+        self.rows.start(labels, totals)
 
     def sweep(self, opening: Floats, visit_rank: Ranks, max_clusters: int) -> Summary:
         """Every row goes to its cheapest centre, or opens a cluster: Algorithm 1.

@@ -1,0 +1,1 @@
+"""The descent of the hard HDP."""

@@ -1,0 +1,414 @@
+"""Hard HDP: clusters that groups of rows share."""
+
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from hardbayes.engine.hdp.restarts import Found, minimise_grouped, minimise_one_group
+from hardbayes.engine.partition.restarts import Starts
+from hardbayes.engine.status import Status
+from hardbayes.estimators.base import AT_LEAST_ONE, SHARED_CONSTRAINTS
+from hardbayes.estimators.cluster_estimator import ClusterEstimator
+from hardbayes.estimators.dp_means import prior_weight_for
+from hardbayes.estimators.fitted_state import check_grouped
+from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
+from hardbayes.matrices import Floats, Matrix
+from hardbayes.models.hdp import FittedGroups, grouped_attributes
+from hardbayes.pool import Pool, resolve_threads
+from hardbayes.problems.columns import used_columns
+from hardbayes.problems.hdp import GroupedProblem, pose_groups
+from hardbayes.selection.automatic import choose_penalty
+from hardbayes.selection.hdp import RATIO, choose_penalties
+from hardbayes.validation import (
+    check_centres,
+    check_groups,
+    check_novelty,
+    check_weights,
+    group_numbers,
+)
+
+
+class HDPMeans(ClusterEstimator):
+    """Clustering of several groups of rows with clusters that they share.
+
+    Minimises ``sum_ij w_ij D(x_ij, mu_z(ij)) + local_penalty * L + global_penalty * K`` over the
+    partition z and the centres mu: K is the number of clusters, and L counts for every group the
+    clusters that it uses (Kulis & Jordan 2012, eq. 2; for other divergences Jiang, Kulis & Jordan
+    2012, section 4). A group that begins to use a cluster of others pays the local penalty; a
+    cluster that no group has used costs the global one as well.
+
+    Parameters
+    ----------
+    local_penalty : float or "auto", default="auto"
+        What each cluster costs in each group that uses it, in units of the divergence.
+    global_penalty : float or "auto", default="auto"
+        What each cluster costs beside. "auto" takes, on a path of rising penalties with
+        ``local_penalty = 0.45 * global_penalty``, the solution by which the data are described most
+        shortly: which clusters each group uses, in which of them each row is, where centres are and
+        how far rows are from them. More than ``sqrt(n_samples) / 2`` clusters are taken only where
+        the fit term falls faster with their number than in any continuum. If one penalty is
+        a number, the local one is 0.45 times the global one; data of one group have a local
+        penalty of 0 and the penalty that `DPMeans` chooses.
+    divergence, prior_weight, init, order, max_clusters, n_init, max_iter, random_state, n_jobs, \
+verbose
+        As for `DPMeans`.
+    search : {"split-merge", "paper"}, default="split-merge"
+        How hard to minimise. "paper" is Algorithm 2 of Kulis & Jordan 2012: rows choose one by one,
+        then whole local clusters do, then means follow. Local clusters of a group in one cluster
+        are one, and those without rows are dropped. "split-merge" goes on with splits, merges and
+        exchanges of clusters, moves of rows and of whole local clusters, and with groups that begin
+        or cease to use a cluster, each made only where the objective falls.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,), int32
+        Cluster of each row, 0 to K-1; clusters are shared by the groups.
+    local_labels_ : ndarray of shape (n_samples,), int32
+        The same, numbered from 0 in each group. -1 for a row of weight zero in a cluster that its
+        group does not use.
+    groups_ : ndarray of shape (n_groups,)
+        Labels of the groups: sorted, or in order of appearance if they are of mixed kinds. One
+        group, 0, where none were given.
+    n_clusters_ : int
+        K, the number of clusters.
+    n_local_clusters_ : ndarray of shape (n_groups,)
+        How many clusters each group uses.
+    group_cluster_weights_ : ndarray of shape (n_groups, n_clusters_)
+        Sum of the weights of each group's rows in each cluster.
+    cluster_centers_ : ndarray of shape (n_clusters_, n_features)
+        Centres, in the dtype of the data.
+    cluster_weights_ : ndarray of shape (n_clusters_,)
+        Sum of the weights of each cluster's rows.
+    local_penalty_, global_penalty_ : float
+        The penalties used.
+    prior_weight_, inertia_, objective_, objective_history_, n_iter_, n_splits_, n_merges_, \
+converged_, status_, n_features_in_, feature_names_in_
+        As for `DPMeans`.
+
+    See Also
+    --------
+    DPMeans : Clusters of rows that are not in groups.
+    local_global_penalties_for : Penalties by the papers' rule.
+    objective : The objective of any labelling.
+
+    Examples
+    --------
+    >>> from hardbayes import HDPMeans
+    >>> from hardbayes.datasets import make_shared_gaussians
+    >>> X, groups, y = make_shared_gaussians(random_state=0)
+    >>> model = HDPMeans(local_penalty=0.1, global_penalty=0.25, random_state=0)
+    >>> model = model.fit(X, groups=groups)
+    >>> model.group_cluster_weights_.shape == (50, model.n_clusters_)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "local_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "global_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "divergence": [StrOptions(set(GEOMETRIES)), Geometry],
+        "prior_weight": [StrOptions({"auto"}), Interval(Real, 0, 1e9, closed="both")],
+        "init": [
+            StrOptions({"mean", "farthest-first", "k-means++"}),
+            "array-like",
+            "sparse matrix",
+        ],
+        "order": [StrOptions({"random", "given"})],
+        "max_clusters": [AT_LEAST_ONE, None],
+        **SHARED_CONSTRAINTS,
+    }
+    _model: FittedGroups
+    groups_: NDArray[Any]
+
+    def __init__(
+        self,
+        local_penalty: float | str = "auto",
+        global_penalty: float | str = "auto",
+        *,
+        divergence: str | Geometry = "squared_euclidean",
+        prior_weight: float | str = "auto",
+        search: str = "split-merge",
+        init: Any = "mean",
+        order: str = "random",
+        max_clusters: int | None = None,
+        n_init: int = 1,
+        max_iter: int = 300,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.local_penalty = local_penalty
+        self.global_penalty = global_penalty
+        self.divergence = divergence
+        self.prior_weight = prior_weight
+        self.search = search
+        self.init = init
+        self.order = order
+        self.max_clusters = max_clusters
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Fit the model to rows in groups.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+        y : ignored
+            Not used, present for API consistency by convention.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. A row of weight zero opens no cluster, local or global, but is
+            labelled as `predict` would.
+        groups : array-like of shape (n_samples,), default=None
+            The group of each row: any hashable labels, none missing. None: one group.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator. If an error is raised, the estimator is unchanged.
+        """
+        return self._fit(X, sample_weight, groups=groups)
+
+    def predict(  # type: ignore[override]
+        self, X: Any, groups: Any = None, novelty: bool | float = False
+    ) -> NDArray[np.int32]:
+        """Return the cluster in which each row pays least; no cluster is opened.
+
+        A row pays its cost, and the local penalty for a cluster that its group did not use in the
+        fit. So rows of unknown groups go to the nearest centre. Rows do not influence each other.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+        groups : array-like of shape (n_samples,), default=None
+            The group of each row, known or not. None: unknown groups; or the one group, if the
+            model was fitted without groups.
+        novelty : bool or float, default=False
+            Which rows get -1. True: rows that would have opened a cluster. A share, 0 < novelty <
+            1: rows that lie farther out than all but that share of the training rows of their
+            cluster.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int32
+            Numbers of clusters.
+        """
+        share = check_novelty(novelty)
+        matrix = self._checked(X)
+        numbers = group_numbers(groups, matrix.shape[0], self.groups_)
+        with Pool(resolve_threads(self.n_jobs)) as pool:
+            placed = self._model.place(matrix, pool, numbers)
+            labels = placed.labels()
+            if share is not None:
+                labels[placed.strangers(share)] = -1
+            elif novelty:
+                labels[placed.novel()] = -1
+        return labels
+
+    def score_samples(self, X: Any, groups: Any = None) -> Floats:
+        """Return minus the cost of each row in the cluster that `predict` gives.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+        groups : array-like of shape (n_samples,), default=None
+            As for `predict`.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            Higher is better. Penalties are not included.
+        """
+        matrix = self._checked(X)
+        numbers = group_numbers(groups, matrix.shape[0], self.groups_)
+        with Pool(resolve_threads(self.n_jobs)) as pool:
+            return -self._model.place(matrix, pool, numbers).costs()
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> float:
+        """Return minus the fit term of X under the fitted model, without penalties.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+        y : ignored
+            Not used, present for API consistency by convention.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+        groups : array-like of shape (n_samples,), default=None
+            As for `predict`.
+
+        Returns
+        -------
+        score : float
+            Sum of the weighted `score_samples`.
+        """
+        scores = self.score_samples(X, groups)
+        weights = check_weights(sample_weight, scores[:, np.newaxis])
+        return float(np.sum(scores if weights is None else weights * scores))
+
+    def transform(self, X: Any) -> Floats:
+        """Return the distance of each row from each centre, whatever its group.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_clusters_)
+            Euclidean distances; divergences for any other `divergence`.
+        """
+        matrix = self._checked(X)
+        with Pool(resolve_threads(self.n_jobs)) as pool:
+            distances = self._model.clusters.place(matrix, pool).distances()
+        return distances.astype(matrix.dtype, copy=False)
+
+    @property
+    def _geometry(self) -> Geometry:
+        return geometry_for(self.divergence)
+
+    def _fitted(  # type: ignore[override]
+        self,
+        matrix: Matrix,
+        weights: Floats | None,
+        rng: np.random.RandomState,
+        pool: Pool,
+        groups: Any,
+    ) -> tuple[dict[str, Any], Status]:
+        geometry = self._geometry
+        numbers, labels = check_groups(groups, matrix.shape[0])
+        prior_weight = prior_weight_for(self.prior_weight, geometry, matrix)
+        centres = self._given_centres(geometry, matrix.shape[1])
+        columns = used_columns(matrix, geometry, centres)
+        matrix = columns.of(matrix)
+        problem = pose_groups(matrix, geometry, weights, numbers, len(labels), pool)
+        penalties, found = self._penalties(problem, matrix, weights, prior_weight, rng, pool)
+        grouped = problem.grouped(*penalties, prior_weight, self.max_clusters)
+        whole = problem.whole
+        given = (
+            problem.state(grouped),
+            grouped,
+            whole.opening_costs(grouped.partition),
+            lambda: whole.mean,
+        )
+        init: str | Floats = self.init
+        if centres is not None:
+            init = whole.centres_in_frame(columns.of(centres))
+        begin = found if self._begins_anywhere else None
+        if problem.n_groups == 1 and self.search == "split-merge":
+            starts = self._starts(init if begin is None else begin.centres)
+            solution = minimise_one_group(*given, starts, rng, self._report)
+        else:
+            starts = self._starts(init)
+            solution = minimise_grouped(*given, starts, rng, self._report, begin)
+        fitted = grouped_attributes(solution, problem, grouped, penalties, columns, matrix.dtype)
+        return fitted | {"groups_": labels}, solution.status
+
+    def _penalties(
+        self,
+        problem: GroupedProblem,
+        matrix: Matrix,
+        weights: Floats | None,
+        prior_weight: float,
+        rng: np.random.RandomState,
+        pool: Pool,
+    ) -> tuple[tuple[float, float], Found | None]:
+        """Return the local and the global penalty, and a solution found on the way to them."""
+        given = [None if value == "auto" else float(value) for value in self._given_penalties]
+        for name, value in zip(("local_penalty", "global_penalty"), given, strict=True):
+            if value is not None:
+                problem.check_penalty(name, value)
+        local, shared = given
+        if problem.n_groups == 1 and None in given:
+            if shared is None:
+                choice = choose_penalty(
+                    matrix, problem.whole.geometry, weights, prior_weight, self.max_clusters, rng,
+                    pool,
+                )  # fmt: skip
+                shared = max(0.0, choice.penalty - (local or 0.0))
+                centres = problem.whole.centres_in_frame(choice.centres)
+                return (local or 0.0, shared), Found(centres, None)
+            return (0.0, shared), None
+        if local is None and shared is None:
+            self._say("choosing the penalties")
+            chosen = choose_penalties(
+                matrix, problem.whole.geometry, weights, problem.groups, prior_weight,
+                self.max_clusters, rng, pool,
+            )  # fmt: skip
+            centres = problem.whole.centres_in_frame(chosen.centres)
+            penalties = chosen.local_penalty, chosen.global_penalty
+            return penalties, Found(centres, chosen.labels)
+        if local is None:
+            assert shared is not None
+            return (RATIO * shared, shared), None
+        return (local, local / RATIO if shared is None else shared), None
+
+    @property
+    def _given_penalties(self) -> tuple[Any, Any]:
+        return self.local_penalty, self.global_penalty
+
+    @property
+    def _begins_anywhere(self) -> bool:
+        """Whether a solution found before may be where the fit begins."""
+        named = isinstance(self.init, str) and self.init == "mean"
+        return named and self.search == "split-merge"
+
+    def _starts(self, init: str | Floats) -> Starts:
+        return Starts(init, self.order, self.n_init, self.search, self.max_iter)
+
+    def _given_centres(self, geometry: Geometry, n_columns: int) -> Floats | None:
+        """Return the centres (k, d) passed as ``init``, checked; None for a name."""
+        if isinstance(self.init, str):
+            return None
+        return check_centres(self.init, geometry, n_columns, self.max_clusters)
+
+    @property
+    def cluster_centers_(self) -> Floats:
+        """Centres (n_clusters_, n_features), made anew at each access."""
+        return self._model.clusters.shown_centres()
+
+    def _report(self, start: int, step: int, n_clusters: int, n_changed: int) -> None:
+        if not self.verbose:
+            return
+        head = f"start {start + 1}, " if self.n_init > 1 else ""
+        self._say(f"{head}step {step}: {n_clusters} clusters, {n_changed} rows moved")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        kind = GEOMETRIES.get(self.divergence) if isinstance(self.divergence, str) else None
+        tags.input_tags.positive_only = kind is not None and (
+            kind.nonnegative or kind.unit_interval
+        )
+        return tags
+
+    # -- for save and load -------------------------------------------------------------------------
+
+    def _get_state(self) -> dict[str, Any]:
+        state = super()._get_state()
+        if state and state["groups_"].dtype.kind == "U":
+            state["groups_"] = state["groups_"].tolist()
+        return state
+
+    def _model_from(
+        self, arrays: dict[str, Any], fitted: dict[str, Any]
+    ) -> tuple[FittedGroups, int]:
+        if isinstance(fitted.get("groups_"), list):
+            fitted["groups_"] = np.array(fitted["groups_"])
+        arrays["n_columns"] = fitted.get("n_features_in_")
+        model = FittedGroups.from_arrays(self._geometry, self.max_clusters, arrays)
+        clusters = model.clusters
+        check_grouped(fitted, len(model.in_use), len(clusters.centres), clusters.n_columns)
+        return model, clusters.n_columns

@@ -1,0 +1,1 @@
+"""Compiled rules of the hard HDP: rows in groups, whose clusters are shared."""

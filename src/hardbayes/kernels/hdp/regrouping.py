@@ -1,0 +1,100 @@
+"""Which clusters a group uses: it begins to use one, or ceases to, where centres stand still.
+
+Given the centres this is a facility location problem for each group. In each round the one change
+that saves most is made: to begin to use a cluster, at the local penalty, with all rows that are
+cheaper there; or to cease to use one, whose rows go where they are cheapest among the others.
+"""
+
+import numpy as np
+
+from hardbayes.kernels.compiling import kernel
+from hardbayes.kernels.partition.rows import pick, row_cost
+
+# A change must gain more than this part of what is compared: rounding alone changes nothing.
+NOISE = 1e-9
+
+
+@kernel
+def regroup(
+    rows, weights, constants, centres, ids, starts, labels, local_penalty, used, gains, max_rounds,
+    first, last,
+):  # fmt: skip
+    """For groups ``first`` to ``last``: open and close local clusters while their cost falls.
+
+    IN ids (n,): rows sorted by group; starts (groups + 1,): where each begins. IN/OUT labels (n,):
+    slots. SCRATCH used (slots,) bool, gains (slots,).
+    """
+    for g in range(first, last):
+        mark(weights, ids, labels, used, starts[g], starts[g + 1])
+        for _ in range(max_rounds):
+            gains[:] = 0.0
+            total = survey(
+                rows, weights, constants, centres, ids, labels, used, gains, starts[g],
+                starts[g + 1],
+            )  # fmt: skip
+            if not change(used, gains, total, local_penalty):
+                break
+
+
+@kernel
+def mark(weights, ids, labels, used, start, stop):
+    """OUT used (slots,) bool: which slots hold rows of positive weight of this group."""
+    used[:] = False
+    for p in range(start, stop):
+        if pick(weights, ids[p]) > 0.0:
+            used[labels[ids[p]]] = True
+
+
+@kernel
+def survey(rows, weights, constants, centres, ids, labels, used, gains, start, stop):
+    """Give rows of a group to the cheapest slot in use; return their cost.
+
+    OUT labels (n,). IN/OUT gains (slots,): how much cheaper rows would be with a slot that is not
+    in use, and, negative, how much more expensive without one that is.
+    """
+    total = 0.0
+    for p in range(start, stop):
+        i = ids[p]
+        weight = pick(weights, i)
+        if weight == 0.0:
+            continue
+        winner = np.int64(-1)
+        best = np.inf
+        second = np.inf
+        for k in range(used.shape[0]):
+            if used[k]:
+                cost = weight * row_cost(rows, i, constants, centres, k)
+                if winner < 0 or cost < best:
+                    second = best
+                    best = cost
+                    winner = np.int64(k)
+                elif cost < second:
+                    second = cost
+        labels[i] = winner
+        total += best
+        gains[winner] -= second - best
+        for k in range(used.shape[0]):
+            if not used[k]:
+                cost = weight * row_cost(rows, i, constants, centres, k)
+                if cost < best:
+                    gains[k] += best - cost
+    return total
+
+
+@kernel
+def change(used, gains, total, local_penalty):
+    """Make the change that saves most; return whether there was one. IN/OUT used (slots,) bool."""
+    n_used = 0
+    for k in range(used.shape[0]):
+        n_used += used[k]
+    chosen = np.int64(-1)
+    most = NOISE * (total + local_penalty)
+    for k in range(used.shape[0]):
+        gain = gains[k] + local_penalty if used[k] else gains[k] - local_penalty
+        if gain > most and not (used[k] and n_used == 1):
+            most = gain
+            chosen = np.int64(k)
+    if chosen < 0 or n_used == 0:
+        return False
+    used[chosen] = not used[chosen]
+    return True

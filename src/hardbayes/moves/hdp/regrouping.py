@@ -1,0 +1,33 @@
+"""Groups begin to use clusters, or cease to: whole local clusters open and close at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hardbayes.moves.partition.merges import WORTHWHILE
+from hardbayes.moves.partition.proposal import PartitionProposal
+
+if TYPE_CHECKING:
+    from hardbayes.moves.hdp.state import GroupedState
+    from hardbayes.structure.hdp import GroupedPartition
+
+
+def propose_regrouping(state: GroupedState, grouped: GroupedPartition) -> PartitionProposal | None:
+    """Propose to open and close local clusters, group by group, as long as their cost falls.
+
+    Groups decide at the present centres. The change that is reported is exact: with centres that
+    follow, so that it is at least as much as the groups expect.
+    """
+    base, partition = state.base, grouped.partition
+    numbers = base.numbers()
+    centres = base.centres()[1]
+    after = state.rows.take().regroup(
+        partition.direct_form(centres), state.by_group, state.group_starts,
+        numbers, grouped.local_penalty,
+    )  # fmt: skip
+    if np.array_equal(after, numbers):
+        return None
+    proposal = state.proposal(grouped, after)
+    return proposal if proposal.change < -WORTHWHILE * grouped.local_penalty else None

@@ -1,0 +1,76 @@
+"""HDPMeans under scikit-learn's checks, interrupts and threads."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from hardbayes import HDPMeans
+from hardbayes.datasets import make_shared_gaussians
+from tests.conftest import run_check
+from tests.interrupts import watching_calls
+
+
+@parametrize_with_checks([HDPMeans(0.5, 1.0), HDPMeans(search="paper")])
+def test_scikit_learn_checks(estimator, check):
+    run_check(estimator, check)
+
+
+@pytest.mark.parametrize("search", ["paper", "split-merge"])
+def test_interrupts_leave_the_model_as_it_was(search):
+    X, groups, _ = make_shared_gaussians(8, random_state=0)
+    expected = HDPMeans(0.1, 0.3, search=search, random_state=0, n_jobs=1).fit(X, groups=groups)
+    again = clone(expected)
+    with watching_calls() as count:
+        again.fit(X, groups=groups)
+    for moment in np.unique(np.linspace(1, count[0], 12).astype(int)):
+        first, second = clone(expected), clone(expected).fit(X[:9])
+        for model in (first, second):
+            before = dict(vars(model))
+            with pytest.raises(KeyboardInterrupt), watching_calls(at=moment):
+                model.fit(X, groups=groups)
+            assert vars(model).keys() == before.keys()
+            assert all(value is before[name] for name, value in vars(model).items())
+        np.testing.assert_array_equal(first.fit(X, groups=groups).labels_, expected.labels_)
+
+
+def test_several_threads_fit_at_once():
+    X, groups, _ = make_shared_gaussians(10, random_state=0)
+    alone = HDPMeans(random_state=0).fit(X, groups=groups)
+    with ThreadPoolExecutor(4) as threads:
+        fits = [threads.submit(HDPMeans(random_state=0).fit, X, groups=groups) for _ in range(4)]
+        for fit in fits:
+            np.testing.assert_array_equal(fit.result().labels_, alone.labels_)
+
+
+def test_inputs_are_not_changed():
+    X, groups, _ = make_shared_gaussians(10, random_state=0)
+    weights = np.ones(len(X))
+    for array in (X, groups, weights):
+        array.flags.writeable = False
+    HDPMeans(random_state=0).fit(X, groups=groups, sample_weight=weights)
+
+
+@pytest.mark.parametrize(("scale", "offset"), [(1e-100, 0.0), (1e100, 0.0), (1.0, 1e9)])
+def test_extreme_scales_and_offsets(scale, offset):
+    X, groups, _ = make_shared_gaussians(10, random_state=0)
+    X = np.round(X * 2**12) / 2**12
+    expected = HDPMeans(0.125, 0.25, random_state=0).fit(X, groups=groups)
+    factor = 2.0 ** np.round(np.log2(scale))
+    model = HDPMeans(0.125 * factor**2, 0.25 * factor**2, random_state=0)
+    model.fit(X * factor + offset, groups=groups)
+    np.testing.assert_array_equal(model.labels_, expected.labels_)
+    assert np.isfinite(model.objective_)
+
+
+@pytest.mark.parametrize("name", ["local_penalty", "global_penalty"])
+@pytest.mark.parametrize("value", [-1.0, "none", None, np.nan])
+def test_bad_penalties_are_refused_by_name(name, value):
+    with pytest.raises(ValueError, match=f"The '{name}' parameter of HDPMeans"):
+        HDPMeans(**{name: value}).fit([[0.0], [1.0]])
+    with pytest.raises(ValueError, match=f"The '{name}' parameter, 1e-200, is too small"):
+        HDPMeans(**{"local_penalty": 1.0, "global_penalty": 1.0, name: 1e-200}).fit(
+            np.array([[0.0], [1e60]])
+        )
