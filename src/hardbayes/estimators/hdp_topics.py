@@ -270,9 +270,10 @@ class HDPTopics(Estimator):
         documents = pose_topics(weighted, penalty, pool, weights)
         cost = self.global_penalty
         if cost == "auto":
-            cost = global_penalty(groups, structure, documents.penalties, rng)
+            mean = documents.penalties.sum() / total_weight(_or_one(weights), weighted.shape[0])
+            cost = global_penalty(groups, structure, float(mean), rng) * (GROUPS / n_groups) ** 2
         structure = replace(structure, global_penalty=float(cost))
-        self._say(f"penalties {documents.penalties.mean():.6g} on average and {cost:.6g}")
+        self._say(f"global penalty {cost:.6g}")
         if n_groups != GROUPS:
             similar = groups.totals(n_groups, rng, pool)
         return self._search(

@@ -109,15 +109,15 @@ def local_rate(
 
 
 def global_penalty(
-    groups: DocumentGroups, structure: SharedTopics, penalties: Floats, rng: RandomState
+    groups: DocumentGroups, structure: SharedTopics, mean_penalty: float, rng: RandomState
 ) -> float:
-    """Return the automatic global penalty.
+    """Return the automatic global penalty, from the mean of the local ones.
 
-    ``RANDOM_SHARE g + LOCAL_MULTIPLE mean(local penalties)``, where g is what one of GROUPS random
-    groups of documents saves.
+    ``RANDOM_SHARE g + LOCAL_MULTIPLE mean``, where g is what one of GROUPS random groups of
+    documents saves.
     """
     k = min(GROUPS, groups.weighted.shape[0])
     random = groups.random_totals(k, rng)
     one = float(structure.topic_costs(random.sum(axis=1, keepdims=True)).sum())
     saved = (one - float(structure.topic_costs(random).sum())) / max(1, k - 1)
-    return RANDOM_SHARE * max(0.0, saved) + LOCAL_MULTIPLE * float(penalties.mean())
+    return RANDOM_SHARE * max(0.0, saved) + LOCAL_MULTIPLE * mean_penalty

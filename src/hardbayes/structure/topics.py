@@ -34,12 +34,12 @@ class SharedTopics:
 
     def costs(self, totals: Floats) -> Floats:
         """Return (v, k) the cost of each word at the topics that have these totals (v, k)."""
-        amounts = totals + self.prior[:, np.newaxis]
-        sizes = amounts.sum(axis=0)
+        shares = totals + self.prior[:, np.newaxis]
+        shares /= np.maximum(shares.sum(axis=0), np.finfo(float).tiny)
         with np.errstate(divide="ignore"):
-            np.log(amounts, out=amounts)
-        np.subtract(np.log(np.maximum(sizes, np.finfo(float).tiny)), amounts, out=amounts)
-        return np.minimum(amounts, NEVER, out=amounts)
+            np.log(shares, out=shares)
+        np.negative(shares, out=shares)
+        return np.minimum(shares, NEVER, out=shares)
 
     def topic_costs(self, totals: Floats) -> Floats:
         """Return (k,) what the words of each topic cost it at its best, its prior included."""
