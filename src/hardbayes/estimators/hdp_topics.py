@@ -75,7 +75,8 @@ class HDPTopics(Estimator):
         How to minimise. "paper" is the published algorithm, documents and words visited in their
         order; it needs numbers for both penalties. "split-merge" chooses the topics of whole
         documents; splits, merges and deletes topics where the exact change of the objective is
-        negative; and starts from one topic and from groups of similar documents.
+        negative; and keeps the best of three starts: one topic, and 10 and 20 groups of similar
+        documents.
     max_iter : int, default=300
         Largest number of steps of a start: sweeps over all documents, or rounds of moves.
     random_state : int, RandomState instance or None, default=None
@@ -217,6 +218,11 @@ class HDPTopics(Estimator):
                 "The 'n_topics' and 'global_penalty' parameters of HDPTopics exclude each other: "
                 "the first searches for the second. Set one of them."
             )
+        if self.n_topics is not None and self.n_topics > (self.max_topics or self.n_topics):
+            raise ValueError(
+                f"The 'max_topics' parameter of HDPTopics must be at least n_topics="
+                f"{self.n_topics}. Got {self.max_topics} instead."
+            )
         if self.search != "paper":
             return
         needed = {
@@ -260,8 +266,7 @@ class HDPTopics(Estimator):
         pool: Pool,
     ) -> tuple[TopicSolution, LocalPenalty]:
         structure = SharedTopics(self._prior(weighted), 0.0, False)
-        n_groups = self.n_topics or GROUPS
-        groups = group_documents(weighted, max(GROUPS, n_groups), rng)
+        groups = group_documents(weighted, max(GROUPS, self.n_topics or 0), rng)
         similar = groups.totals(GROUPS, rng, pool)
         if self.local_penalty == "auto":
             penalty = LocalPenalty(local_rate(groups, similar, structure, rng), per_word=True)
@@ -271,14 +276,15 @@ class HDPTopics(Estimator):
         cost = self.global_penalty
         if cost == "auto":
             mean = documents.penalties.sum() / total_weight(_or_one(weights), weighted.shape[0])
-            cost = global_penalty(groups, structure, float(mean), rng) * (GROUPS / n_groups) ** 2
+            cost = global_penalty(groups, structure, float(mean), rng)
+            cost *= (GROUPS / (self.n_topics or GROUPS)) ** 2  # where a search begins
         structure = replace(structure, global_penalty=float(cost))
         self._say(f"global penalty {cost:.6g}")
-        if n_groups != GROUPS:
-            similar = groups.totals(n_groups, rng, pool)
-        return self._search(
-            documents, structure, [groups.totals(1, rng, pool), similar], rng
-        ), penalty
+        if self.n_topics is not None:
+            starts = [groups.totals(self.n_topics, rng, pool)]
+        else:
+            starts = [*(groups.totals(k, rng, pool) for k in (1, GROUPS // 2)), similar]
+        return self._search(documents, structure, starts, rng), penalty
 
     def _search(
         self,
@@ -288,7 +294,7 @@ class HDPTopics(Estimator):
         rng: np.random.RandomState,
     ) -> TopicSolution:
         """Return the best solution from topics with these totals (v, k)."""
-        most = self.max_topics or cluster_bound(documents.n_words)
+        most = self.max_topics or max(cluster_bound(documents.n_words), 2 * (self.n_topics or 0))
         limits = Limits(most, self.max_iter, self.background == "auto")
         sets, always = no_topics(documents.n_documents), self.background is True
         starts = [
@@ -298,7 +304,7 @@ class HDPTopics(Estimator):
         ]
         if self.n_topics is None:
             return best_of_starts(starts, rng, limits, self._report)
-        return about(self.n_topics, starts[-1], rng, limits, self._report)
+        return about(self.n_topics, starts[0], rng, limits, self._report)
 
     def _prior(self, weighted: sparse.csr_array) -> Floats:
         """Return the pseudo-counts (v,) of a topic."""

@@ -9,11 +9,13 @@ from hardbayes.plot.components import ComponentsDisplay
 from hardbayes.plot.figure import fit_figure
 from hardbayes.plot.objective import ObjectiveDisplay
 from hardbayes.plot.penalty_path import PenaltyPathDisplay
+from hardbayes.plot.topics import TopicsDisplay
 
 __all__ = [
     "ClustersDisplay",
     "ComponentsDisplay",
     "ObjectiveDisplay",
     "PenaltyPathDisplay",
+    "TopicsDisplay",
     "fit_figure",
 ]

@@ -28,6 +28,9 @@ MAX_STEPS = 30  # of the partition of documents
 # Both automatic penalties are measured on generated corpora and on four of newspapers, mail and
 # papers; see docs/topics.md.
 LOCAL_SHARE = 1.35
+# Above log 2 nats a word, a document with equal parts of two topics would pay less for one topic
+# that mixes them.
+MOST_LOCAL = 0.6
 RANDOM_SHARE = 0.4
 LOCAL_MULTIPLE = 5.0
 
@@ -96,7 +99,7 @@ def local_rate(
 ) -> float:
     """Return the automatic local penalty for each word of a document, in nats.
 
-    ``LOCAL_SHARE sqrt(s)``, where s is the share of the cost of all words, as one topic, that
+    ``LOCAL_SHARE sqrt(s)``, at most MOST_LOCAL, where s is the share of the cost of all words, as one topic, that
     groups of similar documents save beyond random groups of as many documents.
     """
     random = groups.random_totals(min(totals.shape[1], groups.weighted.shape[0]), rng)
@@ -105,7 +108,8 @@ def local_rate(
         for each in (totals.sum(axis=1, keepdims=True), totals, random)
     ]
     saved = max(0.0, costs[2] - costs[1])
-    return LOCAL_SHARE * float(np.sqrt(saved / costs[0])) if costs[0] > 0 else 0.0
+    share = saved / costs[0] if costs[0] > 0 else 0.0
+    return min(MOST_LOCAL, LOCAL_SHARE * float(np.sqrt(share)))
 
 
 def global_penalty(
