@@ -1,7 +1,7 @@
 """Topics of generated abstracts: how many there are is found, not given.
 
-Each abstract mixes one or two of eight subjects with words that all abstracts use. The picture needs
-matplotlib; the printed results do not.
+Each abstract mixes one or two of eight subjects with words that all abstracts use. The picture
+needs matplotlib; the printed results do not.
 """
 
 import numpy as np
@@ -9,17 +9,17 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from hardbayes import HDPTopics
 
-SUBJECTS = """
-galaxy telescope redshift star dust luminosity spectrum halo orbit planet supernova cosmic
-protein gene cell mutation enzyme genome expression receptor tissue membrane dna sequence
-neuron cortex synapse spike stimulus memory visual firing dendrite hippocampus plasticity brain
-market price inflation wage trade tax investor bank demand labour policy bond
-theorem proof manifold algebra lemma prime topology group conjecture ring metric bundle
-climate ocean carbon rainfall glacier temperature emission drought aerosol wind ice sea
-network classifier training kernel gradient image label regression layer loss dataset accuracy
-patient trial dose treatment cancer clinical placebo symptom therapy surgery risk cohort
-""".split("\n")[1:-1]
-COMMON = "paper result show new method study data model large effect propose present using".split()
+SUBJECTS = [
+    "galaxy telescope redshift star dust luminosity spectrum halo orbit planet supernova cosmic",
+    "protein gene cell mutation enzyme genome expression receptor tissue membrane dna sequence",
+    "neuron cortex synapse spike stimulus memory visual firing dendrite plasticity brain",
+    "market price inflation wage trade tax investor bank demand labour policy bond",
+    "theorem proof manifold algebra lemma prime topology group conjecture ring metric bundle",
+    "climate ocean carbon rainfall glacier temperature emission drought aerosol wind ice sea",
+    "network classifier training kernel gradient image label regression layer loss dataset",
+    "patient trial dose treatment cancer clinical placebo symptom therapy surgery risk cohort",
+]
+COMMON = "paper result show new method study data model large effect propose present using"
 
 rng = np.random.default_rng(0)
 texts, truth = [], []
@@ -30,7 +30,7 @@ for _ in range(800):
         vocabulary = SUBJECTS[subject].split()
         popularity = 1 / np.arange(1, len(vocabulary) + 1) ** 0.5
         words += list(rng.choice(vocabulary, 60 // len(own), p=popularity / popularity.sum()))
-    words += list(rng.choice(COMMON, 40))
+    words += list(rng.choice(COMMON.split(), 40))
     texts.append(" ".join(words))
     truth.append(set(own))
 

@@ -94,8 +94,7 @@ def objective(counts, topics, local_penalties, global_penalty, prior=None):
             total += (prior[seen] * np.log(m[seen] / mu[seen])).sum()
         total += global_penalty
     return total + sum(
-        penalty * len(np.unique(own))
-        for penalty, own in zip(local_penalties, topics, strict=True)
+        penalty * len(np.unique(own)) for penalty, own in zip(local_penalties, topics, strict=True)
     )
 
 

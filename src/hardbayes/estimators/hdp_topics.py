@@ -12,22 +12,25 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from hardbayes.engine.status import Status
 from hardbayes.engine.topics.descent import Limits, TopicSolution
 from hardbayes.engine.topics.literal import LiteralDescent
-from hardbayes.engine.topics.search import about, best_of_starts, started
+from hardbayes.engine.topics.search import about, best_of_starts
 from hardbayes.estimators.base import AT_LEAST_ONE, SHARED_CONSTRAINTS, Estimator
 from hardbayes.estimators.fitted_state import check_topics
 from hardbayes.executors.topics.protocol import TopicDocuments
 from hardbayes.geometry.base import Geometry
 from hardbayes.geometry.counts import WordCounts
-from hardbayes.matrices import Floats, Matrix, total_weight
+from hardbayes.matrices import Floats, Matrix
 from hardbayes.models.topics import FittedTopics, fitted_attributes
+from hardbayes.moves.topics.state import swept
 from hardbayes.pool import Pool, resolve_threads
 from hardbayes.problems.partition import cluster_bound
-from hardbayes.problems.topics import LocalPenalty, no_topics, pose_topics
+from hardbayes.problems.topics import LocalPenalty, documents_with_words, no_topics, pose_topics
 from hardbayes.problems.word_weights import word_weights
 from hardbayes.selection.topics import GROUPS, global_penalty, group_documents, local_rate
 from hardbayes.structure.topics import SharedTopics
 
 _NUMBER_OR_AUTO = [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")]
+# What the background costs each document, as a share of its local penalty, under "auto".
+BACKGROUND_SHARE = 0.5
 # Pseudo-words of each topic, for each word of the vocabulary.
 PRIOR = 0.5
 
@@ -68,9 +71,10 @@ class HDPTopics(Estimator):
         number of words in the vocabulary, and 0 with ``search="paper"``. Without a prior a word
         that a topic does not have costs infinity.
     background : bool or "auto", default="auto"
-        Whether there is one more topic that every document may use for its common words, at half of
-        its local penalty. "auto" adds it where that lowers the objective, as it does on most text;
-        not with ``search="paper"``.
+        Whether there is one more topic that every document may use for its common words. True adds
+        it, free of charge, where it lowers the objective; "auto" where it does so though each
+        document pays half of its local penalty for it, as is the case on most text; not with
+        ``search="paper"``.
     search : {"split-merge", "paper"}, default="split-merge"
         How to minimise. "paper" is the published algorithm, documents and words visited in their
         order; it needs numbers for both penalties. "split-merge" chooses the topics of whole
@@ -206,7 +210,7 @@ class HDPTopics(Estimator):
         weighted = weigh.weigh(matrix, weights)
         solve = self._solve_literally if self.search == "paper" else self._solve
         solution, penalty = solve(weighted, weights, rng, pool)
-        mean_length = float(weighted.data.sum()) / total_weight(_or_one(weights), matrix.shape[0])
+        mean_length = float(weighted.data.sum()) / documents_with_words(weighted, weights)
         fitted = fitted_attributes(solution, weigh, penalty, mean_length, self.n_topics)
         fitted["labels_"] = fitted["_model"].labels(matrix, pool)
         return fitted, solution.status
@@ -265,7 +269,8 @@ class HDPTopics(Estimator):
         rng: np.random.RandomState,
         pool: Pool,
     ) -> tuple[TopicSolution, LocalPenalty]:
-        structure = SharedTopics(self._prior(weighted), 0.0, False)
+        share = BACKGROUND_SHARE if self.background == "auto" else 0.0
+        structure = SharedTopics(self._prior(weighted), 0.0, False, share)
         groups = group_documents(weighted, max(GROUPS, self.n_topics or 0), rng)
         similar = groups.totals(GROUPS, rng, pool)
         if self.local_penalty == "auto":
@@ -275,8 +280,8 @@ class HDPTopics(Estimator):
         documents = pose_topics(weighted, penalty, pool, weights)
         cost = self.global_penalty
         if cost == "auto":
-            mean = documents.penalties.sum() / total_weight(_or_one(weights), weighted.shape[0])
-            cost = global_penalty(groups, structure, float(mean), rng)
+            mean = float(documents.penalties.sum()) / documents_with_words(weighted, weights)
+            cost = global_penalty(groups, structure, mean, rng)
             cost *= (GROUPS / (self.n_topics or GROUPS)) ** 2  # where a search begins
         structure = replace(structure, global_penalty=float(cost))
         self._say(f"global penalty {cost:.6g}")
@@ -295,12 +300,10 @@ class HDPTopics(Estimator):
     ) -> TopicSolution:
         """Return the best solution from topics with these totals (v, k)."""
         most = self.max_topics or max(cluster_bound(documents.n_words), 2 * (self.n_topics or 0))
-        limits = Limits(most, self.max_iter, self.background == "auto")
-        sets, always = no_topics(documents.n_documents), self.background is True
+        limits = Limits(most, self.max_iter, self.background is not False)
+        sets = no_topics(documents.n_documents)
         starts = [
-            started(documents, structure, sets, each, always)
-            for each in totals
-            if each.shape[1] <= most
+            swept(documents, structure, sets, each) for each in totals if each.shape[1] <= most
         ]
         if self.n_topics is None:
             return best_of_starts(starts, rng, limits, self._report)
@@ -378,7 +381,3 @@ class HDPTopics(Estimator):
         model = FittedTopics.from_arrays(arrays, float(fitted.get("global_penalty_", 0.0)))
         check_topics(fitted, model.totals.shape[1] - model.topics.n_free, len(model.totals))
         return model, len(model.totals)
-
-
-def _or_one(weights: Floats | None) -> Floats:
-    return np.ones(1) if weights is None else weights

@@ -44,7 +44,7 @@ MISSED = (
 )
 CHUNK = 1 << 14  # documents whose shares are held at once
 ARRAYS = ("totals", "prior", "factors")
-NUMBERS = ("mean_sum", "scale", "quantum", "local_amount")
+NUMBERS = ("mean_sum", "scale", "quantum", "local_amount", "background_share")
 
 
 @dataclass(frozen=True)
@@ -105,6 +105,7 @@ class FittedTopics:
             "working_local_amount": self.penalty.amount,
             "working_per_word": self.penalty.per_word,
             "working_has_background": self.structure.has_background,
+            "working_background_share": self.structure.background_share,
         }
 
     @classmethod
@@ -131,7 +132,9 @@ class FittedTopics:
         if not sound:
             raise ValueError("The saved model contradicts itself: its topics cannot be used.")
         weights = WordWeights(factors, found["mean_sum"], found["scale"], found["quantum"])
-        structure = SharedTopics(prior, global_penalty, found["has_background"])
+        structure = SharedTopics(
+            prior, global_penalty, found["has_background"], found["background_share"]
+        )
         penalty = LocalPenalty(found["local_amount"], found["per_word"])
         return cls(structure, np.ascontiguousarray(totals), weights, penalty)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ class TopicsDisplay:
     def __init__(
         self,
         words: list[list[str]],
-        shares: list[ArrayLike],
+        shares: Sequence[ArrayLike],
         weights: ArrayLike,
         prevalence: ArrayLike,
         *,

@@ -54,6 +54,12 @@ def pose_topics(
     return MemoryDocuments(corpus, weighted.shape[1], pool)
 
 
+def documents_with_words(weighted: sparse.csr_array, sample_weight: Floats | None) -> float:
+    """Return the number of documents that have words, each counted ``sample_weight`` (n,) times."""
+    has_words = np.diff(weighted.indptr) > 0
+    return float(np.sum(has_words if sample_weight is None else has_words * sample_weight))
+
+
 def no_topics(n_documents: int) -> TopicSets:
     """Return sets without topics."""
     return TopicSets(np.zeros((n_documents, ROOM), np.int32), np.zeros(n_documents, np.int32))

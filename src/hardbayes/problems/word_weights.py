@@ -19,9 +19,10 @@ class WordWeights:
     """What a count of a word in a document weighs.
 
     Under "counts" a word weighs its count. Under "sublinear" it weighs ``log2(1 + log2(1 + count))
-    log((D + 1) / (df + 1/2))`` in a corpus of D documents, of which df have the word; each document
-    is then multiplied by ``sqrt(mean / its sum)``, and all by one number, so that the corpus weighs
-    as much as it has words. The half keeps a word that all documents have from vanishing.
+    log((D + 1) / (df + 1/2))`` in a corpus of D documents with words, of which df have this one;
+    each document is then multiplied by ``sqrt(mean / its sum)``, and all by one number, so that the
+    corpus weighs as much as it has words. The half keeps a word that all documents have from
+    vanishing.
 
     Weights are rounded to multiples of ``quantum``, a power of two so small that no sum of the
     weights of the corpus rounds.
@@ -58,8 +59,8 @@ def word_weights(matrix: Matrix, weighting: str, sample_weight: Floats | None) -
     ``sample_weight`` (n,) counts a document as so many.
     """
     matrix = sparse.csr_array(matrix)
-    n, n_words = matrix.shape
-    per_row = np.ones(n) if sample_weight is None else np.broadcast_to(sample_weight, n)
+    n_words = matrix.shape[1]
+    per_row = (row_sums(matrix) > 0) * (1.0 if sample_weight is None else sample_weight)
     per_entry = np.repeat(per_row, np.diff(matrix.indptr)) * (matrix.data > 0)
     total = float((matrix.data.astype(float) * per_entry).sum())
     if not total > 0:

@@ -99,8 +99,8 @@ def local_rate(
 ) -> float:
     """Return the automatic local penalty for each word of a document, in nats.
 
-    ``LOCAL_SHARE sqrt(s)``, at most MOST_LOCAL, where s is the share of the cost of all words, as one topic, that
-    groups of similar documents save beyond random groups of as many documents.
+    ``LOCAL_SHARE sqrt(s)``, at most MOST_LOCAL, where s is the share of the cost of all words, as
+    one topic, that groups of similar documents save beyond random groups of as many documents.
     """
     random = groups.random_totals(min(totals.shape[1], groups.weighted.shape[0]), rng)
     costs = [

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
 # Stands for minus the logarithm of zero: above any penalty, yet finite when multiplied and added.
 NEVER = 1e30
-# What the background costs each document, as a share of what it pays for a topic.
-BACKGROUND_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -25,12 +23,13 @@ class SharedTopics:
     logarithm of the word's share of the topic, in nats. Each topic carries pseudo-counts ``prior``
     = eta m at the word shares m of the corpus, and pays ``eta KL(m || mu)``; eta = 0 is the paper.
     A background, where there is one, is topic 0: it is open to every document, which pays
-    BACKGROUND_SHARE of its local penalty for it, and no global penalty.
+    ``background_share`` of its local penalty for it, and no global penalty.
     """
 
     prior: Floats  # (v,)
     global_penalty: float
     has_background: bool
+    background_share: float = 0.0
 
     def costs(self, totals: Floats) -> Floats:
         """Return (v, k) the cost of each word at the topics that have these totals (v, k)."""
@@ -61,7 +60,7 @@ class SharedTopics:
 
     def local_cost(self, penalties: Floats, sizes: np.ndarray) -> float:
         """Return what documents pay for their topics."""
-        share = BACKGROUND_SHARE if self.has_background else 0.0
+        share = self.background_share if self.has_background else 0.0
         return float((penalties * (sizes + share)).sum())
 
     def global_cost(self, n_topics: int) -> float:

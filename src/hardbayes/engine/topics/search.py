@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 from hardbayes.engine.status import Status
 from hardbayes.engine.topics.descent import TopicDescent
-from hardbayes.moves.topics.background import add_background
-from hardbayes.moves.topics.state import swept
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,31 +14,12 @@ if TYPE_CHECKING:
     from numpy.random import RandomState
 
     from hardbayes.engine.topics.descent import Limits, Report, TopicSolution
-    from hardbayes.executors.topics.protocol import TopicDocuments
-    from hardbayes.matrices import Floats
     from hardbayes.moves.topics.state import TopicState
-    from hardbayes.structure.topics import SharedTopics
-    from hardbayes.tuples import TopicSets
 
 MAX_PENALTIES = 16  # tried for a number of topics
 NEAR = 0.05  # share of that number by which it may be missed
 FAR = 0.1  # and the share from which that is said
 STEP = 2.0  # factor between penalties before there is one on either side
-
-
-def started(
-    documents: TopicDocuments,
-    structure: SharedTopics,
-    sets: TopicSets,
-    totals: Floats,
-    with_background: bool,
-) -> TopicState:
-    """Return the state after a first sweep from topics with these totals (v, k)."""
-    state = swept(documents, structure, sets, totals)
-    if with_background:
-        proposal = add_background(state, always=True)
-        state = state if proposal is None else proposal.outcome
-    return state
 
 
 def best_of_starts(
@@ -56,7 +35,8 @@ def about(
 ) -> TopicSolution:
     """Return a solution with about ``n_topics`` topics, by a search over global penalties.
 
-    Each descent begins where the one before it ended.
+    A descent begins where the one before it ended if that had too many topics, and at the start if
+    it had too few: merges are found more surely than splits.
     """
     state = start
     lowest, highest = 0.0, float("inf")
@@ -78,7 +58,7 @@ def about(
             penalty = (lowest * highest) ** 0.5
         else:
             penalty = penalty * STEP if missed > 0 else penalty / STEP
-        state = priced(state, penalty)
+        state = priced(state if missed > 0 else start, penalty)
     assert best is not None  # there is at least one descent
     missed = abs(best.state.n_topics - n_topics) > FAR * n_topics
     return best._replace(status=Status.CAPPED) if missed else best

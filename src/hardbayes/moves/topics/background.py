@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 SWEEPS = 4  # before the background is judged
 
 
-def add_background(current: TopicState, *, always: bool = False) -> Proposal | None:
+def add_background(current: TopicState) -> Proposal | None:
     """Propose a background that starts at the word shares of the corpus.
 
     Judged after a few sweeps: words move to it from all topics, one sweep after another.
@@ -31,5 +31,4 @@ def add_background(current: TopicState, *, always: bool = False) -> Proposal | N
     for _ in range(SWEEPS - 1):
         outcome = swept(current.documents, structure, outcome.sets, outcome.totals)
     change = outcome.objective - current.objective
-    accepted = outcome.n_topics and (always or change < 0)
-    return Proposal(change, outcome) if accepted else None
+    return Proposal(change, outcome) if outcome.n_topics and change < 0 else None
