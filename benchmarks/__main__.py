@@ -23,6 +23,7 @@ from benchmarks import (
     sparse,
     sparse_sweeps,
     threads,
+    topics,
     whole_fits,
 )
 from benchmarks.options import THREADS, Options
@@ -43,6 +44,7 @@ SECTIONS: dict[str, Callable[[Options], Section]] = {
     "memory": memory.run,
     "divergences": divergences.run,
     "features": features.run,
+    "topics": topics.run,
 }
 
 

@@ -193,8 +193,9 @@ def test_interrupts_leave_the_estimator_as_it_was(bars):
         return HDPTopics(random_state=0, n_jobs=1)
 
     expected = build().fit(bars)
+    model = build()
     with watching_calls() as count:
-        build().fit(bars)
+        model.fit(bars)
     for moment in np.unique(np.linspace(1, count[0], 20).astype(int)):
         first, second = build(), build().fit(bars[:30])
         for model in (first, second):

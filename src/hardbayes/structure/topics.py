@@ -33,7 +33,7 @@ class SharedTopics:
 
     def costs(self, totals: Floats) -> Floats:
         """Return (v, k) the cost of each word at the topics that have these totals (v, k)."""
-        shares = totals + self.prior[:, np.newaxis]
+        shares = np.add(totals, self.prior[:, np.newaxis], order="C")
         shares /= np.maximum(shares.sum(axis=0), np.finfo(float).tiny)
         with np.errstate(divide="ignore"):
             np.log(shares, out=shares)
