@@ -49,13 +49,14 @@ def tomotopy_hdp(counts: sparse.csr_array) -> Topics:
     import tomotopy
 
     model = tomotopy.HDPModel(seed=0)
-    kept = [model.add_doc(document) for document in _words(counts)]
+    for document in _words(counts):
+        model.add_doc(document or ["0"])  # it leaves out empty documents
     model.train(ITERATIONS, workers=1)
     live = [k for k in range(model.k) if model.is_live_topic(k)]
     order = [int(word) for word in model.used_vocabs]
     components = np.zeros((len(live), counts.shape[1]))
     components[:, order] = [model.get_topic_word_dist(k) for k in live]
-    shares = np.array([model.docs[at].get_topic_dist() for at in kept])[:, live]
+    shares = np.array([document.get_topic_dist() for document in model.docs])[:, live]
     return Topics(components, shares.argmax(axis=1))
 
 
