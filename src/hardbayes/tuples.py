@@ -4,12 +4,16 @@ A cluster has a slot: its place in every array with an axis of ``slots``. It kee
 lives. Labels of rows are slots, -1 for none.
 """
 
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardbayes.matrices import Floats
+
+# Entries of which a copy takes longer than to find out whether a view would do.
+WORTH_VIEWING = 1 << 12
 
 
 class Layout(NamedTuple):
@@ -29,6 +33,26 @@ class DirectForm(NamedTuple):
     squared: bool  # costs are squared distances
 
 
+class Formula(IntEnum):
+    """How the potential ``N phi(T / N)`` of a cluster of weight N and total T is computed.
+
+    From N, from sums over columns, and from nothing else: so it follows a row by its entries.
+    """
+
+    LENGTH = 0  # ``|T|``
+    T_LOG_T = 1  # ``sum_j T_j log(T_j / N) - T_j``
+    BINARY = 2  # ``sum_j T_j log(T_j / N) + (N - T_j) log(1 - T_j / N)``
+
+
+class TotalsForm(NamedTuple):
+    """Clusters as formulas for potentials read them."""
+
+    formula: Formula
+    centres: Floats  # (k, d)
+    prior_weight: float
+    prior_mean: Floats  # (d,)
+
+
 class Centres(NamedTuple):
     """Centres in slots, for kernels: the direct formula's arrays, and scores laid out in blocks.
 
@@ -36,7 +60,7 @@ class Centres(NamedTuple):
     """
 
     theta: np.ndarray  # the type of scores; laid out for dense or for sparse rows
-    offset: np.ndarray  # (slots,), the type of scores; inf in a free slot
+    offset: np.ndarray  # (slots,), the type of scores, lowered; inf in a free slot
     exact: np.ndarray  # (slots, d) float64: centres if squared, else theta
     exact_offset: np.ndarray  # (slots,) float64
     rank: np.ndarray  # (slots,) int64: order of creation; -1 in a free slot
@@ -45,6 +69,7 @@ class Centres(NamedTuple):
     offset_bound: float  # largest absolute finite offset
     block: int  # slots in a block
     precision: float  # of scores, relative
+    lowered: float  # by what part of itself each offset of a score is lowered
     tiny: float  # smallest normal number of their dtype
     used: int  # slots before the first that was never taken
     room: int  # slots that the table has, never taken ones included
@@ -63,7 +88,7 @@ def centres_without_scores(form: DirectForm, dtype: np.dtype) -> Centres:
     k = len(form.exact)
     return Centres(
         np.empty((0, 0, 0), dtype), np.empty(0, dtype), form.exact, form.offset, np.arange(k),
-        form.squared, 0.0, 0.0, 1, 0.0, 0.0, k, k,
+        form.squared, 0.0, 0.0, 1, 0.0, 0.0, 0.0, k, k,
     )  # fmt: skip
 
 
@@ -95,7 +120,7 @@ class Totals(NamedTuple):
     def sums(self, slots: NDArray[np.intp]) -> Floats:
         """Return the totals (k, d) of these slots."""
         which: slice | NDArray[np.intp] = slots
-        if len(slots) and (np.diff(slots) == 1).all():
+        if len(slots) > WORTH_VIEWING // self.coarse.shape[1] and (np.diff(slots) == 1).all():
             which = slice(slots[0], slots[-1] + 1)  # views instead of copies
         return self.coarse[which] + self.fine[which]
 

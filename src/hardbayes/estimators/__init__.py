@@ -6,5 +6,14 @@ from hardbayes.estimators.gaussian_dp_means import GaussianDPMeans
 from hardbayes.estimators.hdp_topics import HDPTopics
 from hardbayes.estimators.k_features import KFeatures
 from hardbayes.estimators.labelling import objective
+from hardbayes.estimators.numbering import by_size
 
-__all__ = ["BPMeans", "DPMeans", "GaussianDPMeans", "HDPTopics", "KFeatures", "objective"]
+__all__ = [
+    "BPMeans",
+    "DPMeans",
+    "GaussianDPMeans",
+    "HDPTopics",
+    "KFeatures",
+    "by_size",
+    "objective",
+]

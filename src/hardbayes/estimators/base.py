@@ -1,11 +1,10 @@
 """Base class of all estimators: fit, score, and the state for files."""
 
-import sys
 import warnings
 from abc import ABC, abstractmethod
 from copy import copy
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import (
@@ -16,14 +15,16 @@ from sklearn.base import (
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from hardbayes.engine.status import Status
+from hardbayes.estimators.streams import seeded_stream
 from hardbayes.geometry.base import Geometry
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.matrices import Floats, Matrix
 from hardbayes.pool import Pool, resolve_threads
+from hardbayes.progress import SILENT, Lines, Report
 from hardbayes.validation import check_matrix, check_weights
 
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
@@ -42,6 +43,7 @@ class Estimator(ABC, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     """Base class: the fitted state is ``_model`` and the attributes that end in ``_``."""
 
     _model: Any
+    _parameter_constraints: ClassVar[dict[str, list[Any]]]
     n_jobs: int | None
     random_state: Any
     verbose: int
@@ -89,11 +91,13 @@ class Estimator(ABC, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             The fitted estimator. If an error is raised, the estimator is unchanged.
         """
         matrix, weights, names = checked_data(self, self._geometry, X, sample_weight)
-        with Pool(resolve_threads(self.n_jobs)) as pool:
+        self._say("fit of {} rows, {} columns".format(*matrix.shape))
+        with Pool(resolve_threads(self.n_jobs), self._progress()) as pool:
             fitted, status = self._fitted(matrix, weights, self._stream(), pool)
         if status is not Status.CONVERGED:
+            kind = UserWarning if status is Status.UNDIVIDED else ConvergenceWarning
             # The stack level skips scikit-learn's wrapper of fit.
-            warnings.warn(fitted["status_"], ConvergenceWarning, stacklevel=3)
+            warnings.warn(fitted["status_"], kind, stacklevel=3)
         kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}
         self.__dict__ = kept | fitted | names  # all attributes or none
         return self
@@ -149,13 +153,30 @@ class Estimator(ABC, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """Return the generator of ``random_state``; for None a new one, not NumPy's global one."""
         if self.random_state is None:
             return np.random.RandomState()
+        if isinstance(self.random_state, Integral):
+            return seeded_stream(int(self.random_state))
         return check_random_state(self.random_state)
+
+    def _progress(self) -> Report:
+        """Return what a search reports to."""
+        return Lines(type(self).__name__) if self.verbose else SILENT
 
     def _say(self, sentence: str) -> None:
         if self.verbose:
-            print(  # noqa: T201 - verbose
-                f"[{type(self).__name__}] {sentence}", file=sys.stderr
-            )
+            Lines(type(self).__name__).say(sentence)
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        for name, constraints in self._parameter_constraints.items():
+            value = getattr(self, name)
+            # Python's bools are integers, and one that is passed for a number is a mistake.
+            if isinstance(value, bool | np.bool_) and not (
+                "verbose" in constraints or "boolean" in constraints
+            ):
+                raise InvalidParameterError(
+                    f"The {name!r} parameter of {type(self).__name__} must not be a bool. "
+                    f"Got {value!r} instead."
+                )
 
     # -- for save and load -------------------------------------------------------------------------
 

@@ -16,7 +16,6 @@ KINDS: dict[str, type] = {
 CLUSTERS = KINDS | {
     "labels_": np.ndarray,
     "n_clusters_": int,
-    "cluster_centers_": np.ndarray,
     "cluster_weights_": np.ndarray,
     "cluster_penalty_": float,
     "n_splits_": int,
@@ -44,16 +43,22 @@ TOPICS = KINDS | {
 
 def check_clusters(fitted: dict[str, Any], k: int, d: int) -> None:
     """Raise ValueError unless these are all fitted attributes of k clusters in d columns."""
-    automatic = PLATEAU if set(fitted) >= set(PLATEAU) else {}
+    automatic: dict[str, type] = dict(PLATEAU) if set(fitted) >= set(PLATEAU) else {}
+    if automatic and "penalty_choice_" in fitted:  # the first files have none
+        automatic["penalty_choice_"] = dict
     _check_kinds(fitted, CLUSTERS | {"prior_weight_": float} | automatic)
     _check_sizes(fitted, k, d)
 
 
 def check_gaussians(fitted: dict[str, Any], k: int, d: int, shape: tuple[int, ...]) -> None:
     """Raise ValueError unless these are the attributes of k clusters with such covariances."""
-    _check_kinds(
-        fitted, CLUSTERS | dict.fromkeys(("covariances_", "covariance_prior_"), np.ndarray)
-    )
+    arrays = ("cluster_centers_", "covariances_", "covariance_prior_")
+    kinds = CLUSTERS | dict.fromkeys(arrays, np.ndarray)
+    if "penalty_choice_" in fitted:  # of an automatic penalty
+        kinds |= {"penalty_choice_": dict}
+    _check_kinds(fitted, kinds)
+    if fitted["cluster_centers_"].shape != (k, d):
+        raise ValueError("The saved model contradicts itself: centres have the wrong shape.")
     if fitted["covariances_"].shape != (k, *shape) or fitted["covariance_prior_"].shape != shape:
         raise ValueError("The saved model contradicts itself: covariances have the wrong shape.")
     _check_sizes(fitted, k, d)
@@ -111,7 +116,6 @@ def _check_sizes(fitted: dict[str, Any], k: int, d: int) -> None:
     if not (
         fitted["n_clusters_"] == k
         and fitted["n_features_in_"] == d
-        and fitted["cluster_centers_"].shape == (k, d)
         and fitted["cluster_weights_"].shape == (k,)
         and labels.dtype == np.int32
         and labels.ndim == 1

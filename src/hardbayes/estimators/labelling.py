@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 from hardbayes.engine.partition.objective import measure_labels
 from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.pool import Pool, resolve_threads
+from hardbayes.problems.columns import used_columns
 from hardbayes.problems.partition import pose
 from hardbayes.validation import check_labels, check_matrix, check_weights
 
@@ -73,7 +74,7 @@ def objective(
     With a prior, which "kl" has on data with zeros by default:
 
     >>> counts, subjects = make_word_histograms(random_state=0)
-    >>> model = DPMeans(divergence="kl", random_state=0).fit(counts)
+    >>> model = DPMeans(30.0, divergence="kl", random_state=0).fit(counts)
     >>> value = objective(
     ...     counts,
     ...     model.labels_,
@@ -82,13 +83,14 @@ def objective(
     ...     prior_weight=model.prior_weight_,
     ... )
     >>> print(f"{model.objective_:.2f}, {value:.2f}")
-    240.52, 240.52
+    312.41, 312.41
     """
     geometry = geometry_for(divergence)
     matrix = check_matrix(X, geometry)
     numbers = check_labels(labels, matrix.shape[0])
     weights = check_weights(sample_weight, matrix, geometry)
     with Pool(resolve_threads(None)) as pool:
+        matrix = used_columns(matrix, geometry).of(matrix)
         problem = pose(matrix, geometry, weights, pool)
         partition = problem.partition(cluster_penalty, prior_weight, None)
         terms = measure_labels(problem.state(partition), numbers.astype(np.int32))

@@ -33,8 +33,12 @@ if TYPE_CHECKING:
 # bound.
 STATE_BYTES = 48e6
 BYTES_WITHOUT_LOWER = 17
-# Nanoseconds to maintain one bound of a row; to score a row against one block takes 5 + 0.3 d.
+# Nanoseconds to maintain one bound of a row; to score a row against one block takes 5 + 0.3 d, and
+# ROW_COST in any case.
 BOUND_COST = 25
+ROW_COST = 20
+# Bounds that spare too little are given up until so small a part of the changes is left.
+CALMER = 1 / 4
 # Nanoseconds a row to maintain `CostBounds`, which are looser than bounds on distances.
 COST_BOUNDS = 50
 # Entries of centres that are compared with each other, for each row.
@@ -52,6 +56,11 @@ def cell_of(layout: Layout, n_columns: int) -> int:
     return 1 if layout.sparse else int(np.ceil(BOUND_COST / (5 + 0.3 * n_columns)))
 
 
+def scoring_cost(centres: Centres) -> float:
+    """Return roughly how many nanoseconds it takes to score a row against all centres."""
+    return ROW_COST + centres.n_blocks * (5 + 0.3 * centres.exact.shape[1])
+
+
 def no_bounds(layout: Layout, centres: Centres) -> Bounds:
     """Return bounds for kernels that score every centre."""
     nothing, one = np.empty(0, np.float32), np.zeros(1, np.float32)
@@ -64,9 +73,6 @@ def no_bounds(layout: Layout, centres: Centres) -> Bounds:
 
 class DistanceBounds:
     """Bounds on distances, where costs are squared distances."""
-
-    #: Whether tight bounds tell which rows could lower the objective by moving.
-    rules_out_moves = True
 
     def __init__(
         self, n_rows: int, layout: Layout, centres: Centres, radius: Callable[[], Floats]
@@ -90,6 +96,11 @@ class DistanceBounds:
     def are_worth_it(layout: Layout, centres: Centres) -> bool:
         """Whether bounds spare more than they cost."""
         return _used(centres) > 1
+
+    def spare_little(self, centres: Centres, n_scored: int) -> bool:
+        """Whether a pass that scored so many groups in all would be faster without bounds."""
+        groups = -(-centres.n_blocks // self.span) * len(self.upper)
+        return (1 - n_scored / groups) * scoring_cost(centres) < BOUND_COST
 
     def hold_for(self, centres: Centres) -> bool:
         """Whether the centres have the slots that these bounds were made for."""
@@ -151,36 +162,6 @@ class DistanceBounds:
             self.lower[:, group] = low
         self._leave_open(labels, used)
 
-    def might_move(
-        self,
-        part: slice,
-        labels: NDArray[np.int32],
-        weights: Floats,
-        sizes: Floats,
-        prior_weight: float,
-        slack: float,
-        centres: Centres,
-    ) -> NDArray[np.bool_]:
-        """Return which of some rows might gain by moving to another cluster.
-
-        To join a cluster of size N costs ``N / (N + w)`` times a squared distance or more, to
-        leave one frees ``N / (N - w)`` times one or less. A row alone in its cluster might free the
-        penalty. ``sizes`` (slots,): weights with the prior's; ``weights`` (m,) of these rows.
-        """
-        own = sizes[labels]
-        left = own - weights
-        alone = left - prior_weight <= 1e-9 * weights
-        frees = own / np.where(alone, own, left)
-        frees *= np.square(self.upper[part], dtype=np.float64)
-        pays = np.ones(len(self.drift))  # no row joins a free slot
-        taken = np.flatnonzero(centres.rank >= 0)
-        pays[taken] = sizes[taken] / (sizes[taken] + weights.max())
-        used = -(-_used(centres) // self.width)  # groups
-        factors = np.minimum.reduceat(pays, self._starts)[:used]
-        least = factors * np.maximum(self.lower[part, :used], 0.0) ** 2
-        could: NDArray[np.bool_] = (slack * least.min(axis=1) <= frees) | alone
-        return could
-
     def _leave_open(self, labels: NDArray[np.int32], used: int) -> None:
         # For members of new clusters nothing is known of the centres they left.
         self.lower[labels >= self.known] = -np.inf
@@ -194,8 +175,6 @@ class CostBounds(DistanceBounds):
     ``|x - m| |change of theta|`` (Cauchy and Schwarz): one number for each centre, one for each
     row. These bounds are wider than those on distances.
     """
-
-    rules_out_moves = False
 
     def __init__(
         self, n_rows: int, layout: Layout, centres: Centres, radius: Callable[[], Floats]

@@ -60,8 +60,8 @@ class DocumentGroups:
         partition = problem.partition(0.0, 0.0, k)
         starts = Starts("k-means++", "random", 1, "split-merge", MAX_STEPS)
         solution = minimise(
-            problem.state(partition), partition, problem.opening_costs(partition), problem.mean,
-            starts, rng, lambda *_: None,
+            problem.state(partition), partition, problem.opening_costs(partition),
+            lambda: problem.mean, starts, rng, lambda *_: None,
         )  # fmt: skip
         return self._summed(solution.labels)
 

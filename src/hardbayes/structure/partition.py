@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hardbayes.matrices import is_sparse
-from hardbayes.tuples import DirectForm
+from hardbayes.tuples import DirectForm, TotalsForm
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -115,7 +114,14 @@ class Partition:
         form = self.affine_form(centres)
         return DirectForm(form.exact, form.offset, self.geometry.distance_costs)
 
-    @cached_property
+    def moving_form(self, centres: Floats) -> DirectForm | TotalsForm:
+        """Return clusters at centres (k, d) as compiled single-row moves read them."""
+        formula = self.geometry.formula
+        if formula is None:
+            return self.direct_form(centres)
+        return TotalsForm(formula, centres, self.prior_weight, self.prior_mean)
+
+    @property
     def _empty_columns(self) -> NDArray[np.bool_] | None:
         """Columns without mass (d,), which cost alike at every centre; None where all have some."""
         if not self.geometry.nonnegative or (self.prior_mean > 0).all():
@@ -153,6 +159,12 @@ class Partition:
 
         Weights (p,), centres (p, d) of either side. A split of the union saves as much.
         """
+        if not self.prior_weight:  # a union explains nothing at its own centre
+            totals = weights[:, np.newaxis] * centres + other_weights[:, np.newaxis] * other_centres
+            united = self.centres(weights + other_weights, totals)
+            return self.explained(weights, centres, united) + self.explained(
+                other_weights, other_centres, united
+            )
         sizes, other_sizes = weights + self.prior_weight, other_weights + self.prior_weight
         totals = sizes[:, np.newaxis] * centres + other_sizes[:, np.newaxis] * other_centres
         totals -= self.prior_weight * self.prior_mean

@@ -1,5 +1,6 @@
 """Validation of data matrices."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from hardbayes.validation.cells import (
     missing_value,
     one_sentence,
     place,
+    refuse_empty,
     refuse_lazy,
     refuse_text,
 )
@@ -41,6 +43,7 @@ def check_matrix(X: Any, geometry: Geometry, estimator: Any = None, reset: bool 
         check_structure(X)
     refuse_lazy(X)
     names = column_names(X)
+    refuse_empty(names)
     refuse_text(X, names)
     try:
         matrix = checked_array(X, estimator, reset)
@@ -94,8 +97,8 @@ def check_finite(matrix: Matrix, names: list[str] | None) -> None:
     """Raise at the first NaN or infinite entry."""
     values = matrix.data[:, np.newaxis] if is_sparse(matrix) else matrix
     with np.errstate(over="ignore", invalid="ignore"):
-        totals = [np.sum(values[rows]) for rows in parts(*values.shape)]
-    if np.isfinite(totals).all():  # one pass, unless a sum of finite numbers overflows
+        total = sum(float(values[rows].sum()) for rows in parts(*values.shape))
+    if math.isfinite(total):  # one pass, unless a sum of finite numbers overflows
         return
     cell = first_cell(matrix, lambda values: ~np.isfinite(values))
     if cell is not None:
@@ -116,10 +119,14 @@ def check_domain(matrix: Matrix, geometry: Geometry, names: list[str] | None) ->
         cell = first_cell(matrix, geometry.outside)
         if cell is not None:
             # scikit-learn's estimator checks expect its own words for negative entries.
-            negative = f"Negative values in data passed to {kind}. " if matrix[cell] < 0 else ""
+            negative, remedy = "", ""
+            if matrix[cell] < 0:
+                negative = f"Negative values in data passed to {kind}. "
+                if is_sparse(matrix):
+                    remedy = " HashingVectorizer makes none with alternate_sign=False."
             raise ValueError(
                 f"{negative}X must hold {geometry.domain}. "
-                f"Got {matrix[cell]} at {place(*cell, names)}."
+                f"Got {matrix[cell]} at {place(*cell, names)}.{remedy}"
             )
     if is_sparse(matrix) and not geometry.takes_zeros:
         cell = first_missing(matrix)

@@ -9,7 +9,6 @@ import pytest
 from hardbayes.kernels.partition.incremental import (
     IncrementalClusters,
     relocate_changed,
-    total_cost,
     union_costs,
     unite,
 )
@@ -60,13 +59,6 @@ def fit(rows, labels):
         if w.sum() > 0:
             total += w @ ((x - w @ x / w.sum()) ** 2).sum(axis=1)
     return total
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_total_cost(kind):
-    rows, clusters = example(kind)
-    found = total_cost(rows.rows, rows.weights, np.zeros(1), clusters)
-    assert found == pytest.approx(fit(rows, clusters.labels))
 
 
 def test_the_cheapest_union_with_a_later_cluster():

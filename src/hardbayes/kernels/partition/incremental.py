@@ -167,12 +167,3 @@ def union_costs(clusters, partners, costs):
                 if cost < costs[a]:
                     costs[a] = cost
                     partners[a] = b
-
-
-@kernel
-def total_cost(rows, weights, constants, clusters):
-    """Return the sum of the weighted costs of all rows."""
-    total = 0.0
-    for i in range(clusters.labels.shape[0]):
-        total += pick(weights, i) * row_cost(rows, i, constants, clusters.table, clusters.labels[i])
-    return total
