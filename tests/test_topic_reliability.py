@@ -103,6 +103,18 @@ def test_bad_counts_are_named(bars):
         HDPTopics(random_state=0).fit(bars).transform(np.ones((2, 3)))
 
 
+@pytest.mark.parametrize("scale", [1e-300, 1e306])
+def test_counts_out_of_range_are_refused(bars, scale):
+    with pytest.raises(ValueError, match="Scale them"):
+        HDPTopics().fit(bars * scale)
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e30])
+def test_fractions_may_be_tiny_or_large(bars, scale):
+    model = HDPTopics(random_state=0).fit(bars * scale)
+    assert np.isfinite(model.objective_) and np.isfinite(model.components_).all()
+
+
 def test_empty_documents_have_no_topic(bars):
     X = bars.toarray()
     X[[0, 30]] = 0

@@ -13,6 +13,8 @@ from hardbayes.matrices import row_sums
 if TYPE_CHECKING:
     from hardbayes.matrices import Floats, Matrix
 
+SMALLEST = 1e-250  # sum of counts
+
 
 @dataclass(frozen=True)
 class WordWeights:
@@ -63,6 +65,8 @@ def word_weights(matrix: Matrix, weighting: str, sample_weight: Floats | None) -
     per_row = (row_sums(matrix) > 0) * (1.0 if sample_weight is None else sample_weight)
     per_entry = np.repeat(per_row, np.diff(matrix.indptr)) * (matrix.data > 0)
     total = float((matrix.data.astype(float) * per_entry).sum())
+    if total > 0 and not SMALLEST < total < 1 / SMALLEST:
+        raise ValueError(f"The counts of X sum to {total:g}. Scale them to sums near one or above.")
     if not total > 0:
         raise ValueError(
             "X holds no words: all counts, or all weights of documents with words, are zero. "
@@ -81,5 +85,6 @@ def word_weights(matrix: Matrix, weighting: str, sample_weight: Floats | None) -
 
 
 def _sublinear(matrix: sparse.csr_array, factors: Floats) -> sparse.csr_array:
-    numbers = np.log2(1 + np.log2(1 + matrix.data.astype(float))) * factors[matrix.indices]
+    once = np.log1p(matrix.data.astype(float)) / np.log(2)  # exact for tiny fractions, too
+    numbers = np.log1p(once) / np.log(2) * factors[matrix.indices]
     return sparse.csr_array((numbers, matrix.indices, matrix.indptr), shape=matrix.shape)

@@ -60,8 +60,8 @@ def about(
             penalty = penalty * STEP if missed > 0 else penalty / STEP
         state = priced(state if missed > 0 else start, penalty)
     assert best is not None  # there is at least one descent
-    missed = abs(best.state.n_topics - n_topics) > FAR * n_topics
-    return best._replace(status=Status.CAPPED) if missed else best
+    is_far = abs(best.state.n_topics - n_topics) > FAR * n_topics
+    return best._replace(status=Status.CAPPED) if is_far else best
 
 
 def priced(state: TopicState, penalty: float) -> TopicState:

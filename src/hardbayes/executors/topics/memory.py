@@ -70,39 +70,30 @@ class MemoryDocuments(TopicDocuments):
         return self._add_up(topics, sets.copy())
 
     def _choose(self, topics: Topics, sets: TopicSets) -> tuple[TopicSets, Floats]:
-        n_topics = topics.costs.shape[1]
-        scratch = [self._scratch(n_topics) for _ in range(self._pool.n_threads)]
-        sets, room = sets.copy(), sets.topics.shape[1]
-        regrets = np.zeros(sets.topics.shape)
-        spans = self._tiles(3 * n_topics)
-        while spans:
-            reached = [0] * len(spans)
-
-            def task(
-                at: int,
-                worker: int,
-                spans: list[tuple[int, int]] = spans,
-                reached: list[int] = reached,
-                sets: TopicSets = sets,
-                regrets: Floats = regrets,
-            ) -> None:
-                reached[at] = choose(
-                    self.corpus, *topics, sets, regrets, *spans[at], *scratch[worker]
-                )
-
-            self._pool.run(task, len(spans))
-            spans = [(at, last) for at, (_, last) in zip(reached, spans, strict=True) if at < last]
-            if spans:  # documents with more topics than there is room for
-                room *= 2
-                sets, regrets = (
-                    TopicSets(_widened(sets.topics, room), sets.sizes),
-                    _widened(regrets, room),
-                )
+        """Return sets, and regrets (n, room) of their topics."""
+        sets, regrets = sets.copy(), np.zeros(sets.topics.shape)
+        tiles = self._choose_in(self._tiles(3 * topics.costs.shape[1]), topics, sets, regrets)
+        while tiles:  # documents with more topics than there is room for
+            sets = TopicSets(_twice_as_wide(sets.topics), sets.sizes)
+            regrets = _twice_as_wide(regrets)
+            tiles = self._choose_in(tiles, topics, sets, regrets)
         return sets, regrets
 
-    def _scratch(self, n_topics: int) -> tuple[Floats, Floats, NDArray[np.int64], Floats]:
-        size = self._longest
-        return np.empty(size), np.empty(size), np.empty(size, np.int64), np.empty(n_topics)
+    def _choose_in(
+        self, tiles: list[tuple[int, int]], topics: Topics, sets: TopicSets, regrets: Floats
+    ) -> list[tuple[int, int]]:
+        """Choose in place; return what is left of the tiles where room was missing."""
+        size, n_threads = self._longest, self._pool.n_threads
+        costs, owners = np.empty((n_threads, 2, size)), np.empty((n_threads, size), np.int64)
+        sums = np.empty((n_threads, topics.costs.shape[1]))
+        reached = [0] * len(tiles)
+
+        def task(at: int, worker: int) -> None:
+            scratch = *costs[worker], owners[worker], sums[worker]
+            reached[at] = choose(self.corpus, *topics, sets, regrets, *tiles[at], *scratch)
+
+        self._pool.run(task, len(tiles))
+        return [(at, last) for at, (_, last) in zip(reached, tiles, strict=True) if at < last]
 
     def _add_up(self, topics: Topics, sets: TopicSets) -> Floats:
         """Return totals; INOUT sets: topics without words are dropped."""
@@ -183,13 +174,7 @@ class MemoryDocuments(TopicDocuments):
         )  # fmt: skip
         return Parts(part_starts[: count + 1], words, weights, vocabulary[:n_words])
 
-    def _two_means(
-        self,
-        parts: Parts,
-        prior: Floats,
-        drawn: Floats,
-        ratios: Floats,
-    ) -> None:
+    def _two_means(self, parts: Parts, prior: Floats, drawn: Floats, ratios: Floats) -> None:
         """OUT ratios (v,): of the best of some tries."""
         vocabulary = parts.vocabulary
         n_parts, n_words = len(parts.starts) - 1, len(vocabulary)
@@ -271,7 +256,7 @@ class MemoryDocuments(TopicDocuments):
     ) -> tuple[WordLabels, int]:
         """Visit words, then local clusters, in order."""
         labels = WordLabels(*(array.copy() for array in labels))
-        tiles = self._tiles(costs.shape[1])
+        tiles = self._tiles(64 + costs.shape[1])  # some topics more are opened on the way
         visit = LiteralPass(self.corpus, costs, never, global_penalty, labels, tiles)
         visit.run()
         return labels, visit.n_topics
@@ -309,10 +294,8 @@ class MemoryDocuments(TopicDocuments):
         return list(zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True))
 
 
-def _widened(array: NDArray, room: int) -> NDArray:
-    wide = np.zeros((len(array), room), array.dtype)
-    wide[:, : array.shape[1]] = array
-    return wide
+def _twice_as_wide(array: NDArray) -> NDArray:
+    return np.ascontiguousarray(np.concatenate([array, np.zeros_like(array)], axis=1))
 
 
 def _members(sets: TopicSets, n_topics: int) -> list[NDArray[np.int64]]:

@@ -11,34 +11,40 @@ from hardbayes.moves.topics.state import propose, renamed
 from hardbayes.tuples import TopicSets
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from hardbayes.matrices import Floats
     from hardbayes.moves.topics.state import Proposal, TopicState
+
+    Ids = NDArray[np.intp]
 
 NEIGHBOURS = 4  # topics with which each is compared
 
 
-def union_changes(current: TopicState) -> tuple[Floats, Floats, Floats]:
+def union_changes(current: TopicState) -> tuple[Ids, Ids, Floats]:
     """Return pairs of topics, first < second, and the exact change of the objective by a merge.
 
-    Those of each topic with its nearest few, in Hellinger distance; the most useful first.
+    Those of each topic with its nearest few; the most useful first.
     """
-    structure, first = current.structure, current.n_free
-    n_topics = current.totals.shape[1]
-    roots = np.sqrt(current.totals / current.totals.sum(axis=0))[:, first:]
-    with one_blas_thread():
-        likeness = roots.T @ roots
-    np.fill_diagonal(likeness, -np.inf)
-    nearest = np.argsort(-likeness, axis=1, kind="stable")[
-        :, : min(NEIGHBOURS, n_topics - first - 1)
-    ]
-    pairs = np.stack([np.repeat(np.arange(len(nearest)), nearest.shape[1]), nearest.ravel()])
-    one, other = np.unique(np.sort(pairs, axis=0), axis=1) + first
+    structure, n_topics = current.structure, current.totals.shape[1]
+    one, other = neighbours(current.totals[:, current.n_free :]) + current.n_free
     costs = current.own_costs
     unions = structure.topic_costs(current.totals[:, one] + current.totals[:, other])
     together = current.documents.pair_penalties(current.sets, n_topics)
     changes = unions - costs[one] - costs[other] - structure.global_penalty - together[one, other]
     order = np.argsort(changes, kind="stable")
     return one[order], other[order], changes[order]
+
+
+def neighbours(totals: Floats) -> Ids:
+    """Return (2, pairs) each topic with its NEIGHBOURS nearest in Hellinger distance."""
+    roots = np.sqrt(totals / totals.sum(axis=0))
+    with one_blas_thread():
+        likeness = roots.T @ roots
+    np.fill_diagonal(likeness, -np.inf)
+    nearest = np.argsort(-likeness, axis=1, kind="stable")[:, : min(NEIGHBOURS, len(likeness) - 1)]
+    pairs = np.stack([np.repeat(np.arange(len(nearest)), nearest.shape[1]), nearest.ravel()])
+    return np.unique(np.sort(pairs, axis=0), axis=1)
 
 
 def merge(current: TopicState) -> Proposal | None:
@@ -55,7 +61,7 @@ def merge(current: TopicState) -> Proposal | None:
     return united(current, names, n_merges) if n_merges else None
 
 
-def united(current: TopicState, names: np.ndarray, n_merges: int) -> Proposal | None:
+def united(current: TopicState, names: Ids, n_merges: int) -> Proposal | None:
     """Propose that topic k becomes part of topic ``names[k]``."""
     kept = names == np.arange(len(names))
     totals = current.totals[:, kept].copy()
@@ -70,12 +76,11 @@ def delete(current: TopicState) -> Proposal | None:
     if current.n_topics < 2:
         return None
     structure, first = current.structure, current.n_free
-    prior = structure.prior
     # What a topic pays besides the costs of its words: its prior's divergence.
     words = (current.totals * structure.costs(current.totals)).sum(axis=0)
     changes = current.losses - structure.global_penalty - (current.own_costs - words)
     k = first + int(np.argmin(changes[first:]))
-    if not changes[k] < 0 or not prior.any():
+    if not changes[k] < 0:
         return None
     kept = np.arange(current.totals.shape[1]) != k
     sets = without(current.sets, k)

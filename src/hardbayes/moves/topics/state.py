@@ -66,8 +66,7 @@ def swept(
     Documents choose among the topics and words follow; topics without words are dropped.
     """
     topics = Topics(structure.costs(totals), int(structure.has_background))
-    sweep = documents.sweep(topics, sets)
-    sets, totals, losses = sweep
+    sets, totals, losses = documents.sweep(topics, sets)
     kept: NDArray[np.bool_] = np.asarray(totals.any(axis=0))
     kept[: topics.n_free] = True
     if not kept.all():
@@ -82,14 +81,12 @@ def propose(
     current: TopicState,
     sets: TopicSets,
     totals: Floats,
-    structure: SharedTopics | None = None,
     *,
     n_splits: int = 0,
     n_merges: int = 0,
 ) -> Proposal | None:
     """Return the proposal of one sweep from other sets and totals, if it lowers the objective."""
-    structure = current.structure if structure is None else structure
-    outcome = swept(current.documents, structure, sets, totals)
+    outcome = swept(current.documents, current.structure, sets, totals)
     change = outcome.objective - current.objective
     if not outcome.n_topics or not change < -WORTHWHILE * abs(current.objective):
         return None
