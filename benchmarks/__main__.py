@@ -27,6 +27,7 @@ from benchmarks import (
     sparse_sweeps,
     text,
     threads,
+    topics,
     whole_fits,
 )
 from benchmarks.options import THREADS, Options
@@ -51,6 +52,7 @@ SECTIONS: dict[str, Callable[[Options], Section]] = {
     "divergences": divergences.run,
     "features": features.run,
     "groups": groups.run,
+    "topics": topics.run,
 }
 
 

@@ -160,3 +160,23 @@ class Division(NamedTuple):
     ids: NDArray[np.intp]  # (m,): the rows that go
     parts: NDArray[np.intp]  # (m,): the number of each one's division
     totals: Totals  # (divisions, d): of the second parts
+
+
+class Corpus(NamedTuple):
+    """Documents as lists of words, in CSR form, with weights whose sums never round."""
+
+    starts: NDArray[np.integer]  # (n + 1,)
+    words: NDArray[np.integer]  # (entries,)
+    weights: Floats  # (entries,): > 0, multiples of one power of two, at most 2^52 of it in all
+    penalties: Floats  # (n,): what each document pays for each of its topics
+
+
+class TopicSets(NamedTuple):
+    """The topics that each document pays for."""
+
+    topics: NDArray[np.int32]  # (n, room): the first ``sizes`` of each row count
+    sizes: NDArray[np.int32]  # (n,)
+
+    def copy(self) -> "TopicSets":
+        """Return a copy."""
+        return TopicSets(self.topics.copy(), self.sizes.copy())

@@ -4,6 +4,7 @@ from hardbayes.estimators.bp_means import BPMeans
 from hardbayes.estimators.dp_means import DPMeans
 from hardbayes.estimators.gaussian_dp_means import GaussianDPMeans
 from hardbayes.estimators.hdp_means import HDPMeans
+from hardbayes.estimators.hdp_topics import HDPTopics
 from hardbayes.estimators.k_features import KFeatures
 from hardbayes.estimators.labelling import objective
 from hardbayes.estimators.numbering import by_size
@@ -13,6 +14,7 @@ __all__ = [
     "DPMeans",
     "GaussianDPMeans",
     "HDPMeans",
+    "HDPTopics",
     "KFeatures",
     "by_size",
     "objective",

@@ -174,7 +174,9 @@ class Estimator(ABC, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         for name, constraints in self._parameter_constraints.items():
             value = getattr(self, name)
             # Python's bools are integers, and one that is passed for a number is a mistake.
-            if isinstance(value, bool | np.bool_) and "verbose" not in constraints:
+            if isinstance(value, bool | np.bool_) and not (
+                "verbose" in constraints or "boolean" in constraints
+            ):
                 raise InvalidParameterError(
                     f"The {name!r} parameter of {type(self).__name__} must not be a bool. "
                     f"Got {value!r} instead."

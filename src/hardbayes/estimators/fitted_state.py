@@ -37,6 +37,17 @@ FEATURES = KINDS | {
     "component_penalty_": float,
     "membership_": np.ndarray,
 }
+TOPICS = KINDS | {
+    "labels_": np.ndarray,
+    "components_": np.ndarray,
+    "n_topics_": int,
+    "topic_weights_": np.ndarray,
+    "topic_documents_": np.ndarray,
+    "local_penalty_": float,
+    "global_penalty_": float,
+    "n_splits_": int,
+    "n_merges_": int,
+}
 
 
 def check_clusters(fitted: dict[str, Any], k: int, d: int) -> None:
@@ -88,6 +99,26 @@ def check_features(fitted: dict[str, Any], k: int, d: int) -> None:
         and fitted["objective_history_"].shape == (fitted["n_iter_"],)
     ):
         raise ValueError("The saved model contradicts itself: sizes or memberships disagree.")
+
+
+def check_topics(fitted: dict[str, Any], k: int, v: int) -> None:
+    """Raise ValueError unless these are all fitted attributes of k topics of v words."""
+    background = fitted.get("background_")
+    kind: type = type(None) if background is None else np.ndarray
+    _check_kinds(fitted, TOPICS | {"background_": kind})
+    labels = fitted["labels_"]
+    if not (
+        fitted["n_topics_"] == k
+        and fitted["n_features_in_"] == v
+        and fitted["components_"].shape == (k, v)
+        and fitted["topic_weights_"].shape == fitted["topic_documents_"].shape == (k,)
+        and (background is None or background.shape == (v,))
+        and labels.dtype == np.int32
+        and labels.ndim == 1
+        and (len(labels) == 0 or (labels.min() >= -1 and labels.max() < k))
+        and fitted["objective_history_"].shape == (fitted["n_iter_"],)
+    ):
+        raise ValueError("The saved model contradicts itself: sizes or labels disagree.")
 
 
 def _check_kinds(fitted: dict[str, Any], kinds: dict[str, type]) -> None:

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from hardbayes._version import __version__
-from hardbayes.estimators import BPMeans, DPMeans, GaussianDPMeans, HDPMeans, KFeatures
+from hardbayes.estimators import BPMeans, DPMeans, GaussianDPMeans, HDPMeans, HDPTopics, KFeatures
 from hardbayes.estimators.base import Estimator
 from hardbayes.persistence.atomic import atomic_write
 from hardbayes.persistence.container import ContainerReader, ModelFileError, write_container
@@ -19,7 +19,7 @@ from hardbayes.persistence.values import check, decode, encode
 # The only classes that a file can name. Names are looked up here and never imported, so a file
 # cannot choose which code runs.
 REGISTRY: dict[str, type] = {
-    cls.__name__: cls for cls in (BPMeans, DPMeans, GaussianDPMeans, HDPMeans, KFeatures)
+    cls.__name__: cls for cls in (BPMeans, DPMeans, GaussianDPMeans, HDPMeans, HDPTopics, KFeatures)
 }
 
 _HEADER_KEYS = {"library_version", "class", "params", "state"}

@@ -10,6 +10,7 @@ from hardbayes.plot.figure import fit_figure
 from hardbayes.plot.groups import GroupsDisplay
 from hardbayes.plot.objective import ObjectiveDisplay
 from hardbayes.plot.penalty_path import PenaltyPathDisplay
+from hardbayes.plot.topics import TopicsDisplay
 
 __all__ = [
     "ClustersDisplay",
@@ -17,5 +18,6 @@ __all__ = [
     "GroupsDisplay",
     "ObjectiveDisplay",
     "PenaltyPathDisplay",
+    "TopicsDisplay",
     "fit_figure",
 ]

@@ -1,0 +1,177 @@
+"""Topics: bars, coherence beside other topic models, and what sweeps cost."""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
+from sklearn.metrics import normalized_mutual_info_score
+
+from benchmarks.coherence import diversity, npmi, top_words
+from benchmarks.options import Options
+from benchmarks.report import TARGET_COLUMNS, Section, Target
+from benchmarks.timing import progress
+from benchmarks.topic_models import OPTIONAL, Topics, hard, installed, lda, nmf
+from hardbayes import HDPTopics
+from hardbayes.datasets import make_bars
+from hardbayes.moves.topics.state import swept
+from hardbayes.pool import Pool
+from hardbayes.problems.topics import LocalPenalty, no_topics, pose_topics
+from hardbayes.structure.topics import SharedTopics
+
+#: Folder with text_*.npz: data, indices, indptr, shape, vocab and perhaps labels.
+FOLDER = "HARDBAYES_TEXTS"
+
+NOTES = f"""\
+**Bars**: documents that mix two of ten bars on a 5 x 5 grid; every option as it comes. Found: the
+ten bars are matched with cosines above .95.
+
+**Corpora**: fitted to two thirds of the documents. NPMI of the ten heaviest words of each topic on
+the other third (a pair that never meets counts -1), diversity (distinct words among all of them),
+and NMI of a document's strongest topic with its label. NMF (of sublinear tf-idf) and LDA are told
+the number of topics that HDPTopics finds. Text is read from the folder that the environment
+variable {FOLDER} names.
+
+**Sweeps**: generated documents of 100 words over 20,000, 50 topics, one thread, CPU time; all
+documents choose topics and words are added up."""
+
+COLUMNS = ["work", "found", "NPMI", "diversity", "NMI", "s", "measured", *TARGET_COLUMNS]
+NOTHING = "-"
+
+
+def run(options: Options) -> Section:
+    """Compare topics."""
+    section = Section("Topics", COLUMNS, NOTES)
+    progress("topics, bars")
+    _add_bars(section, 3 if options.quick else 10)
+    corpora = {"generated": lambda: generated(200 if options.quick else 2000)}
+    folder = os.environ.get(FOLDER)
+    if options.quick or folder is None:
+        section.remarks.append(f"Text: skipped, {FOLDER} names no folder, or --quick.")
+    else:
+        files = sorted(Path(folder).glob("text_*.npz"))
+        corpora |= {file.stem: lambda file=file: read(file) for file in files}
+    missing = [name for name, (package, _) in OPTIONAL.items() if not installed(package)]
+    if missing:
+        section.remarks.append(f"Not installed, skipped: {', '.join(missing)}.")
+    for name, load in corpora.items():
+        _add_corpus(section, name, *load())
+    _add_sweeps(section, (4, 5) if options.quick else (6, 7, 8))
+    return section
+
+
+def _add_bars(section: Section, n_draws: int) -> None:
+    n_found, begin = 0, time.process_time()
+    for draw in range(n_draws):
+        X, bars, _ = make_bars(500, random_state=draw)
+        model = HDPTopics(random_state=draw).fit(X)
+        n_found += model.n_topics_ == 10 and _matched(model.components_, bars) > 0.95
+    taken = (time.process_time() - begin) / n_draws
+    verdict = Target(reach=0.9, unit="").cells(n_found / n_draws)
+    row = (f"bars, {n_draws} draws", f"{n_found} of {n_draws}", *[NOTHING] * 3, f"{taken:.2f}")
+    section.add(*row, f"{n_found / n_draws:g}", *verdict)
+
+
+def _matched(components: NDArray[np.float64], truth: NDArray[np.float64]) -> float:
+    unit = [rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (components, truth)]
+    likeness = unit[0] @ unit[1].T
+    return float(likeness[linear_sum_assignment(-likeness)].min())
+
+
+def _add_corpus(
+    section: Section, name: str, counts: sparse.csr_array, labels: NDArray[np.int64] | None
+) -> None:
+    order = np.random.default_rng(0).permutation(counts.shape[0])
+    train, test = np.split(order, [2 * len(order) // 3])
+    seen, reference = counts[train], counts[test]
+
+    def add(who: str, fit: Callable[[], Topics], least: float | None = None) -> tuple[int, float]:
+        progress(f"topics, {name}, {who}")
+        begin = time.process_time()
+        topics = fit()
+        taken = time.process_time() - begin
+        tops = top_words(topics.components)
+        coherence, k = npmi(tops, reference), len(tops)
+        agreement = NOTHING
+        if labels is not None:
+            agreement = f"{normalized_mutual_info_score(labels[train], topics.labels):.2f}"
+        row = (f"{name}, {who}", k, f"{coherence:.3f}", f"{diversity(tops):.2f}", agreement)
+        target = Target() if least is None else Target(reach=least, unit="")
+        section.add(*row, f"{taken:.1f}", f"{coherence:.3f}", *target.cells(coherence))
+        return k, coherence
+
+    hard(seen[:50])  # compiled
+    k, _ = add("HDPTopics", lambda: hard(seen))
+    add("NMF of sublinear tf-idf", lambda: nmf(seen, k))
+    add("LDA", lambda: lda(seen, k))
+    for who, (package, fit) in OPTIONAL.items():
+        if installed(package):
+            add(who, lambda fit=fit: fit(seen))
+
+
+def _add_sweeps(section: Section, powers: tuple[int, ...]) -> None:
+    rates = []
+    for power in powers:
+        progress(f"topics, sweeps over 10^{power} words")
+        n = 10 ** (power - 2)
+        counts, topics = zipf_documents(n, 50, 20_000, 100)
+        with Pool(1) as pool:
+            documents = pose_topics(counts, LocalPenalty(0.25, per_word=True), pool)
+            prior = np.asarray(counts.sum(axis=0)).ravel() * (10_000 / counts.sum())
+            structure = SharedTopics(prior, 0.0, False)
+            state = swept(documents, structure, no_topics(n), topics.T * (counts.sum() / 50))
+            begin = time.process_time()
+            swept(documents, structure, state.sets, state.totals)
+            taken = time.process_time() - begin
+        rates.append(1e9 * taken / counts.sum())
+        verdict = Target(reach=1.5, lower_is_better=True).cells(rates[-1] / rates[0])
+        row = (f"sweep, 10^{power} words, 50 topics", f"{rates[-1]:.0f} ns a word")
+        section.add(*row, *[NOTHING] * 3, f"{taken:.2f}", f"{rates[-1] / rates[0]:.2f}", *verdict)
+
+
+def generated(n: int) -> tuple[sparse.csr_array, NDArray[np.int64]]:
+    """Return documents of 30 topics with labels: the topic of most of their words."""
+    return zipf_documents(n, 30, 3000, 120)[0], np.arange(n) % 30
+
+
+def zipf_documents(
+    n: int, k: int, v: int, length: int
+) -> tuple[sparse.csr_array, NDArray[np.float64]]:
+    """Return documents of so many words, and the word shares (k, v) of their topics.
+
+    Document d has three quarters of its own words from topic d mod k, the rest from one drawn at
+    random; two words in five are common ones. Topics and common words follow Zipf's law.
+    """
+    rng = np.random.default_rng(0)
+    law = 1.0 / np.arange(1, v + 1)
+    topics = np.stack([rng.permutation(law) for _ in range(k)]) / law.sum()
+    cumulative = np.cumsum(law / law.sum())
+    places = np.argsort(-topics, axis=1).astype(np.int32)  # the word of each rank
+    rows = []
+    for start in range(0, n, 100_000):
+        ids = np.arange(start, min(start + 100_000, n))
+        shape = (len(ids), length)
+        rank = np.minimum(np.searchsorted(cumulative, rng.random(shape)), v - 1)
+        chance = rng.random(shape)
+        second = rng.integers(0, k, len(ids))[:, np.newaxis]
+        topic = np.where(chance < 0.45, (ids % k)[:, np.newaxis], second)
+        words = np.where(chance < 0.6, places[topic, rank], rank)
+        ones = np.ones(words.size)
+        starts = np.arange(0, words.size + 1, length)
+        part = sparse.csr_array((ones, words.ravel().astype(np.int32), starts), (len(ids), v))
+        part.sum_duplicates()
+        rows.append(part)
+    return sparse.csr_array(sparse.vstack(rows)), topics
+
+
+def read(file: Path) -> tuple[sparse.csr_array, NDArray[np.int64] | None]:
+    """Return the counts of a corpus, and labels of its documents where there are any."""
+    with np.load(file, allow_pickle=False) as data:
+        parts = data["data"].astype(np.float64), data["indices"], data["indptr"]
+        counts = sparse.csr_array(parts, shape=tuple(data["shape"]))
+        labels = data["labels"] if "labels" in data.files else None
+    return counts, labels

@@ -1,0 +1,1 @@
+"""Fits of topics: stages, and searches for a number of topics."""

@@ -1,0 +1,1 @@
+"""Documents and passes over them for topics; `protocol` is the contract."""

@@ -1,0 +1,1 @@
+"""Kernels of topics: documents as lists of words with weights, each with a set of topics."""
