@@ -15,9 +15,10 @@ from hardbayes.moves.label_first.model import Ids, S
 STAGES = {
     "paper": ("sweep",),
     # Splits come before births: they see whole clusters, and a cap is soon full.
-    "split-merge": ("choose", "move_rows", "merge", "split", "sweep", "exchange"),
+    "split-merge": ("choose", "move_rows", "regroup", "merge", "split", "sweep", "exchange"),
 }
 MAX_EXCHANGES = 30
+MAX_REGROUPS = 10
 
 
 class Solution(NamedTuple, Generic[S]):
@@ -62,6 +63,8 @@ class Descent(Generic[S]):
         self.current = start
         self.report = report
         self.exchanges = exchanges
+        self.regroups = MAX_REGROUPS
+        self.rng = rng
         self.divisions = moves.Divisions(rng)
         self.history: list[float] = []
         self.n_splits = self.n_merges = 0
@@ -118,6 +121,13 @@ class Descent(Generic[S]):
         """Every row goes to its cheapest cluster, or opens one."""
         proposal, self.capped = moves.sweep(self.current)
         return self.apply(proposal)
+
+    def regroup(self) -> bool:
+        """Groups of rows move."""
+        if not self.regroups:
+            return False
+        self.regroups -= 1
+        return self.apply(moves.regroup(self.current, self.rng))
 
     def exchange(self) -> bool:
         """Two clusters unite and a third one divides."""

@@ -60,6 +60,11 @@ def move_rows(current: Labelling[S]) -> Proposal[S] | None:
     return propose(current, labels, n_moves) if n_moves else None
 
 
+def regroup(current: Labelling[S], rng: np.random.RandomState) -> Proposal[S] | None:
+    """Return the proposal that groups of rows move."""
+    return _relabel(current, current.model.regroup(current.labels, rng))
+
+
 def merge(current: Labelling[S]) -> Proposal[S] | None:
     """Return the proposal of the cheapest unions of disjoint pairs that lower the objective."""
     model = current.model
