@@ -41,7 +41,6 @@ def test_one_model_serves_all_kinds_of_rows_again_and_again(words, divergence):
             )
 
 
-@pytest.mark.xfail(strict=True, reason="Partition keeps its empty columns once they are computed")
 def test_what_predict_has_laid_out_is_not_kept_in_files(words):
     model = DPMeans(2.0, random_state=0).fit(words)
     size = len(pickle.dumps(model))

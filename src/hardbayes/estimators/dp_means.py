@@ -204,7 +204,9 @@ class DPMeans(ClusterEstimator):
         starts = Starts(init, self.order, self.n_init, self._search, self.max_iter)
         opening = problem.opening_costs(partition)
         state = problem.state(partition)
-        solution = minimise(state, partition, opening, problem.mean, starts, rng, self._report)
+        solution = minimise(
+            state, partition, opening, lambda: problem.mean, starts, rng, self._report
+        )
         fitted = fitted_attributes(solution, problem, partition, penalty, matrix.dtype)
         if choice is not None:
             fitted |= {"plateau_width_": choice.width, "plateau_reference_": choice.reference}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -115,7 +114,7 @@ class Partition:
         form = self.affine_form(centres)
         return DirectForm(form.exact, form.offset, self.geometry.distance_costs)
 
-    @cached_property
+    @property
     def _empty_columns(self) -> NDArray[np.bool_] | None:
         """Columns without mass (d,), which cost alike at every centre; None where all have some."""
         if not self.geometry.nonnegative or (self.prior_mean > 0).all():

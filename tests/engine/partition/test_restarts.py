@@ -43,7 +43,7 @@ def test_where_to_start():
     given = np.ones((3, 2))
 
     def found(init):
-        return first_centres(rows, partition, opening, mean, init, np.random.RandomState(1))
+        return first_centres(rows, partition, opening, lambda: mean, init, np.random.RandomState(1))
 
     assert found(given) is given
     np.testing.assert_array_equal(found("mean"), mean[np.newaxis])
@@ -59,7 +59,7 @@ def run(problem, number, search="paper", order="random", seed=0, report=lambda *
     rng = np.random.RandomState(seed)
     opening = problem.opening_costs(partition)
     solution = minimise(
-        problem.state(partition), partition, opening, problem.mean, starts, rng, report
+        problem.state(partition), partition, opening, lambda: problem.mean, starts, rng, report
     )
     return solution, partition
 

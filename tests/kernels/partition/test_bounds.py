@@ -46,7 +46,6 @@ def test_no_other_centre_is_infinitely_far_by_distance():
     assert from_below(np.inf, True) == np.inf
 
 
-@pytest.mark.xfail(strict=True, reason="infinity less infinity is NaN")
 def test_no_other_centre_is_infinitely_far_by_cost():
     assert from_below(np.inf, False) == np.inf
 

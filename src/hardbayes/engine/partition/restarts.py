@@ -44,15 +44,16 @@ def minimise(
     state: PartitionState,
     partition: Partition,
     opening: Floats,
-    mean: Floats,
+    mean: Callable[[], Floats],
     starts: Starts,
     rng: np.random.RandomState,
     report: Callable[[int, int, int, int], None],
 ) -> Solution:
     """Return the solution with the lowest objective.
 
-    ``opening`` (n,) or (1,): what it costs each row to open a cluster; ``mean`` (d,): of all rows;
-    ``report(start, step, clusters, changed)`` is called after every step.
+    ``opening`` (n,) or (1,): what it costs each row to open a cluster; ``mean()``
+    returns the mean (d,) of all rows, which few starts need; ``report(start, step, clusters,
+    changed)`` is called after every step.
     """
     rows = state.rows
     passes = passes_for(partition, rows.layout.sparse)
@@ -92,7 +93,7 @@ def first_centres(
     rows: Rows,
     partition: Partition,
     opening: Floats,
-    mean: Floats,
+    mean: Callable[[], Floats],
     init: str | Floats,
     rng: np.random.RandomState,
 ) -> Floats:
@@ -100,7 +101,7 @@ def first_centres(
     if not isinstance(init, str):
         return init
     if init == "farthest-first":
-        return farthest_first(rows, partition, mean, opening)
+        return farthest_first(rows, partition, mean(), opening)
     if init == "k-means++":
         return k_means_plus_plus(rows, partition, opening, rng)
-    return mean[np.newaxis]
+    return mean()[np.newaxis]

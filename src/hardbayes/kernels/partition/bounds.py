@@ -59,7 +59,7 @@ def from_below(cost, squared):
     """Bound for a row that other centres cost this or more, rounded down with room to spare."""
     if squared:
         return np.float32(np.sqrt(max(0.0, cost)) * NARROW) - TINY
-    return np.float32(cost - (1 - NARROW) * abs(cost)) - TINY
+    return np.float32(min(cost * NARROW, cost * (2 - NARROW))) - TINY  # infinity stays
 
 
 @inlined
