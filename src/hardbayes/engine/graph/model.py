@@ -59,7 +59,7 @@ class GraphModel(LabelFirstModel[GraphClusters]):
         self.max_clusters = max_clusters
         self.order = order
         self.weights = np.ones(graph.n)
-        self.unit = max(1.0, self.penalty)
+        self.unit = graph.unit
 
     def statistics(self, labels: Ids, k: int) -> GraphClusters:
         """Return what is inside clusters, and their volumes."""
@@ -100,8 +100,8 @@ class GraphModel(LabelFirstModel[GraphClusters]):
     def move_rows(
         self, labels: Ids, statistics: GraphClusters, max_passes: int
     ) -> tuple[Ids, int]:
-        """Return labels after moves of single vertices, until none is left that gains."""
-        return self.graph.move(labels, self.penalty, self.max_clusters, self.order)
+        """Return labels after moves of single vertices."""
+        return self.graph.move(labels, self.penalty, self.max_clusters, self.order, max_passes)
 
     def regroup(self, labels: Ids, rng: np.random.RandomState) -> Ids:
         """Return labels after moves of groups of vertices."""

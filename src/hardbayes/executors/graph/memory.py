@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hardbayes.pool import Pool
 
 TILE = 1 << 22  # links: some ten milliseconds, after which Ctrl-C is handled
-LEAST_GAIN = 1e-11  # of a move, in units of the largest cost of a cluster
+LEAST_GAIN = 1e-11  # of a move, in units of the largest possible cost
 
 
 class MemoryGraph(Graph):
@@ -36,11 +36,13 @@ class MemoryGraph(Graph):
         rows: tuple[NDArray[np.integer], NDArray[np.integer], Floats],
         inner: Floats,
         volume: Floats,
+        unit: float,
         pool: Pool,
     ) -> None:
         self.rows = rows
         self.inner = inner
         self.volume = volume
+        self.unit = unit
         self.pool = pool
         self.n = len(inner)
         self.n_links = len(rows[1])
@@ -58,26 +60,26 @@ class MemoryGraph(Graph):
         penalty: float,
         max_clusters: int,
         order: Ids,
+        max_passes: int,
         within: Ids | None = None,
     ) -> tuple[Ids, int]:
-        """Move vertices from a queue, until it is empty."""
+        """Move vertices from a queue, until it is empty or has been long enough."""
         n, k = self.n, int(labels.max()) + 1
         labels = labels.copy()
         clusters = np.zeros((2, n))
         clusters[:, :k] = self.statistics(labels, k)
         counts = np.bincount(labels, minlength=n)
         free = np.flatnonzero(counts == 0)[::-1]
-        state = np.array([0, n, 0, n - len(free), len(free)])
+        state = np.array([0, n, max_passes * n, 0, n - len(free), len(free)])
         free = np.concatenate([free, np.zeros(n - len(free), np.int64)])
-        unit = max(penalty, float(np.abs(self.inner / self.volume).max()))
         restricted = within is not None
         numbers = labels if within is None else within
         arguments = (
             *self.rows, self.inner, self.volume, numbers, restricted, penalty, max_clusters,
-            LEAST_GAIN * unit, labels, *clusters, counts, free, order.copy(), np.ones(n, np.bool_),
+            LEAST_GAIN * self.unit, labels, *clusters, counts, free, order.copy(), np.ones(n, np.bool_),
             np.zeros(n), np.empty(n, np.int64), state,
         )  # fmt: skip
-        while state[moving.LENGTH]:
+        while state[moving.LENGTH] and state[moving.VISITS]:
             self.pool.stop_if_given_up()
             moving.move_vertices(*arguments, TILE)
         return labels, int(state[moving.MOVES])
@@ -98,7 +100,7 @@ class MemoryGraph(Graph):
         marks[:] = -1
         for tile in tiles:
             sums.join_links(*self.rows, labels, order, starts, marks, coarse, others, weights, *tile)
-        return MemoryGraph((coarse, others, weights), *self.statistics(labels, k), self.pool)
+        return MemoryGraph((coarse, others, weights), *self.statistics(labels, k), self.unit, self.pool)
 
     def links(self) -> sparse.csr_array:
         """Return the arrays as a matrix."""
@@ -119,7 +121,7 @@ class MemoryGraph(Graph):
             sums.take_inner_links(*self.rows, ids, local, others, weights)
             local[ids] = -1
             rows = (starts, others, weights)
-            yield MemoryGraph(rows, self.inner[ids], self.volume[ids], self.pool)
+            yield MemoryGraph(rows, self.inner[ids], self.volume[ids], self.unit, self.pool)
 
     def links_to_earlier(self, order: Ids) -> Floats:
         """Sum over all vertices, in their order."""

@@ -30,6 +30,7 @@ class Graph(Protocol):
     n_links: int  # each counted from both ends
     inner: Floats  # (n,)
     volume: Floats  # (n,)
+    unit: float  # the scale of costs
 
     def statistics(self, labels: Ids, k: int) -> tuple[Floats, Floats]:
         """Return what is inside each of clusters 0 to k-1, and their volumes; zeros where empty."""
@@ -40,13 +41,14 @@ class Graph(Protocol):
         penalty: float,
         max_clusters: int,
         order: Ids,
+        max_passes: int,
         within: Ids | None = None,
     ) -> tuple[Ids, int]:
         """Return labels (n,) after moves of single vertices, and the number of moves.
 
         Each lowers the sum of costs plus ``penalty`` for each cluster, by its exact change given
         the moves before it. Vertices are visited in the order (n,), and again where a neighbour has
-        moved. They may leave clusters empty, and open new ones up to ``max_clusters``. With
+        moved, ``max_passes`` times each on average. They may leave clusters empty, and open new ones up to ``max_clusters``. With
         ``within`` (n,) only links between vertices of the same number count.
         """
 

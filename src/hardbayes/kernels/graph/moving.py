@@ -8,7 +8,7 @@ than the links of the vertex: O(degree).
 from hardbayes.kernels.compiling import inlined, kernel
 
 # Entries of the state of a queue.
-HEAD, LENGTH, MOVES, CLUSTERS, FREE = range(5)
+HEAD, LENGTH, VISITS, MOVES, CLUSTERS, FREE = range(6)
 
 
 @inlined
@@ -32,18 +32,19 @@ def move_vertices(
     indptr, indices, data, inner, volume, within, restricted, penalty, most, least_gain,
     labels, inside, volumes, counts, free, queue, queued, links, touched, state, work,
 ):  # fmt: skip
-    """Move vertices from a queue until it is empty, or ``work`` links have been visited.
+    """Move vertices from a queue until it is empty, or ``work`` links have been read.
 
     A vertex moves to the adjacent cluster, or to a new one of its own, where the objective falls
     most; its neighbours outside that cluster are queued again. Where ``restricted``, it moves among
     vertices with its own number in ``within`` (n,) only.
 
     IN/OUT labels (n,), inside, volumes, counts (slots,): the clusters; free (slots,): slots of
-    empty clusters, a stack; queue (n,), a ring, and queued (n,) bool; state (5,): see above. links
+    empty clusters, a stack; queue (n,), a ring, and queued (n,) bool; state (6,): see above; VISITS: how many vertices may still be visited. links
     (slots,) is zero before and after; touched (slots,) is scratch.
     """
     n = queue.shape[0]
-    while state[LENGTH] > 0 and work > 0:
+    while state[LENGTH] > 0 and state[VISITS] > 0 and work > 0:
+        state[VISITS] -= 1
         i = queue[state[HEAD]]
         state[HEAD] = (state[HEAD] + 1) % n
         state[LENGTH] -= 1

@@ -8,6 +8,9 @@ import numpy as np
 
 from hardbayes.executors.graph.protocol import Graph, Ids
 
+# Passes over the vertices of a level: where they form groups, and where these move.
+GROUPING, MOVING = 2, 8
+
 
 def regroup(
     graph: Graph,
@@ -26,7 +29,7 @@ def regroup(
     while True:
         singles = np.arange(graph.n)
         groups, n_moves = graph.move(
-            singles, penalties[rung], graph.n, rng.permutation(graph.n), within
+            singles, penalties[rung], graph.n, rng.permutation(graph.n), GROUPING, within
         )
         if n_moves:
             names, groups = np.unique(groups, return_inverse=True)
@@ -44,7 +47,7 @@ def regroup(
         levels.append((graph, singles))
     for graph, groups in reversed(levels):
         found = found[groups]
-        found, _ = graph.move(found, penalties[-1], max_clusters, rng.permutation(graph.n))
+        found, _ = graph.move(found, penalties[-1], max_clusters, rng.permutation(graph.n), MOVING)
         found = np.unique(found, return_inverse=True)[1]
     return found
 
@@ -52,5 +55,5 @@ def regroup(
 def _merged(graph: Graph, labels: Ids, penalty: float, rng: np.random.RandomState) -> Ids:
     """Return labels (n,) after moves of whole clusters."""
     clusters = graph.coarser(labels, int(labels.max()) + 1)
-    names, _ = clusters.move(np.arange(clusters.n), penalty, clusters.n, rng.permutation(clusters.n))
+    names, _ = clusters.move(np.arange(clusters.n), penalty, clusters.n, rng.permutation(clusters.n), MOVING)
     return np.unique(names, return_inverse=True)[1][labels]
