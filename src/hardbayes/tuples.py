@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from hardbayes.matrices import Floats
 
+# Entries of which a copy takes longer than to find out whether a view would do.
+WORTH_VIEWING = 1 << 12
+
 
 class Layout(NamedTuple):
     """How passes read centres, and which bounds they carry from one assignment to the next."""
@@ -95,7 +98,7 @@ class Totals(NamedTuple):
     def sums(self, slots: NDArray[np.intp]) -> Floats:
         """Return the totals (k, d) of these slots."""
         which: slice | NDArray[np.intp] = slots
-        if len(slots) and (np.diff(slots) == 1).all():
+        if len(slots) > WORTH_VIEWING // self.coarse.shape[1] and (np.diff(slots) == 1).all():
             which = slice(slots[0], slots[-1] + 1)  # views instead of copies
         return self.coarse[which] + self.fine[which]
 

@@ -462,13 +462,25 @@ def test_a_division_changes_nothing_and_is_by_the_nearer_of_two_centres(problem)
     np.testing.assert_array_equal(rows.labels(), labels)
 
 
-def test_every_row_may_move_where_bounds_rule_none_out():
-    rng = np.random.default_rng(0)
-    with posed(rows_for("poisson", rng, 60, 3), "poisson") as problem:
-        state = problem.state(problem.partition(1.0, 0.0, None))
-        state.start(problem.rows.take(np.arange(6)).dense())
+@pytest.mark.parametrize("divergence", ["squared_euclidean", "poisson"])
+def test_candidates_by_the_definition(divergence):
+    """``slack N / (N + w) cost <= N' / (N' - w) cost'`` at another cluster, or alone in its own."""
+    rng, weights = np.random.default_rng(3), np.tile([0.5, 1.0, 2.0], 100)
+    with posed(rows_for(divergence, rng, 300, 3), divergence, weights) as problem:
+        rows, state = problem.rows, problem.state(problem.partition(1.0, 0.0, None))
+        state.start(rows.take(np.arange(30)).dense())
         state.choose_nearest()
-        np.testing.assert_array_equal(state.candidates(0.8), np.arange(60))
+        state.refit()
+        found, numbers, at = state.candidates(0.8), state.numbers(), np.arange(300)
+        sizes, centres = state.centres()
+        costs = rows.take().costs(state.partition.direct_form(centres))
+        left = sizes[numbers] - rows.weights
+        alone = left <= 1e-9 * rows.weights
+        frees = sizes[numbers] / np.where(alone, 1.0, left) * costs[at, numbers]
+        pays = 0.8 * sizes / (sizes + rows.weights.max()) * costs
+        pays[at, numbers] = np.inf
+        np.testing.assert_array_equal(found, np.flatnonzero((pays.min(axis=1) <= frees) | alone))
+        assert 0 < len(found) < 300
 
 
 def test_rows_that_moved_since_are_candidates(problem):

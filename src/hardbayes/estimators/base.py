@@ -20,6 +20,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from hardbayes.engine.status import Status
+from hardbayes.estimators.streams import seeded_stream
 from hardbayes.geometry.base import Geometry
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.matrices import Floats, Matrix
@@ -149,6 +150,8 @@ class Estimator(ABC, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """Return the generator of ``random_state``; for None a new one, not NumPy's global one."""
         if self.random_state is None:
             return np.random.RandomState()
+        if isinstance(self.random_state, Integral):
+            return seeded_stream(int(self.random_state))
         return check_random_state(self.random_state)
 
     def _say(self, sentence: str) -> None:

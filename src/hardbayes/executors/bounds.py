@@ -65,9 +65,6 @@ def no_bounds(layout: Layout, centres: Centres) -> Bounds:
 class DistanceBounds:
     """Bounds on distances, where costs are squared distances."""
 
-    #: Whether tight bounds tell which rows could lower the objective by moving.
-    rules_out_moves = True
-
     def __init__(
         self, n_rows: int, layout: Layout, centres: Centres, radius: Callable[[], Floats]
     ) -> None:
@@ -151,36 +148,6 @@ class DistanceBounds:
             self.lower[:, group] = low
         self._leave_open(labels, used)
 
-    def might_move(
-        self,
-        part: slice,
-        labels: NDArray[np.int32],
-        weights: Floats,
-        sizes: Floats,
-        prior_weight: float,
-        slack: float,
-        centres: Centres,
-    ) -> NDArray[np.bool_]:
-        """Return which of some rows might gain by moving to another cluster.
-
-        To join a cluster of size N costs ``N / (N + w)`` times a squared distance or more, to
-        leave one frees ``N / (N - w)`` times one or less. A row alone in its cluster might free the
-        penalty. ``sizes`` (slots,): weights with the prior's; ``weights`` (m,) of these rows.
-        """
-        own = sizes[labels]
-        left = own - weights
-        alone = left - prior_weight <= 1e-9 * weights
-        frees = own / np.where(alone, own, left)
-        frees *= np.square(self.upper[part], dtype=np.float64)
-        pays = np.ones(len(self.drift))  # no row joins a free slot
-        taken = np.flatnonzero(centres.rank >= 0)
-        pays[taken] = sizes[taken] / (sizes[taken] + weights.max())
-        used = -(-_used(centres) // self.width)  # groups
-        factors = np.minimum.reduceat(pays, self._starts)[:used]
-        least = factors * np.maximum(self.lower[part, :used], 0.0) ** 2
-        could: NDArray[np.bool_] = (slack * least.min(axis=1) <= frees) | alone
-        return could
-
     def _leave_open(self, labels: NDArray[np.int32], used: int) -> None:
         # For members of new clusters nothing is known of the centres they left.
         self.lower[labels >= self.known] = -np.inf
@@ -194,8 +161,6 @@ class CostBounds(DistanceBounds):
     ``|x - m| |change of theta|`` (Cauchy and Schwarz): one number for each centre, one for each
     row. These bounds are wider than those on distances.
     """
-
-    rules_out_moves = False
 
     def __init__(
         self, n_rows: int, layout: Layout, centres: Centres, radius: Callable[[], Floats]

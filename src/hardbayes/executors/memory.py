@@ -14,10 +14,12 @@ import numpy as np
 from hardbayes.executors.bounds import BOUNDS, has_little_room, no_bounds
 from hardbayes.executors.labelling import Labelling, is_same_partition
 from hardbayes.kernels.partition.births import consider
+from hardbayes.kernels.partition.border import mark_near_border
 from hardbayes.kernels.partition.costs import costs
 from hardbayes.kernels.partition.nearest import ABOVE, DECIDED, assign
 from hardbayes.kernels.partition.rows import Batch, new_batch
 from hardbayes.local.exact_totals import NO_ROUNDING, NO_TOTALS, ExactTotals, Rounding
+from hardbayes.local.reading import entries_per_row
 from hardbayes.local.rows import LocalRows
 from hardbayes.local.tiling import Tiling
 from hardbayes.matrices import chunks
@@ -76,7 +78,7 @@ class MemoryRows:
         self.rounding = Rounding(weights, shape[0], largest)
         self._rows = rows
         self.constants = constants
-        self.entries_per_row = self._all.entries_per_row
+        self.entries_per_row = entries_per_row(rows, shape)
         self._tiling = Tiling(self.entries_per_row, pool)
         self._batches: dict[int, Batch] = {}
         self.start()
@@ -284,24 +286,23 @@ class MemoryRows:
     def candidates(
         self, centres: Centres, sizes: Floats, prior_weight: float, slack: float
     ) -> NDArray[np.intp]:
-        """Return rows that might move: all that tight bounds do not rule out."""
-        kind, labelling = BOUNDS[self.layout.costs], self._labelling
-        if not kind.rules_out_moves or not kind.are_worth_it(self.layout, centres):
-            return np.arange(self.n_rows)
-        self._counted(centres.room)
-        labelling.drop_bounds()  # those carried would not be tight
-        bounds = kind(self.n_rows, self.layout, centres, self._radius)
-        labels = labelling.copy()
-        self._assign(centres, np.array([np.inf]), labels, bounds, None)
-        moved = labels != labelling.slots
-        found = []
-        weights = np.broadcast_to(self.weights, self.n_rows)
-        for part in chunks(self.n_rows, bounds.lower.shape[1]):
-            could = bounds.might_move(
-                part, labels[part], weights[part], sizes, prior_weight, slack, centres
-            )
-            found.append(part.start + np.flatnonzero(could | moved[part]))
-        return np.concatenate(found)
+        """Return rows that might move: all that scores do not rule out."""
+        taken = centres.rank >= 0
+        factors = np.full(len(taken), np.inf)  # no row joins a free slot
+        used = sizes[: len(taken)][taken]
+        # A little less than the test by the direct formula, which decides.
+        factors[taken] = slack * (1 - 1e-9) * used / (used + self.weights.max())
+        block_factors = factors.reshape(-1, centres.block).min(axis=1)
+        labels, marks = self._labelling.slots, np.empty(self.n_rows, bool)
+
+        def task(worker: int, start: int, stop: int) -> None:
+            mark_near_border(
+                self._rows, self.weights, self.constants, centres, sizes, factors, block_factors,
+                labels, prior_weight, self._batch(worker, centres), marks, start, stop,
+            )  # fmt: skip
+
+        self._tiling.run(task, self.n_rows, len(centres.rank))
+        return np.flatnonzero(marks)
 
     # -- some of the rows --------------------------------------------------------------------------
 

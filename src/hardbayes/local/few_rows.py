@@ -92,7 +92,7 @@ def sweep_few(
     centres = local.centres(form)._replace(rank=ranks)
     totals = no_totals(slots, d)
     for new, old in zip(totals, start.totals, strict=True):
-        new[:k] = old
+        new[:k] = old[:k]
     before = start.labels.copy()
     labels = np.empty_like(before)
     steps = min(limits.max_steps, MOST_STEPS) + 1

@@ -188,6 +188,8 @@ class GroupedRows:
         """Tiles of whole groups, which are independent; those of a large group run in order."""
         size = max(64, ENTRIES_A_CALL // self._entries)
         largest = MOST_ENTRIES_A_CALL // self._entries
+        if len(self._ids) <= size:
+            return [_cut(0, len(self._ids), largest)]
         ends = np.append(np.flatnonzero(np.diff(self.groups)) + 1, len(self._ids))
         units = []
         start = 0

@@ -109,11 +109,11 @@ class FittedPartition:
 
     def _table(self, rows: Rows, pool: Pool) -> CentreTable:
         """Return the centres laid out for such rows, kept for the next prediction."""
-        from hardbayes.clusters.centre_table import ClusterList
-        from hardbayes.clusters.tables import TABLES
-
         kind = rows.layout.dtype, rows.layout.sparse
         if kind not in self._tables:
+            from hardbayes.clusters.centre_table import ClusterList
+            from hardbayes.clusters.tables import TABLES
+
             table = TABLES[rows.layout.costs]
             clusters = ClusterList.of(self.centres)
             self._tables[kind] = table(self.partition, rows.layout, clusters, pool)

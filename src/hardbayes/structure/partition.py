@@ -152,6 +152,12 @@ class Partition:
 
         Weights (p,), centres (p, d) of either side. A split of the union saves as much.
         """
+        if not self.prior_weight:  # a union explains nothing at its own centre
+            totals = weights[:, np.newaxis] * centres + other_weights[:, np.newaxis] * other_centres
+            united = self.centres(weights + other_weights, totals)
+            return self.explained(weights, centres, united) + self.explained(
+                other_weights, other_centres, united
+            )
         sizes, other_sizes = weights + self.prior_weight, other_weights + self.prior_weight
         totals = sizes[:, np.newaxis] * centres + other_sizes[:, np.newaxis] * other_centres
         totals -= self.prior_weight * self.prior_mean

@@ -1,5 +1,6 @@
 """Validation of data matrices."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -94,8 +95,8 @@ def check_finite(matrix: Matrix, names: list[str] | None) -> None:
     """Raise at the first NaN or infinite entry."""
     values = matrix.data[:, np.newaxis] if is_sparse(matrix) else matrix
     with np.errstate(over="ignore", invalid="ignore"):
-        totals = [np.sum(values[rows]) for rows in parts(*values.shape)]
-    if np.isfinite(totals).all():  # one pass, unless a sum of finite numbers overflows
+        total = sum(float(values[rows].sum()) for rows in parts(*values.shape))
+    if math.isfinite(total):  # one pass, unless a sum of finite numbers overflows
         return
     cell = first_cell(matrix, lambda values: ~np.isfinite(values))
     if cell is not None:

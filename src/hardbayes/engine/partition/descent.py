@@ -290,14 +290,16 @@ class Descent:
             [terms.fit + terms.prior + point.above(self.points[-1]) for point in self.points]
         )
         counts = np.array([point.n_clusters for point in self.points])
-        if status is Status.OUT_OF_STEPS or state.numbers().min() < 0:
+        numbers = state.numbers()
+        if status is Status.OUT_OF_STEPS or numbers.min() < 0:
             # Labels that agree with the centres, as predict would give them; drop empty centres.
             has_rows = state.choose_nearest(last=True)
             state.close(~has_rows)
             centres = centres[has_rows]
             terms = measure(state.costs(), weights, partition, centres)
             trace[-1], counts[-1] = terms.fit + terms.prior, len(centres)
+            numbers = state.numbers()
         return Solution(
-            state.numbers(), centres, terms, np.maximum(trace, 0.0), counts, status,
+            numbers, centres, terms, np.maximum(trace, 0.0), counts, status,
             self.n_splits, self.n_merges,
         )  # fmt: skip

@@ -65,8 +65,9 @@ def propose_exchanges(
 
     Trials taken up have no cluster in common.
     """
-    weights, centres = state.centres()
-    origin = state.totals()[1].sum(axis=0) / weights.sum()
+    weights, totals = state.totals()
+    centres = partition.centres(weights, totals)
+    origin = totals.sum(axis=0) / weights.sum()
     explained = partition.explained(weights, centres, origin)
     k = n_clusters = len(centres)
     touched = np.zeros(k, bool)

@@ -169,7 +169,7 @@ def _best_divisions(
     k = len(centres)
     sides = _start(local, partition, rows, numbers, centres, rng)
     starts = len(sides)
-    groups = np.tile(numbers, starts) + np.repeat(np.arange(starts) * k, len(rows))
+    groups = (numbers + k * np.arange(starts)[:, np.newaxis]).ravel()
     first = np.arange(0, 2 * k * starts + 1, 2)
     grouped = local.grouped(np.tile(rows, starts), groups, first)
     grouped.places[:] = sides.ravel() + 2 * groups
@@ -182,9 +182,10 @@ def _best_divisions(
     part_totals -= partition.prior_weight * partition.prior_mean
     part_totals *= share[:, np.newaxis]
     part_weights = share * part_weights
-    undivided = np.repeat(~both, 2)  # both parts stand where the cluster does
-    part_weights[undivided] = 1.0
-    part_totals[undivided] = np.tile(np.repeat(centres, 2, axis=0), (starts, 1))[undivided]
+    if not both.all():
+        undivided = np.repeat(~both, 2)  # both parts stand where the cluster does
+        part_weights[undivided] = 1.0
+        part_totals[undivided] = np.tile(np.repeat(centres, 2, axis=0), (starts, 1))[undivided]
     parts = partition.centres(part_weights, part_totals)
     saved = partition.union_costs(part_weights[0::2], parts[0::2], part_weights[1::2], parts[1::2])
     saved = np.where(both, saved, 0.0).reshape(starts, k)
@@ -217,7 +218,7 @@ def _start(
     sides[0] = whole.along(directions, centres) > 0
 
     pairs = starts - 1
-    groups = np.tile(numbers, pairs) + np.repeat(np.arange(pairs) * k, m)
+    groups = (numbers + k * np.arange(pairs)[:, np.newaxis]).ravel()
     copies = local.grouped(np.tile(rows, pairs), groups, np.arange(pairs * k + 1))
     distances = copies.choose(partition.direct_form(seeds[k:])).reshape(pairs, m)
     rivals = local.dense(rows[_draw(row_weights * distances, numbers, k, rng).ravel()])
@@ -231,10 +232,13 @@ def _draw(chances: Floats, numbers: Ids, k: int, rng: np.random.RandomState) -> 
     Where nothing has a chance, or the cluster has no rows, any position.
     """
     ends = np.searchsorted(numbers, np.arange(k), side="right")
-    starts = np.r_[0, ends[:-1]]
+    starts = np.append(0, ends[:-1])
+    heaps = np.zeros((len(chances), len(numbers) + 1))
+    np.cumsum(chances, axis=1, out=heaps[:, 1:])
+    least, most = heaps[:, starts], heaps[:, ends]
+    targets = least + rng.random_sample((len(chances), k)) * (most - least)
     drawn = np.empty((len(chances), k), np.intp)
-    for draw, chance in enumerate(chances):
-        heap = np.concatenate([[0.0], np.cumsum(chance)])
-        target = heap[starts] + rng.random_sample(k) * (heap[ends] - heap[starts])
-        drawn[draw] = np.searchsorted(heap, target, side="right") - 1
-    return np.clip(drawn, starts, np.maximum(ends - 1, starts)).clip(0, len(numbers) - 1)
+    for draw, heap in enumerate(heaps):
+        drawn[draw] = heap.searchsorted(targets[draw], side="right") - 1
+    last = np.minimum(np.maximum(ends - 1, starts), len(numbers) - 1)
+    return np.minimum(np.maximum(drawn, starts), last)

@@ -109,7 +109,8 @@ class PartitionState:
 
         -1 for rows whose cluster was closed: one that held rows of no weight alone.
         """
-        return self._number_of()[self.rows.labels(ids)]
+        labels = self.rows.labels(ids)
+        return labels.copy() if self._table is None else self._number_of()[labels]
 
     def member_counts(self) -> NDArray[np.int64]:
         """Return how many rows of positive weight each cluster (k,) has."""
@@ -207,11 +208,11 @@ class PartitionState:
 
         ``n_clusters``: after the last sweep, -1 where this is the first.
         """
-        listed, slots = self._listed, self._slots
-        if self._table is not None:
-            table = self._table
+        listed, totals, table = self._listed, self._totals(), self._table
+        if table is not None:
+            slots = table.slots
             listed = ClusterList(table.exact[slots], table.rank[slots], table.next_rank)
-        totals = Totals(*(part[slots] for part in self._totals()))
+            totals = Totals(*(part[slots] for part in totals))
         start = Start(self.numbers(), *listed, totals, n_clusters)
         local, order = self.rows.take(), inverse_permutation(visit_rank)
         limits = Limits(partition.penalty, partition.max_clusters, max_changes, max_steps)
