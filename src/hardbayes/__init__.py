@@ -7,7 +7,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from hardbayes._version import __version__
-from hardbayes.estimators import BPMeans, DPMeans, GaussianDPMeans, KFeatures, objective
+from hardbayes.estimators import (
+    BPMeans,
+    DPMeans,
+    GaussianDPMeans,
+    GraphDPMeans,
+    KFeatures,
+    objective,
+)
 from hardbayes.paths import PenaltyPath, penalty_path
 from hardbayes.persistence import load, save
 from hardbayes.selection import local_global_penalties_for, penalty_for
@@ -16,6 +23,7 @@ __all__ = [
     "BPMeans",
     "DPMeans",
     "GaussianDPMeans",
+    "GraphDPMeans",
     "KFeatures",
     "PenaltyPath",
     "__version__",

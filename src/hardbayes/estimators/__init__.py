@@ -3,7 +3,8 @@
 from hardbayes.estimators.bp_means import BPMeans
 from hardbayes.estimators.dp_means import DPMeans
 from hardbayes.estimators.gaussian_dp_means import GaussianDPMeans
+from hardbayes.estimators.graph_dp_means import GraphDPMeans
 from hardbayes.estimators.k_features import KFeatures
 from hardbayes.estimators.labelling import objective
 
-__all__ = ["BPMeans", "DPMeans", "GaussianDPMeans", "KFeatures", "objective"]
+__all__ = ["BPMeans", "DPMeans", "GaussianDPMeans", "GraphDPMeans", "KFeatures", "objective"]

@@ -39,13 +39,70 @@ SHARED_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-class Estimator(ABC, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base class: the fitted state is ``_model`` and the attributes that end in ``_``."""
+class Learner(ABC, BaseEstimator):
+    """What all estimators share: the fitted state is ``_model`` and attributes that end in ``_``."""
 
     _model: Any
     n_jobs: int | None
     random_state: Any
     verbose: int
+
+    @abstractmethod
+    def _model_from(self, arrays: dict[str, Any], fitted: dict[str, Any]) -> tuple[Any, int]:
+        """Return the model made of arrays from a file, and its number of columns.
+
+        Raises ValueError if the fitted attributes contradict it.
+        """
+
+    def _keep(self, fitted: dict[str, Any], status: Status) -> None:
+        """Set all fitted attributes at once; warn where the fit did not converge freely."""
+        if status is not Status.CONVERGED:
+            # The stack level skips fit and scikit-learn's wrapper of it.
+            warnings.warn(fitted["status_"], ConvergenceWarning, stacklevel=4)
+        kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}
+        self.__dict__ = kept | fitted  # all attributes or none
+
+    def _stream(self) -> np.random.RandomState:
+        """Return the generator of ``random_state``; for None a new one, not NumPy's global one."""
+        if self.random_state is None:
+            return np.random.RandomState()
+        if isinstance(self.random_state, Integral):
+            return seeded_stream(int(self.random_state))
+        return check_random_state(self.random_state)
+
+    def _say(self, sentence: str) -> None:
+        if self.verbose:
+            print(  # noqa: T201 - verbose
+                f"[{type(self).__name__}] {sentence}", file=sys.stderr
+            )
+
+    # -- for save and load -------------------------------------------------------------------------
+
+    def _get_state(self) -> dict[str, Any]:
+        if not hasattr(self, "_model"):
+            return {}
+        state = {name: value for name, value in vars(self).items() if name.endswith("_")}
+        names = state.pop("feature_names_in_", None)
+        state["feature_names_in_"] = None if names is None else [str(name) for name in names]
+        arrays: dict[str, Any] = self._model.to_arrays()
+        return state | arrays
+
+    def _set_state(self, state: dict[str, Any]) -> None:
+        arrays = {name: value for name, value in state.items() if not name.endswith("_")}
+        fitted = {name: value for name, value in state.items() if name.endswith("_")}
+        names = fitted.pop("feature_names_in_", None)
+        model, n_columns = self._model_from(arrays, fitted)
+        if names is not None:
+            if len(names) != n_columns:
+                raise ValueError(
+                    "The saved model contradicts itself: wrong number of feature names."
+                )
+            fitted["feature_names_in_"] = np.array(names, dtype=object)
+        self.__dict__.update(fitted, _model=model)
+
+
+class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
+    """Base of the estimators of rows."""
 
     @property
     def _geometry(self) -> Geometry:
@@ -61,13 +118,6 @@ class Estimator(ABC, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     @abstractmethod
     def _costs(self, matrix: Matrix, pool: Pool) -> Floats:
         """Return the cost of each row (n,) under the fitted model."""
-
-    @abstractmethod
-    def _model_from(self, arrays: dict[str, Any], fitted: dict[str, Any]) -> tuple[Any, int]:
-        """Return the model made of arrays from a file, and its number of columns.
-
-        Raises ValueError if the fitted attributes contradict it.
-        """
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -92,11 +142,7 @@ class Estimator(ABC, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         matrix, weights, names = checked_data(self, self._geometry, X, sample_weight)
         with Pool(resolve_threads(self.n_jobs)) as pool:
             fitted, status = self._fitted(matrix, weights, self._stream(), pool)
-        if status is not Status.CONVERGED:
-            # The stack level skips scikit-learn's wrapper of fit.
-            warnings.warn(fitted["status_"], ConvergenceWarning, stacklevel=3)
-        kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}
-        self.__dict__ = kept | fitted | names  # all attributes or none
+        self._keep(fitted | names, status)
         return self
 
     def score_samples(self, X: Any) -> Floats:
@@ -145,44 +191,6 @@ class Estimator(ABC, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _checked(self, X: Any) -> Matrix:
         check_is_fitted(self)
         return check_matrix(X, self._model.geometry, self, reset=False)
-
-    def _stream(self) -> np.random.RandomState:
-        """Return the generator of ``random_state``; for None a new one, not NumPy's global one."""
-        if self.random_state is None:
-            return np.random.RandomState()
-        if isinstance(self.random_state, Integral):
-            return seeded_stream(int(self.random_state))
-        return check_random_state(self.random_state)
-
-    def _say(self, sentence: str) -> None:
-        if self.verbose:
-            print(  # noqa: T201 - verbose
-                f"[{type(self).__name__}] {sentence}", file=sys.stderr
-            )
-
-    # -- for save and load -------------------------------------------------------------------------
-
-    def _get_state(self) -> dict[str, Any]:
-        if not hasattr(self, "_model"):
-            return {}
-        state = {name: value for name, value in vars(self).items() if name.endswith("_")}
-        names = state.pop("feature_names_in_", None)
-        state["feature_names_in_"] = None if names is None else [str(name) for name in names]
-        arrays: dict[str, Any] = self._model.to_arrays()
-        return state | arrays
-
-    def _set_state(self, state: dict[str, Any]) -> None:
-        arrays = {name: value for name, value in state.items() if not name.endswith("_")}
-        fitted = {name: value for name, value in state.items() if name.endswith("_")}
-        names = fitted.pop("feature_names_in_", None)
-        model, n_columns = self._model_from(arrays, fitted)
-        if names is not None:
-            if len(names) != n_columns:
-                raise ValueError(
-                    "The saved model contradicts itself: wrong number of feature names."
-                )
-            fitted["feature_names_in_"] = np.array(names, dtype=object)
-        self.__dict__.update(fitted, _model=model)
 
 
 def checked_data(

@@ -9,16 +9,20 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 
 from hardbayes.engine.partition.objective import measure_labels
 from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
+from hardbayes.models.graph import measure
 from hardbayes.pool import Pool, resolve_threads
+from hardbayes.problems.graph import pose_graph
 from hardbayes.problems.partition import pose
 from hardbayes.validation import check_labels, check_matrix, check_weights
+from hardbayes.validation.graph import check_graph
 
 
 @validate_params(
     {
-        "cluster_penalty": [Interval(Real, 0, None, closed="left")],
+        "cluster_penalty": [Interval(Real, None, None, closed="neither")],
         "divergence": [StrOptions(set(GEOMETRIES)), Geometry],
         "prior_weight": [Interval(Real, 0, 1e9, closed="both")],
+        "cut": [StrOptions({"normalized", "ratio"}), None],
     },
     prefer_skip_nested_validation=True,
 )
@@ -30,21 +34,23 @@ def objective(
     divergence: str | Geometry = "squared_euclidean",
     prior_weight: float = 0.0,
     sample_weight: Any = None,
+    cut: str | None = None,
 ) -> float:
     """Objective of a labelling.
 
     ``sum_i w_i D(x_i, mu_z(i)) + sum_c [cluster_penalty + prior_weight D(m, mu_c)]``
 
-    where ``mu_c`` is the minimising centre of cluster c (Kulis & Jordan 2012, eq. 1).
+    where ``mu_c`` is the minimising centre of cluster c (Kulis & Jordan 2012, eq. 1). With ``cut``,
+    X is a graph, and the objective is that of `GraphDPMeans`.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        Rows.
+        Rows; or a graph, as `GraphDPMeans.fit` takes it.
     labels : array-like of shape (n_samples,)
         Labels of any type; rows with equal labels form a cluster.
     cluster_penalty : float
-        Cost of each cluster.
+        Cost of each cluster, >= 0; of graphs, of any sign.
     divergence : str or Geometry, default="squared_euclidean"
         Cost of a row at a centre.
     prior_weight : float, default=0.0
@@ -53,11 +59,14 @@ def objective(
         "logistic" on data with zeros.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows. A cluster of weight zero is not counted.
+    cut : {"normalized", "ratio"} or None, default=None
+        Which cut of a graph to measure; ``divergence``, ``prior_weight`` and ``sample_weight`` do
+        not apply to graphs. None where X has rows.
 
     Returns
     -------
     objective : float
-        The value that `DPMeans` minimises.
+        The value that `DPMeans`, or `GraphDPMeans`, minimises.
 
     Examples
     --------
@@ -83,7 +92,21 @@ def objective(
     ... )
     >>> print(f"{model.objective_:.2f}, {value:.2f}")
     240.52, 240.52
+
+    Of a graph:
+
+    >>> from hardbayes.datasets import load_karate_club
+    >>> links, factions = load_karate_club()
+    >>> print(f"{objective(links, factions, -0.3, cut='normalized'):.3f}")
+    -0.343
     """
+    if cut is not None:
+        return graph_objective(X, labels, cluster_penalty, cut == "ratio", sample_weight)
+    if cluster_penalty < 0:
+        raise ValueError(
+            "The 'cluster_penalty' parameter of objective must be a float in the range [0.0, inf), "
+            f"but for graphs (cut=\"normalized\"). Got {cluster_penalty} instead."
+        )
     geometry = geometry_for(divergence)
     matrix = check_matrix(X, geometry)
     numbers = check_labels(labels, matrix.shape[0])
@@ -94,3 +117,16 @@ def objective(
         terms = measure_labels(problem.state(partition), numbers.astype(np.int32))
     in_units = replace(partition, penalty=cluster_penalty)
     return (terms.fit + terms.prior) / problem.unit + in_units.total_penalty(terms.n_clusters)
+
+
+def graph_objective(
+    X: Any, labels: Any, cluster_penalty: float, ratio: bool, sample_weight: Any
+) -> float:
+    """Return the cut of any labels of the vertices of a graph, plus the penalty of each cluster."""
+    if sample_weight is not None:
+        raise ValueError("Vertices of a graph have no 'sample_weight'. Pass weights of links.")
+    links, loops, _ = check_graph(X)
+    numbers = check_labels(labels, len(loops))
+    with Pool(1) as pool:
+        cuts = measure(pose_graph(links, loops, ratio, pool), numbers, cluster_penalty)[1]
+    return float(cuts.sum()) + cluster_penalty * len(cuts)

@@ -17,7 +17,7 @@ from hardbayes.problems.graph import GraphProblem
 
 NAMES = ("labels", "inside", "degrees", "sizes")
 NO_CLUSTERS = (
-    "One cluster: its cut is zero, and the penalty {penalty:g} makes every further cluster dearer. "
+    "One cluster: its cut is zero, and at a penalty of {penalty:g} more clusters raise the objective. "
     "Pass a negative cluster_penalty for more."
 )
 NO_STRUCTURE = (
@@ -67,17 +67,20 @@ class FittedGraph:
         return labels, least > own + self.penalty
 
     def to_arrays(self) -> dict[str, Any]:
-        """Return everything that the fitted attributes do not hold."""
-        return {f"working_{name}": getattr(self, name) for name in NAMES}
+        """Return everything as arrays and numbers."""
+        arrays = {f"working_{name}": getattr(self, name) for name in NAMES}
+        return arrays | {"working_ratio": self.ratio}
 
     @classmethod
-    def from_arrays(cls, ratio: bool, penalty: float, arrays: dict[str, Any]) -> FittedGraph:
+    def from_arrays(cls, penalty: float, arrays: dict[str, Any]) -> FittedGraph:
         """Return the model that `to_arrays` was called on; raise ValueError if it is malformed."""
         try:
             found = {name: np.array(arrays.pop(f"working_{name}")) for name in NAMES}
+            ratio = arrays.pop("working_ratio")
             labels, k = found["labels"], len(found["sizes"])
             sound = (
                 not arrays
+                and isinstance(ratio, bool)
                 and labels.dtype == np.int64
                 and labels.ndim == 1
                 and np.array_equal(np.bincount(labels), found["sizes"])

@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csgraph
 
-from hardbayes.engine.graph.restarts import Search, minimise
 from hardbayes.executors.graph.protocol import Ids
 from hardbayes.matrices import Floats
 from hardbayes.problems.graph import GraphProblem
 from hardbayes.selection.description_length import description_length, links_per_weight
+from hardbayes.selection.graph_fitting import best_fit
 from hardbayes.selection.rewiring import rewired
 
 FIRST = 0.9  # of the largest useful penalty below zero
@@ -22,7 +22,6 @@ FACTOR = 1.15  # between penalties
 MOST_PENALTIES = 60
 MAX_IN_VAIN = 6  # penalties in a row without a shorter description, after which the path ends
 BATCH = 2  # penalties side by side
-SHARE = 0.6  # of the penalty at which fits of the path begin
 # Of the nats saved that fewer clusters may give up: the best number is not that sharp.
 TOLERANCE = 0.05
 # A small graph may have clusters that are not worth their description. They are accepted where none
@@ -72,13 +71,8 @@ def shortest(
 
         def fit(at: int, _worker: int) -> None:
             penalty, own = float(penalties[at]), np.random.RandomState(seeds[at])
-            search = Search(
-                problem.penalties(penalty),
-                (problem.penalties(penalty, SHARE),),
-                max_clusters,
-                max_steps,
-            )
-            labels = minimise(problem.graph(penalty), search, (), own, problem.pool).labels
+            in_units = penalty * problem.cost_unit
+            labels = best_fit(problem, in_units, max_clusters, 1, max_steps, own).labels
             k = int(labels.max()) + 1
             excess = description_length(graph, labels, k, per_weight) - whole
             found[at] = Candidate(excess, penalty, labels, k)

@@ -60,7 +60,27 @@ def check_graph(X: Any) -> Adjacency:
             return _from_edges(array[:, 0], array[:, 1], weights)
         matrix = array
     matrix = _checked_matrix(matrix)
-    return Adjacency(*_symmetric(matrix), _given_names(names))
+    return _with_links(Adjacency(*_symmetric(matrix), _given_names(names)))
+
+
+def check_links(X: Any, n: int) -> sparse.csr_array:
+    """Return links (m, n) of new vertices to those of a fit, float64; raise where they are not."""
+    if not sparse.issparse(X):
+        array = np.asarray(X)
+        if array.ndim != 2 or array.dtype.kind in "OSUT":
+            raise ValueError(
+                "predict takes rows of links to the vertices of the fit, an array or sparse matrix "
+                f"of shape (n_new, {n}), not names of vertices (those of the fit have labels_). "
+                f"Expected 2D array, got {array.ndim}D array of {array.dtype} instead; reshape your "
+                "data."
+            )
+        X = array
+    if X.shape[1] != n:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but GraphDPMeans is expecting {n} features as input: "
+            "one for each vertex of the fit."
+        )
+    return _checked_rows(X)
 
 
 def _array(X: Any) -> NDArray[Any]:
@@ -83,12 +103,17 @@ def _array(X: Any) -> NDArray[Any]:
 
 def _checked_matrix(matrix: Any) -> sparse.csr_array:
     """Return a square matrix of finite weights >= 0 as canonical CSR, float64."""
-    if sparse.issparse(matrix):
-        check_structure(matrix)
     shape = matrix.shape
-    if shape[0] != shape[1]:
+    if len(shape) != 2 or shape[0] != shape[1]:
         raise ValueError(f"The adjacency matrix of a graph must be square. Got shape {shape}.")
     _refuse_empty(shape[0])
+    return _checked_rows(matrix)
+
+
+def _checked_rows(matrix: Any) -> sparse.csr_array:
+    """Return a matrix of finite weights >= 0, dense or sparse, as canonical CSR, float64."""
+    if sparse.issparse(matrix):
+        check_structure(matrix)
     if sparse.issparse(matrix):
         if matrix.dtype.kind not in "buif":
             raise ValueError(f"The weights of links must be real numbers. Got {matrix.dtype}.")
@@ -167,7 +192,7 @@ def _joined(sources: Any, targets: Any, weights: Any, n: int, names: Any) -> Adj
     one_way = (values[kept], (sources[kept], targets[kept]))
     upper = canonical(sparse.coo_array(one_way, shape=(n, n)).tocsr())
     links = canonical(sparse.csr_array(upper + upper.T))
-    return Adjacency(links, loops, names)
+    return _with_links(Adjacency(links, loops, names))
 
 
 def _from_igraph(graph: Any) -> tuple[sparse.csr_array, Any]:
@@ -241,6 +266,15 @@ def _refuse_missing(names: NDArray[Any]) -> None:
     if len(missing):
         edge = missing[0] % (len(names) // 2)
         raise ValueError(f"Edge {edge} lacks a vertex: got {names[missing[0]]!r}. Remove that edge.")
+
+
+def _with_links(graph: Adjacency) -> Adjacency:
+    if not graph.links.nnz:
+        raise ValueError(
+            "The graph has no links between different vertices, so there is nothing to cut "
+            f"(n_samples = {len(graph.loops)}). Pass a graph with links."
+        )
+    return graph
 
 
 def _refuse_empty(n: int) -> None:

@@ -1,0 +1,36 @@
+"""The fit of a graph at a given penalty."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from hardbayes.engine.graph.restarts import GraphSolution, Search, minimise
+from hardbayes.engine.status import say_nothing
+from hardbayes.executors.graph.protocol import Ids
+from hardbayes.problems.graph import GraphProblem
+
+# Shares of the penalty at which starts form their first clusters; from the fourth on, again.
+SHARES = (0.6, 1.0, 0.3)
+
+
+def best_fit(
+    problem: GraphProblem,
+    penalty: float,
+    max_clusters: int,
+    n_init: int,
+    max_steps: int,
+    rng: np.random.RandomState,
+    given: Sequence[Ids] = (),
+    report: Callable[[int, int, int], None] = say_nothing,
+) -> GraphSolution:
+    """Return the best of several starts, at a penalty in the user's units.
+
+    ``given``: labels (m,) of linked vertices, each of which takes the place of one start.
+    """
+    working = penalty / problem.cost_unit
+    shares = [SHARES[number % len(SHARES)] for number in range(n_init)][len(given) :]
+    starts = tuple(problem.penalties(working, share) for share in shares)
+    search = Search(problem.penalties(working), starts, max_clusters, max_steps)
+    return minimise(problem.graph(working), search, given, rng, problem.pool, report)
