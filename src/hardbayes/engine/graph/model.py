@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from hardbayes.blas import one_blas_thread
 from hardbayes.executors.graph.protocol import Graph
 from hardbayes.matrices import Floats
 from hardbayes.moves.graph.bisection import bisect
@@ -90,7 +91,8 @@ class GraphModel(LabelFirstModel[GraphClusters]):
     ) -> list[Division]:
         """Return the best cut along the leading eigenvectors of each cluster."""
         parts = self.graph.parts([members[c] for c in which])
-        return [bisect(part, self.penalty, rng) for part in parts]
+        with one_blas_thread():
+            return [bisect(part, self.penalty, rng) for part in parts]
 
     def second_half(self, ids: Ids, division: Division) -> NDArray[np.bool_]:
         """Return the second side of the cut."""

@@ -133,6 +133,8 @@ class MemoryGraph(Graph):
     def _tiles(self, ends: NDArray[np.integer]) -> list[tuple[int, int]]:
         """Cut items into tiles of about `TILE` links; item i has links ends[i] to ends[i + 1]."""
         self.pool.stop_if_given_up()
+        if ends[-1] <= TILE:
+            return [(0, len(ends) - 1)]
         cuts = np.searchsorted(ends[1:], np.arange(TILE, ends[-1], TILE))
         borders = np.unique(np.concatenate([[0], cuts + 1, [len(ends) - 1]]))
         return list(pairwise(borders.tolist()))
