@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import ClusterMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -216,7 +217,7 @@ class GraphDPMeans(ClusterMixin, Learner):
             chosen = choose_penalty(problem, most, self.max_iter, rng)
             if chosen is None:
                 return one_cluster(problem, 0.0, NO_STRUCTURE), Status.CONVERGED
-            penalty = chosen.penalty * problem.cost_unit
+            penalty = chosen.penalty
             given.append(chosen.labels)
             self._say(f"penalty {penalty:.4g}: {chosen.k} clusters, {-chosen.excess:.1f} nats saved")
         how = (most, self.n_init, self.max_iter, rng, given, self._report)
@@ -250,3 +251,8 @@ class GraphDPMeans(ClusterMixin, Learner):
         tags.input_tags.pairwise = True
         tags.input_tags.positive_only = True
         return tags
+
+
+def adjacency(X: Any) -> sparse.csr_array:
+    """Return a graph as `GraphDPMeans.fit` reads it: links (n, n) without directions or loops."""
+    return check_graph(X).links

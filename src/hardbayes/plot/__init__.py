@@ -7,12 +7,14 @@ Importing this package does not import matplotlib; drawing does. Install it with
 from hardbayes.plot.clusters import ClustersDisplay
 from hardbayes.plot.components import ComponentsDisplay
 from hardbayes.plot.figure import fit_figure
+from hardbayes.plot.graph import GraphDisplay
 from hardbayes.plot.objective import ObjectiveDisplay
 from hardbayes.plot.penalty_path import PenaltyPathDisplay
 
 __all__ = [
     "ClustersDisplay",
     "ComponentsDisplay",
+    "GraphDisplay",
     "ObjectiveDisplay",
     "PenaltyPathDisplay",
     "fit_figure",

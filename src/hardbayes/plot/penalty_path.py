@@ -105,8 +105,10 @@ class PenaltyPathDisplay:
             )
         above, below = axes
         self._draw_clusters(above)
-        below.plot(self.penalties, self.objectives, color=COLORS[0])
-        below.set(xlabel="penalty", ylabel="objective", xscale="log", yscale="log")
+        # Of graphs, penalties and objectives are below zero.
+        below.plot(np.abs(self.penalties), np.abs(self.objectives), color=COLORS[0])
+        minus = "minus the " if self.penalties.max() < 0 else ""
+        below.set(xlabel=f"{minus}penalty", ylabel=f"{minus}objective", xscale="log", yscale="log")
         below.grid(alpha=0.3)
         self.axes_, self.figure_ = (above, below), above.figure
         return self
@@ -115,11 +117,11 @@ class PenaltyPathDisplay:
         from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
         ax.set(ylabel="clusters", xscale="log", yscale="log", title=self._title())
-        ax.step(self.penalties, self.n_clusters, where="mid", color=COLORS[0])
-        lowest, highest = self.penalties.min(), self.penalties.max()
+        sizes = np.abs(self.penalties)
+        ax.step(sizes, self.n_clusters, where="mid", color=COLORS[0])
         ranked = sorted(self.plateaus, key=lambda plateau: -plateau.width)
         for rank, plateau in enumerate(ranked):
-            ends = np.clip([plateau.low, plateau.high], lowest, highest)
+            ends = np.clip(np.abs([plateau.low, plateau.high]), sizes.min(), sizes.max())
             color = COLORS[1] if rank == 0 else COLORS[0]
             ax.hlines(plateau.k, *ends, color=color, linewidth=5, alpha=1.0 if rank == 0 else 0.4)
             if rank < NAMED:

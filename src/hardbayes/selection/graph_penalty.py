@@ -16,7 +16,7 @@ from hardbayes.problems.graph import GraphProblem
 from hardbayes.selection.description_length import description_length, links_per_weight
 from hardbayes.selection.graph_fitting import best_fit
 
-FIRST = 0.9  # of the largest useful penalty below zero
+FIRST = 0.9  # of the lowest useful penalty: minus one, or minus the mean degree
 FACTOR = 1.15  # between penalties
 MOST_PENALTIES = 60
 MAX_IN_VAIN = 6  # penalties in a row without a shorter description, after which the path ends
@@ -32,7 +32,7 @@ class Candidate(NamedTuple):
     """Clusters at a penalty, and by how much they shorten the description of the graph."""
 
     excess: float  # nats, compared with one cluster: negative where clusters shorten it
-    penalty: float  # in units of the problem
+    penalty: float  # in the user's units
     labels: Ids
     k: int
 
@@ -40,14 +40,11 @@ class Candidate(NamedTuple):
 def choose_penalty(
     problem: GraphProblem, max_clusters: int, max_steps: int, rng: np.random.RandomState
 ) -> Candidate | None:
-    """Return the fewest clusters, but two at least, with about the shortest description.
+    """Return the clusters to choose of those at falling multiples of the largest useful penalty.
 
     None where one cluster is described better.
     """
-    one = np.zeros(len(problem.linked), np.int64)
-    graph = problem.degree_graph()
-    per_weight = links_per_weight(graph)
-    whole = description_length(graph, one, 1, per_weight)
+    describe = Describer(problem)
     fewest = csgraph.connected_components(problem.links, directed=False)[0]
 
     def fits(penalties: Floats) -> list[Candidate]:
@@ -56,28 +53,54 @@ def choose_penalty(
 
         def fit(at: int, _worker: int) -> None:
             penalty, own = float(penalties[at]), np.random.RandomState(seeds[at])
-            in_units = penalty * problem.cost_unit
-            labels = best_fit(problem, in_units, max_clusters, 1, max_steps, own).labels
-            k = int(labels.max()) + 1
-            excess = description_length(graph, labels, k, per_weight) - whole
-            found[at] = Candidate(excess, penalty, labels, k)
+            labels = best_fit(problem, penalty, max_clusters, 1, max_steps, own).labels
+            found[at] = describe(labels, penalty)
 
         problem.pool.run(fit, len(penalties))
         return [each for each in found if each is not None]
 
-    first = -FIRST * (float(problem.degrees.mean()) if problem.ratio else 1.0)
-    grid = first * FACTOR ** -np.arange(MOST_PENALTIES, dtype=np.float64)
-    several: list[Candidate] = []
+    grid = lowest_penalty(problem) * FACTOR ** -np.arange(MOST_PENALTIES, dtype=np.float64)
+    candidates: list[Candidate] = []
     least, in_vain = np.inf, 0
     for penalties in np.split(grid, MOST_PENALTIES // BATCH):
-        found = fits(penalties)
-        for each in found:
+        for each in fits(penalties):
+            candidates.append(each)
             in_vain = 0 if each.excess < least else in_vain + 1
             least = min(least, each.excess)
-        several += [each for each in found if each.k > 1]
-        if in_vain >= MAX_IN_VAIN or found[-1].k <= fewest:
+        if in_vain >= MAX_IN_VAIN or candidates[-1].k <= fewest:
             break
+    return well_described(candidates)
+
+
+class Describer:
+    """Describes partitions of the linked vertices of a graph."""
+
+    def __init__(self, problem: GraphProblem) -> None:
+        self._graph = problem.degree_graph()
+        self._per_weight = links_per_weight(self._graph)
+        self._whole = self._length(np.zeros(self._graph.n, np.int64), 1)
+
+    def __call__(self, labels: Ids, penalty: float) -> Candidate:
+        """Return labels (m,) as a candidate."""
+        k = int(labels.max()) + 1
+        return Candidate(self._length(labels, k) - self._whole, penalty, labels, k)
+
+    def _length(self, labels: Ids, k: int) -> float:
+        return description_length(self._graph, labels, k, self._per_weight)
+
+
+def well_described(candidates: list[Candidate]) -> Candidate | None:
+    """Return the fewest clusters, but two at least, with about the shortest description.
+
+    None where one cluster is described better.
+    """
+    several = [each for each in candidates if each.k > 1]
     least = min((each.excess for each in several), default=0.0)
-    enough = least - TOLERANCE * min(least, 0.0)
-    good = [each for each in several if each.excess <= min(enough, ALLOWANCE)]
+    enough = min(least - TOLERANCE * min(least, 0.0), ALLOWANCE)
+    good = [each for each in several if each.excess <= enough]
     return min(good, key=lambda each: (each.k, each.excess), default=None)
+
+
+def lowest_penalty(problem: GraphProblem) -> float:
+    """Return the penalty, in the user's units, at which paths have the most clusters."""
+    return -FIRST * (float(problem.degrees.mean()) * problem.cost_unit if problem.ratio else 1.0)

@@ -1,0 +1,96 @@
+"""The path of penalties for graphs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import csgraph
+from sklearn.base import clone
+
+from hardbayes.models.graph import fitted_attributes
+from hardbayes.pool import Pool, resolve_threads
+from hardbayes.problems.graph import GraphProblem, pose_graph
+from hardbayes.selection.graph_fitting import best_fit
+from hardbayes.selection.graph_penalty import Describer, lowest_penalty, well_described
+from hardbayes.selection.hull import CutPlateau, plateaus
+from hardbayes.validation.graph import check_graph
+
+if TYPE_CHECKING:
+    from hardbayes.engine.graph.restarts import GraphSolution
+    from hardbayes.estimators.graph_dp_means import GraphDPMeans
+    from hardbayes.matrices import Floats
+
+MOST_CLUSTERS = 160  # or one for every eight vertices, where none of the penalties are given
+FACTOR = 1.5  # between penalties tried to find those at which a path begins and ends
+MAX_TRIED = 24
+
+
+def trace_graph(
+    X: Any, template: GraphDPMeans, penalties: Floats | None, n_penalties: int
+) -> tuple[Floats, list[GraphDPMeans], list[CutPlateau], float]:
+    """Return penalties, a model at each, the plateaus and the best penalty.
+
+    Fits begin with few clusters and each goes on from the last, beside starts of its own. At each
+    penalty stands the best of all partitions found.
+    """
+    clone(template).set_params(cluster_penalty=-1.0)._validate_params()
+    links, loops, names = check_graph(X)
+    if names is None:
+        names = np.arange(len(loops))
+    rng = template._stream()
+    with Pool(resolve_threads(template.n_jobs)) as pool:
+        problem = pose_graph(links, loops, template.cut == "ratio", pool)
+        most = template.max_clusters or len(loops)
+        how = (most, template.n_init, template.max_iter, rng)
+        if penalties is None:
+            penalties = _useful_penalties(problem, n_penalties, rng)
+        found: list[tuple[int, float, GraphSolution]] = []  # k, cut without penalties, and where
+        for penalty in penalties:
+            given = [found[-1][2].labels] if found else []
+            end = best_fit(problem, float(penalty), *how, given)
+            k = int(end.labels.max()) + 1
+            found.append((k, problem.cost_unit * end.objective - float(penalty) * k, end))
+        models, describe, described = [], Describer(problem), []
+        for penalty in penalties:
+            k, cut, best = min(found, key=lambda each: (each[1] + float(penalty) * each[0], each[0]))
+            value = (cut + float(penalty) * k) / problem.cost_unit
+            end = best._replace(history=np.array([value]))
+            model = clone(template).set_params(cluster_penalty=float(penalty))
+            fitted = fitted_attributes(end, problem, float(penalty), most)
+            model.__dict__.update(fitted, vertex_names_=names)
+            models.append(model)
+            described.append(describe(best.labels, float(penalty)))
+        chosen = well_described(described)
+        return penalties, models, _plateaus(problem, found), chosen.penalty if chosen else 0.0
+
+
+def _useful_penalties(
+    problem: GraphProblem, n_penalties: int, rng: np.random.RandomState
+) -> Floats:
+    """Return falling penalties, from as few clusters as there are components to many."""
+    fewest = csgraph.connected_components(problem.links, directed=False)[0]
+    most = max(MOST_CLUSTERS, len(problem.linked) // 8)
+    lowest = highest = lowest_penalty(problem)
+    for _ in range(MAX_TRIED):
+        labels = best_fit(problem, highest, len(problem.linked), 1, 100, rng).labels
+        k = int(labels.max()) + 1
+        if k <= fewest:
+            break
+        if k > most:
+            lowest = highest
+        highest /= FACTOR
+    return -np.geomspace(-highest, -lowest, n_penalties)
+
+
+def _plateaus(
+    problem: GraphProblem, found: list[tuple[int, float, GraphSolution]]
+) -> list[CutPlateau]:
+    """Return plateaus of the hull of cuts; they are shifted so that all penalties are positive."""
+    n_alone = len(problem.isolated)
+    shift = 2.0 * problem.cost_unit * problem.sigma(0.0)
+    points = [(k, cut - shift * k) for k, cut, _ in found]
+    return [
+        CutPlateau(each.k + n_alone, each.low - shift, each.high - shift)
+        for each in plateaus(points)
+    ]
