@@ -40,7 +40,7 @@ SHARED_CONSTRAINTS: dict[str, list[Any]] = {
 
 
 class Learner(ABC, BaseEstimator):
-    """What all estimators share: the fitted state is ``_model`` and attributes that end in ``_``."""
+    """Base of all: the fitted state is ``_model`` and the attributes that end in ``_``."""
 
     _model: Any
     n_jobs: int | None

@@ -219,7 +219,9 @@ class GraphDPMeans(ClusterMixin, Learner):
                 return one_cluster(problem, 0.0, NO_STRUCTURE), Status.CONVERGED
             penalty = chosen.penalty
             given.append(chosen.labels)
-            self._say(f"penalty {penalty:.4g}: {chosen.k} clusters, {-chosen.excess:.1f} nats saved")
+            self._say(
+                f"penalty {penalty:.4g}: {chosen.k} clusters, {-chosen.excess:.1f} nats saved"
+            )
         how = (most, self.n_init, self.max_iter, rng, given, self._report)
         solution = best_fit(problem, penalty, *how)
         return fitted_attributes(solution, problem, penalty, most), solution.status
@@ -239,7 +241,9 @@ class GraphDPMeans(ClusterMixin, Learner):
             state = state | {"vertex_names_": np.array(names, dtype=object)}
         super()._set_state(state)
 
-    def _model_from(self, arrays: dict[str, Any], fitted: dict[str, Any]) -> tuple[FittedGraph, int]:
+    def _model_from(
+        self, arrays: dict[str, Any], fitted: dict[str, Any]
+    ) -> tuple[FittedGraph, int]:
         penalty = fitted.get("cluster_penalty_", np.nan)  # checked below
         model = FittedGraph.from_arrays(penalty, arrays)
         check_graph_clusters(fitted, model.labels, len(model.sizes))

@@ -105,7 +105,7 @@ def objective(
     if cluster_penalty < 0:
         raise ValueError(
             "The 'cluster_penalty' parameter of objective must be a float in the range [0.0, inf), "
-            f"but for graphs (cut=\"normalized\"). Got {cluster_penalty} instead."
+            f'but for graphs (cut="normalized"). Got {cluster_penalty} instead.'
         )
     geometry = geometry_for(divergence)
     matrix = check_matrix(X, geometry)

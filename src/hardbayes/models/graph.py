@@ -17,8 +17,8 @@ from hardbayes.problems.graph import GraphProblem
 
 NAMES = ("labels", "inside", "degrees", "sizes")
 NO_CLUSTERS = (
-    "One cluster: its cut is zero, and at a penalty of {penalty:g} more clusters raise the objective. "
-    "Pass a negative cluster_penalty for more."
+    "One cluster: its cut is zero, and at a penalty of {penalty:g} more clusters raise the "
+    "objective. Pass a negative cluster_penalty for more."
 )
 NO_STRUCTURE = (
     "One cluster: no clusters describe the graph better than its degrees alone, as in a random "

@@ -13,7 +13,7 @@ from hardbayes.pool import Pool, resolve_threads
 from hardbayes.problems.graph import GraphProblem, pose_graph
 from hardbayes.selection.graph_fitting import best_fit
 from hardbayes.selection.graph_penalty import Describer, lowest_penalty, well_described
-from hardbayes.selection.hull import CutPlateau, plateaus
+from hardbayes.selection.hull import CutPlateau, Plateau, plateaus
 from hardbayes.validation.graph import check_graph
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ MAX_TRIED = 24
 
 def trace_graph(
     X: Any, template: GraphDPMeans, penalties: Floats | None, n_penalties: int
-) -> tuple[Floats, list[GraphDPMeans], list[CutPlateau], float]:
+) -> tuple[Floats, list[GraphDPMeans], list[Plateau], float]:
     """Return penalties, a model at each, the plateaus and the best penalty.
 
     Fits begin with few clusters and each goes on from the last, beside starts of its own. At each
@@ -53,7 +53,9 @@ def trace_graph(
             found.append((k, problem.cost_unit * end.objective - float(penalty) * k, end))
         models, describe, described = [], Describer(problem), []
         for penalty in penalties:
-            k, cut, best = min(found, key=lambda each: (each[1] + float(penalty) * each[0], each[0]))
+            k, cut, best = min(
+                found, key=lambda each: (each[1] + float(penalty) * each[0], each[0])
+            )
             value = (cut + float(penalty) * k) / problem.cost_unit
             end = best._replace(history=np.array([value]))
             model = clone(template).set_params(cluster_penalty=float(penalty))
@@ -85,7 +87,7 @@ def _useful_penalties(
 
 def _plateaus(
     problem: GraphProblem, found: list[tuple[int, float, GraphSolution]]
-) -> list[CutPlateau]:
+) -> list[Plateau]:
     """Return plateaus of the hull of cuts; they are shifted so that all penalties are positive."""
     n_alone = len(problem.isolated)
     shift = 2.0 * problem.cost_unit * problem.sigma(0.0)

@@ -195,8 +195,9 @@ def penalty_path(
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        Rows, or a graph where the estimator is a `GraphDPMeans`. More than 16,384 (fewer where there are many columns) are sampled; the sample is given
-        the weight of all rows, so that its penalties are those of the whole.
+        Rows, or a graph where the estimator is a `GraphDPMeans`. More than 16,384 rows (fewer where
+        there are many columns) are sampled; the sample is given the weight of all rows, so that its
+        penalties are those of the whole.
     estimator : DPMeans, BPMeans, GraphDPMeans or None, default=None
         What to fit: its parameters but for the penalty. None is ``DPMeans()``; `GaussianDPMeans`
         and `KFeatures` are refused, for the one has a prior of its own at every number of clusters
@@ -257,8 +258,8 @@ def check_penalties(penalties: Any, sign: int = 1) -> Floats:
         checked = np.empty(0)
     if not len(checked) or not (np.isfinite(checked) & (sign * checked > 0)).all():
         raise ValueError(
-            f"The 'penalties' parameter of penalty_path must be numbers {'<>'[sign > 0]} 0, at least "
-            f"one. "
+            f"The 'penalties' parameter of penalty_path must be numbers {'<>'[sign > 0]} 0, at "
+            "least one. "
             f"Got {penalties!r} instead."
         )
     return checked

@@ -34,7 +34,7 @@ def description_length(graph: Graph, labels: Ids, k: int, per_weight: float) -> 
     Labels (n,) are 0 to k-1, without empty clusters.
     """
     inside, degrees = (per_weight * total for total in graph.statistics(labels, k))
-    sizes = np.bincount(labels, minlength=k)
+    sizes = np.bincount(labels, minlength=k).astype(np.float64)
     between = per_weight * graph.coarser(labels, k).links().data
     codes = _blocks(inside, degrees, sizes, between), _communities(inside, degrees)
     return min(codes) + _partition(sizes)

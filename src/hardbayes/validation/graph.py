@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,11 +41,11 @@ def check_graph(X: Any) -> Adjacency:
     home = type(X).__module__.partition(".")[0]
     names: Any = None
     if home == "networkx" and hasattr(X, "nodes"):
-        import networkx as nx
-
         names = list(X)
         _refuse_empty(len(names))
-        matrix = nx.to_scipy_sparse_array(X, nodelist=names, dtype=np.float64, format="csr")
+        matrix = import_module("networkx").to_scipy_sparse_array(
+            X, nodelist=names, dtype=np.float64, format="csr"
+        )
     elif home == "igraph":
         matrix, names = _from_igraph(X)
     elif sparse.issparse(X):
@@ -71,8 +72,8 @@ def check_links(X: Any, n: int) -> sparse.csr_array:
             raise ValueError(
                 "predict takes rows of links to the vertices of the fit, an array or sparse matrix "
                 f"of shape (n_new, {n}), not names of vertices (those of the fit have labels_). "
-                f"Expected 2D array, got {array.ndim}D array of {array.dtype} instead; reshape your "
-                "data."
+                f"Expected 2D array, got {array.ndim}D array of {array.dtype} instead; reshape "
+                "your data."
             )
         X = array
     if X.shape[1] != n:
@@ -159,7 +160,8 @@ def _from_edges(sources: Any, targets: Any, weights: Any) -> Adjacency:
         kinds = {isinstance(name, str) for name in named}
         if kinds == {True}:
             names, numbers = np.unique(named.astype(str), return_inverse=True)
-            return _joined(*np.split(numbers, 2), weights, len(names), names.astype(object))
+            lefts, rights = np.split(numbers, 2)
+            return _joined(lefts, rights, weights, len(names), names.astype(object))
         ends = list(np.split(_numbers(named, "the vertices of edges"), 2))
     for end in ends:
         wrong = np.flatnonzero(~((end >= 0) & (end == np.floor(end))))
@@ -175,19 +177,19 @@ def _from_edges(sources: Any, targets: Any, weights: Any) -> Adjacency:
             f"{len(sources)} edges number their vertices up to {n - 1}. "
             "Renumber them from 0 on, or pass names as strings."
         )
-    return _joined(*(end.astype(np.int64) for end in ends), weights, n, None)
+    lefts, rights = (end.astype(np.int64) for end in ends)
+    return _joined(lefts, rights, weights, n, None)
 
 
 def _joined(sources: Any, targets: Any, weights: Any, n: int, names: Any) -> Adjacency:
-    if weights is None:
-        values = np.ones(len(sources))
-    else:
+    values: Floats = np.ones(len(sources))
+    if weights is not None:
         values = _numbers(np.asarray(weights), "the weights of edges")
         bad = np.flatnonzero(~((values >= 0) & (values < np.inf)))
         if len(bad):
             _refuse_weight(values[bad[0]], f"in edge {bad[0]}")
     is_loop = sources == targets
-    loops = np.bincount(sources[is_loop], values[is_loop], n)
+    loops: Floats = np.bincount(sources[is_loop], values[is_loop], n).astype(np.float64)
     kept = ~is_loop & (values > 0)
     one_way = (values[kept], (sources[kept], targets[kept]))
     upper = canonical(sparse.coo_array(one_way, shape=(n, n)).tocsr())
@@ -265,7 +267,9 @@ def _refuse_missing(names: NDArray[Any]) -> None:
     missing = np.flatnonzero([name is None or name != name for name in names])
     if len(missing):
         edge = missing[0] % (len(names) // 2)
-        raise ValueError(f"Edge {edge} lacks a vertex: got {names[missing[0]]!r}. Remove that edge.")
+        raise ValueError(
+            f"Edge {edge} lacks a vertex: got {names[missing[0]]!r}. Remove that edge."
+        )
 
 
 def _with_links(graph: Adjacency) -> Adjacency:

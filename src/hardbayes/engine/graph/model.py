@@ -99,9 +99,7 @@ class GraphModel(LabelFirstModel[GraphClusters]):
         half: NDArray[np.bool_] = division.halves
         return half
 
-    def move_rows(
-        self, labels: Ids, statistics: GraphClusters, max_passes: int
-    ) -> tuple[Ids, int]:
+    def move_rows(self, labels: Ids, statistics: GraphClusters, max_passes: int) -> tuple[Ids, int]:
         """Return labels after moves of single vertices."""
         return self.graph.move(labels, self.penalty, self.max_clusters, self.order, max_passes)
 

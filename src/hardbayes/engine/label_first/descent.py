@@ -123,7 +123,7 @@ class Descent(Generic[S]):
         return self.apply(proposal)
 
     def regroup(self) -> bool:
-        """Groups of rows move."""
+        """Move groups of rows."""
         if not self.regroups:
             return False
         self.regroups -= 1

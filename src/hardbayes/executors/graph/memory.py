@@ -76,8 +76,8 @@ class MemoryGraph(Graph):
         numbers = labels if within is None else within
         arguments = (
             *self.rows, self.inner, self.volume, numbers, restricted, penalty, max_clusters,
-            LEAST_GAIN * self.unit, labels, *clusters, counts, free, order.copy(), np.ones(n, np.bool_),
-            np.zeros(n), np.empty(n, np.int64), state,
+            LEAST_GAIN * self.unit, labels, *clusters, counts, free, order.copy(),
+            np.ones(n, np.bool_), np.zeros(n), np.empty(n, np.int64), state,
         )  # fmt: skip
         while state[moving.LENGTH] and state[moving.VISITS]:
             self.pool.stop_if_given_up()
@@ -86,7 +86,7 @@ class MemoryGraph(Graph):
 
     def coarser(self, labels: Ids, k: int) -> MemoryGraph:
         """Join the links of the members of each cluster."""
-        indptr, indices, data = self.rows
+        indptr, indices, _ = self.rows
         order = np.argsort(labels.astype(np.min_scalar_type(k)), kind="stable")
         starts = np.concatenate([[0], np.cumsum(np.bincount(labels, minlength=k))])
         ends = np.zeros(len(order) + 1, np.int64)
@@ -99,8 +99,12 @@ class MemoryGraph(Graph):
         others, weights = np.empty(coarse[-1], np.int32), np.empty(coarse[-1])
         marks[:] = -1
         for tile in tiles:
-            sums.join_links(*self.rows, labels, order, starts, marks, coarse, others, weights, *tile)
-        return MemoryGraph((coarse, others, weights), *self.statistics(labels, k), self.unit, self.pool)
+            sums.join_links(
+                *self.rows, labels, order, starts, marks, coarse, others, weights, *tile
+            )
+        return MemoryGraph(
+            (coarse, others, weights), *self.statistics(labels, k), self.unit, self.pool
+        )
 
     def links(self) -> sparse.csr_array:
         """Return the arrays as a matrix."""

@@ -48,8 +48,9 @@ class Graph(Protocol):
 
         Each lowers the sum of costs plus ``penalty`` for each cluster, by its exact change given
         the moves before it. Vertices are visited in the order (n,), and again where a neighbour has
-        moved, ``max_passes`` times each on average. They may leave clusters empty, and open new ones up to ``max_clusters``. With
-        ``within`` (n,) only links between vertices of the same number count.
+        moved, ``max_passes`` times each on average. They may leave clusters empty, and open new
+        ones up to ``max_clusters``. With ``within`` (n,) only links between vertices of the same
+        number count.
         """
 
     def coarser(self, labels: Ids, k: int) -> Graph:

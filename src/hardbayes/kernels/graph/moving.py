@@ -39,8 +39,9 @@ def move_vertices(
     vertices with its own number in ``within`` (n,) only.
 
     IN/OUT labels (n,), inside, volumes, counts (slots,): the clusters; free (slots,): slots of
-    empty clusters, a stack; queue (n,), a ring, and queued (n,) bool; state (6,): see above; VISITS: how many vertices may still be visited. links
-    (slots,) is zero before and after; touched (slots,) is scratch.
+    empty clusters, a stack; queue (n,), a ring, and queued (n,) bool; state (6,): see above, VISITS
+    is how many vertices may still be visited. links (slots,) is zero before and after; touched
+    (slots,) is scratch.
     """
     n = queue.shape[0]
     while state[LENGTH] > 0 and state[VISITS] > 0 and work > 0:
@@ -51,9 +52,7 @@ def move_vertices(
         queued[i] = False
         own = labels[i]
         work -= 1 + indptr[i + 1] - indptr[i]
-        n_touched = add_links(
-            indptr, indices, data, labels, within, restricted, i, links, touched
-        )
+        n_touched = add_links(indptr, indices, data, labels, within, restricted, i, links, touched)
         ratio = inside[own] / volumes[own]
         alone = counts[own] == 1
         if alone:

@@ -64,7 +64,10 @@ def join_links(
 
 @kernel
 def count_inner_links(indptr, indices, ids, local, counts):
-    """OUT counts (m,): links of each vertex ``ids`` (m,) to others of them; local (n,): -1 if not."""
+    """OUT counts (m,): links of each vertex ``ids`` (m,) to others of them.
+
+    IN local (n,): -1 for all other vertices.
+    """
     for a in range(ids.shape[0]):
         for p in range(indptr[ids[a]], indptr[ids[a] + 1]):
             if local[indices[p]] >= 0:

@@ -55,7 +55,9 @@ def regroup(
 def _merged(graph: Graph, labels: Ids, penalty: float, rng: np.random.RandomState) -> Ids:
     """Return labels (n,) after moves of whole clusters."""
     clusters = graph.coarser(labels, int(labels.max()) + 1)
-    names, _ = clusters.move(np.arange(clusters.n), penalty, clusters.n, rng.permutation(clusters.n), MOVING)
+    names, _ = clusters.move(
+        np.arange(clusters.n), penalty, clusters.n, rng.permutation(clusters.n), MOVING
+    )
     return _renumbered(names)[labels]
 
 
