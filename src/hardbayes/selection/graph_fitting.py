@@ -11,8 +11,9 @@ from hardbayes.engine.status import say_nothing
 from hardbayes.executors.graph.protocol import Ids
 from hardbayes.problems.graph import GraphProblem
 
-# Shares of the penalty at which starts form their first clusters; from the fourth on, again.
-SHARES = (0.6, 1.0, 0.3)
+# Shares of the penalty at which starts form their first clusters, zero for one that divides the
+# whole graph; from the fifth on, again.
+SHARES = (0.6, 0.0, 1.0, 0.3)
 
 
 def best_fit(
@@ -31,6 +32,6 @@ def best_fit(
     """
     working = penalty / problem.cost_unit
     shares = [SHARES[number % len(SHARES)] for number in range(n_init)][len(given) :]
-    starts = tuple(problem.penalties(working, share) for share in shares)
+    starts = tuple(problem.penalties(working, share) if share else () for share in shares)
     search = Search(problem.penalties(working), starts, max_clusters, max_steps)
     return minimise(problem.graph(working), search, given, rng, problem.pool, report)

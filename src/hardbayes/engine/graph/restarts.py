@@ -20,13 +20,16 @@ GraphSolution: TypeAlias = Solution[GraphClusters]
 # Links, each counted from both ends, up to which exchanges of clusters are tried, and how often.
 MOST_LINKS_OF_EXCHANGES = 1 << 15
 MAX_EXCHANGES = 4
+MAX_DIVISIONS = 20  # steps of a start that divides the whole graph
 
 
 class Search(NamedTuple):
     """How a fit is made."""
 
     penalties: tuple[float, ...]  # rising: for groups of vertices, the last for clusters
-    starts: tuple[tuple[float, ...], ...]  # the penalties of each start, which coarsens at these
+    # Of each start the penalties at which it forms groups and clusters of single vertices; none
+    # where it divides the whole graph.
+    starts: tuple[tuple[float, ...], ...]
     max_clusters: int
     max_steps: int
 
@@ -49,10 +52,12 @@ def minimise(
 
     def fit(start: int, _worker: int) -> None:
         own = np.random.RandomState(seeds[start])
-        if start < len(search.starts):
+        if start >= len(search.starts):
+            labels = given[start - len(search.starts)]
+        elif search.starts[start]:
             labels = regroup(graph, search.starts[start], graph.n, own)
         else:
-            labels = given[start - len(search.starts)]
+            labels = divided(graph, search, own)
         ends[start] = descend(graph, search, labels, own, report if start == 0 else say_nothing)
 
     pool.run(fit, len(seeds))
@@ -72,6 +77,14 @@ def descend(
     start = labelled(model, within_cap(model, labels))
     descent = Descent(start, rng, report, MAX_EXCHANGES if is_small else 0)
     return descent.run("split-merge", search.max_steps, checks_cap=True)
+
+
+def divided(graph: Graph, search: Search, rng: np.random.RandomState) -> Ids:
+    """Return labels (n,) after a few rounds of divisions of one cluster."""
+    order = rng.permutation(graph.n)
+    model = GraphModel(graph, search.penalties, search.max_clusters, order)
+    start = labelled(model, np.zeros(graph.n, np.int64))
+    return Descent(start, rng).run("divide", MAX_DIVISIONS).labels
 
 
 def within_cap(model: GraphModel, labels: Ids) -> Ids:

@@ -14,6 +14,7 @@ from hardbayes.moves.label_first.model import Ids, S
 
 STAGES = {
     "paper": ("sweep",),
+    "divide": ("move_rows", "merge", "split"),  # from one cluster to several
     # Splits come before births: they see whole clusters, and a cap is soon full.
     "split-merge": ("choose", "move_rows", "regroup", "merge", "split", "sweep", "exchange"),
 }

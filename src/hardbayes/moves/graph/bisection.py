@@ -63,7 +63,7 @@ def _leading(part: Graph, rng: np.random.RandomState) -> tuple[Floats, Floats]:
     start = rng.uniform(0.5, 1.5, part.n)
     options = dict(ncv=min(LANCZOS_VECTORS, part.n - 1), maxiter=MAX_RESTARTS, tol=TOLERANCE)
     try:
-        return eigsh(operator, 2, which="LA", v0=start, **options)  # type: ignore[no-any-return]
+        return eigsh(operator, 2, which="LA", v0=start, **options)
     except ArpackNoConvergence as error:
         missing = 2 - len(error.eigenvalues)
         return np.append(error.eigenvalues, [np.inf] * missing), error.eigenvectors
