@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,6 +30,7 @@ class GraphProblem:
     links: sparse.csr_array  # (m, m), between linked vertices, in units
     degrees: Floats  # (m,): with self-loops, in units
     loops: Floats  # (m,), in units
+    sizes: Floats  # (m,): number of vertices each stands for
     linked: Ids  # (m,): numbers of the linked vertices
     isolated: Ids  # numbers of all others
     ratio: bool  # the ratio cut, else the normalised cut
@@ -38,8 +39,8 @@ class GraphProblem:
 
     @property
     def volumes(self) -> Floats:
-        """By what the cut of a cluster is divided (m,): degrees, or one for each vertex."""
-        return np.ones(len(self.linked)) if self.ratio else self.degrees
+        """By what the cut of a cluster is divided (m,): degrees, or numbers of vertices."""
+        return self.sizes if self.ratio else self.degrees
 
     @property
     def cost_unit(self) -> float:
@@ -52,7 +53,7 @@ class GraphProblem:
         So the penalty of a label-first model, ``penalty + sigma``, is not negative (Kulis & Jordan
         2012, section 5, where a shift of the kernel does that).
         """
-        largest = float(self.degrees.max()) if self.ratio else 1.0
+        largest = float((self.degrees / self.sizes).max()) if self.ratio else 1.0
         return max(largest, -penalty)
 
     def graph(self, penalty: float) -> MemoryGraph:
@@ -89,6 +90,13 @@ class GraphProblem:
             return tuple(max(0.0, sigma + penalty / part) for part in shares)
         return tuple(part * (sigma + penalty) for part in shares)
 
+    def coarser(self, labels: Ids, k: int) -> GraphProblem:
+        """Return the problem whose vertices are clusters 0 to k-1 of the linked vertices."""
+        graph = self.degree_graph().coarser(labels, k)
+        sizes = np.bincount(labels, self.sizes, k)
+        own = dict(links=graph.links(), degrees=graph.volume, loops=graph.inner, sizes=sizes)
+        return replace(self, **own, linked=np.arange(k))
+
     def all_labels(self, labels: Ids, max_clusters: int) -> Ids:
         """Return labels of all vertices: each isolated one is a cluster of its own.
 
@@ -115,4 +123,5 @@ def pose_graph(links: sparse.csr_array, loops: Floats, ratio: bool, pool: Pool) 
         links = sparse.csr_array((links.data / unit, links.indices, links.indptr), links.shape)
     loops = loops[linked]
     degrees = np.asarray(links.sum(axis=1)).ravel() + loops
-    return GraphProblem(links, degrees, loops, linked, isolated, ratio, unit, pool)
+    sizes = np.ones(len(linked))
+    return GraphProblem(links, degrees, loops, sizes, linked, isolated, ratio, unit, pool)

@@ -28,13 +28,16 @@ def links_per_weight(graph: Graph) -> float:
     return float(data.sum() / np.square(data).sum())
 
 
-def description_length(graph: Graph, labels: Ids, k: int, per_weight: float) -> float:
+def description_length(
+    graph: Graph, sizes: Floats, labels: Ids, k: int, per_weight: float
+) -> float:
     """Return the length in nats, up to a constant, of a graph whose volumes are degrees.
 
-    Labels (n,) are 0 to k-1, without empty clusters.
+    Labels (n,) are 0 to k-1, without empty clusters; sizes (n,) are numbers of vertices, for a
+    vertex may stand for several.
     """
     inside, degrees = (per_weight * total for total in graph.statistics(labels, k))
-    sizes = np.bincount(labels, minlength=k).astype(np.float64)
+    sizes = np.bincount(labels, sizes, k)
     between = per_weight * graph.coarser(labels, k).links().data
     codes = _blocks(inside, degrees, sizes, between), _communities(inside, degrees)
     return min(codes) + _partition(sizes)

@@ -12,8 +12,10 @@ from hardbayes.executors.graph.protocol import Ids
 from hardbayes.problems.graph import GraphProblem
 
 # Shares of the penalty at which starts form their first clusters, zero for one that divides the
-# whole graph; from the fifth on, again.
+# whole graph; after the last one, again.
 SHARES = (0.6, 0.0, 1.0, 0.3)
+# Links, each counted from both ends, above which divisions of the whole graph take too long.
+LARGE = 1 << 22
 
 
 def best_fit(
@@ -31,7 +33,8 @@ def best_fit(
     ``given``: labels (m,) of linked vertices, each of which takes the place of one start.
     """
     working = penalty / problem.cost_unit
-    shares = [SHARES[number % len(SHARES)] for number in range(n_init)][len(given) :]
+    usual = SHARES if problem.links.nnz <= LARGE else [share for share in SHARES if share]
+    shares = [usual[number % len(usual)] for number in range(n_init)][len(given) :]
     starts = tuple(problem.penalties(working, share) if share else () for share in shares)
     search = Search(problem.penalties(working), starts, max_clusters, max_steps)
     return minimise(problem.graph(working), search, given, rng, problem.pool, report)

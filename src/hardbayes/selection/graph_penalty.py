@@ -21,6 +21,8 @@ FACTOR = 1.15  # between penalties
 MOST_PENALTIES = 60
 MAX_IN_VAIN = 6  # penalties in a row without a shorter description, after which the path ends
 BATCH = 2  # penalties side by side
+LARGE = 1 << 21  # links, each counted from both ends, above which a graph is made coarser
+STEPS_OF_LARGE = 3  # of a fit to such a graph
 # Of the nats saved that fewer clusters may give up: the best number is not that sharp.
 TOLERANCE = 0.05
 # Nats that the description with clusters may be longer than without. On graphs of some ten vertices
@@ -40,43 +42,60 @@ class Candidate(NamedTuple):
 def choose_penalty(
     problem: GraphProblem, max_clusters: int, max_steps: int, rng: np.random.RandomState
 ) -> Candidate | None:
-    """Return the clusters to choose of those at falling multiples of the largest useful penalty.
+    """Return the clusters to choose of those at rising penalties; None where one is better.
 
-    None where one cluster is described better.
+    Of a large graph, the clusters at one penalty are the vertices at the next, until few links are
+    left.
     """
     describe = Describer(problem)
     fewest = csgraph.connected_components(problem.links, directed=False)[0]
-
-    def fits(penalties: Floats) -> list[Candidate]:
-        seeds = rng.randint(2**31 - 1, size=len(penalties))
-        found: list[Candidate | None] = [None] * len(penalties)
-
-        def fit(at: int, _worker: int) -> None:
-            penalty, own = float(penalties[at]), np.random.RandomState(seeds[at])
-            labels = best_fit(problem, penalty, max_clusters, 1, max_steps, own).labels
-            found[at] = describe(labels, penalty)
-
-        problem.pool.run(fit, len(penalties))
-        return [each for each in found if each is not None]
-
     grid = lowest_penalty(problem) * FACTOR ** -np.arange(MOST_PENALTIES, dtype=np.float64)
+    fine = np.arange(len(problem.linked))  # the vertex of the coarser graph that each is in
     candidates: list[Candidate] = []
-    least, in_vain = np.inf, 0
-    for penalties in np.split(grid, MOST_PENALTIES // BATCH):
-        for each in fits(penalties):
-            candidates.append(each)
-            in_vain = 0 if each.excess < least else in_vain + 1
-            least = min(least, each.excess)
-        if in_vain >= MAX_IN_VAIN or candidates[-1].k <= fewest:
+    least, in_vain, at = np.inf, 0, 0
+    while at < len(grid) and in_vain < MAX_IN_VAIN:
+        is_large = problem.links.nnz > LARGE
+        if is_large:
+            max_steps = min(max_steps, STEPS_OF_LARGE)
+        penalties = grid[at : at + (1 if is_large else BATCH)]
+        found = _fits(problem, penalties, max_clusters, max_steps, rng)
+        for penalty, labels in zip(penalties, found, strict=True):
+            candidates.append(describe(labels[fine], float(penalty)))
+            in_vain = 0 if candidates[-1].excess < least else in_vain + 1
+            least = min(least, candidates[-1].excess)
+        at += len(penalties)
+        if candidates[-1].k <= fewest:
             break
+        if is_large:
+            problem, fine = problem.coarser(found[-1], candidates[-1].k), candidates[-1].labels
     return well_described(candidates)
+
+
+def _fits(
+    problem: GraphProblem,
+    penalties: Floats,
+    max_clusters: int,
+    max_steps: int,
+    rng: np.random.RandomState,
+) -> list[Ids]:
+    """Return labels (m,) at each of some penalties."""
+    seeds = rng.randint(2**31 - 1, size=len(penalties))
+    found: list[Ids] = [np.empty(0, np.int64)] * len(penalties)
+
+    def fit(at: int, _worker: int) -> None:
+        own = np.random.RandomState(seeds[at])
+        end = best_fit(problem, float(penalties[at]), max_clusters, 1, max_steps, own)
+        found[at] = end.labels
+
+    problem.pool.run(fit, len(penalties))
+    return found
 
 
 class Describer:
     """Describes partitions of the linked vertices of a graph."""
 
     def __init__(self, problem: GraphProblem) -> None:
-        self._graph = problem.degree_graph()
+        self._graph, self._sizes = problem.degree_graph(), problem.sizes
         self._per_weight = links_per_weight(self._graph)
         self._whole = self._length(np.zeros(self._graph.n, np.int64), 1)
 
@@ -86,7 +105,7 @@ class Describer:
         return Candidate(self._length(labels, k) - self._whole, penalty, labels, k)
 
     def _length(self, labels: Ids, k: int) -> float:
-        return description_length(self._graph, labels, k, self._per_weight)
+        return description_length(self._graph, self._sizes, labels, k, self._per_weight)
 
 
 def well_described(candidates: list[Candidate]) -> Candidate | None:

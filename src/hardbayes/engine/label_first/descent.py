@@ -19,7 +19,8 @@ STAGES = {
     "split-merge": ("choose", "move_rows", "regroup", "merge", "split", "sweep", "exchange"),
 }
 MAX_EXCHANGES = 30
-MAX_REGROUPS = 10
+MAX_REGROUPS = 10  # moves of groups, which end with the first that gains less than this part
+LEAST_GAIN = 1e-4
 
 
 class Solution(NamedTuple, Generic[S]):
@@ -127,8 +128,10 @@ class Descent(Generic[S]):
         """Move groups of rows."""
         if not self.regroups:
             return False
-        self.regroups -= 1
-        return self.apply(moves.regroup(self.current, self.rng))
+        proposal = moves.regroup(self.current, self.rng)
+        gains = proposal is not None and proposal.change < -LEAST_GAIN * abs(self.history[-1])
+        self.regroups = self.regroups - 1 if gains else 0
+        return self.apply(proposal)
 
     def exchange(self) -> bool:
         """Two clusters unite and a third one divides."""
