@@ -68,20 +68,21 @@ def check_links(X: Any, n: int) -> sparse.csr_array:
     """Return links (m, n) of new vertices to those of a fit, float64; raise where they are not."""
     if not sparse.issparse(X):
         array = np.asarray(X)
-        if array.ndim != 2 or array.dtype.kind in "OSUT":
+        if array.ndim != 2 or any(isinstance(cell, (str, bytes)) for cell in array.flat[:1]):
             raise ValueError(
                 "predict takes rows of links to the vertices of the fit, an array or sparse matrix "
                 f"of shape (n_new, {n}), not names of vertices (those of the fit have labels_). "
-                f"Expected 2D array, got {array.ndim}D array of {array.dtype} instead; reshape "
+                f"Expected 2D array, got {array.ndim}D array of {array.dtype} instead. Reshape "
                 "your data."
             )
         X = array
-    if X.shape[1] != n:
+    links = _checked_rows(X)
+    if links.shape[1] != n:
         raise ValueError(
-            f"X has {X.shape[1]} features, but GraphDPMeans is expecting {n} features as input: "
+            f"X has {links.shape[1]} features, but GraphDPMeans is expecting {n} features as input: "
             "one for each vertex of the fit."
         )
-    return _checked_rows(X)
+    return links
 
 
 def _array(X: Any) -> NDArray[Any]:
@@ -90,14 +91,19 @@ def _array(X: Any) -> NDArray[Any]:
         array = np.asarray(X)
     except ValueError:  # rows of several lengths
         array = np.empty(0)
-    if array.dtype == object and array.ndim == 2 and array.shape[0] == array.shape[1]:
-        array = _numbers(array, "the entries of an adjacency matrix")
+    if array.dtype.kind == "c":
+        raise ValueError("Complex data not supported: weights of links must be real numbers.")
+    if array.ndim == 2 and array.shape[0] and not array.shape[1]:
+        raise ValueError(
+            f"The graph has no edges: found array with 0 feature(s) (shape={array.shape}) while a "
+            f"minimum of 1 is required. Pass {WHAT}."
+        )
     if array.size == 0 and array.ndim == 2:
         _refuse_empty(0)
     if array.ndim != 2 or (array.shape[0] != array.shape[1] and array.shape[1] not in (2, 3)):
         raise ValueError(
             f"Expected 2D array, got {array.ndim}D array instead: a graph is {WHAT}. "
-            f"Got {type(X).__name__} of shape {array.shape}; reshape your data."
+            f"Got {type(X).__name__} of shape {array.shape}. Reshape your data."
         )
     return array
 
@@ -164,6 +170,7 @@ def _from_edges(sources: Any, targets: Any, weights: Any) -> Adjacency:
             return _joined(lefts, rights, weights, len(names), names.astype(object))
         ends = list(np.split(_numbers(named, "the vertices of edges"), 2))
     for end in ends:
+        _refuse_infinite(end)
         wrong = np.flatnonzero(~((end >= 0) & (end == np.floor(end))))
         if len(wrong):
             raise ValueError(
@@ -270,6 +277,13 @@ def _refuse_missing(names: NDArray[Any]) -> None:
         raise ValueError(
             f"Edge {edge} lacks a vertex: got {names[missing[0]]!r}. Remove that edge."
         )
+
+
+def _refuse_infinite(ends: Floats) -> None:
+    bad = np.flatnonzero(~np.isfinite(ends))
+    if len(bad):
+        kind = "NaN" if np.isnan(ends[bad[0]]) else "infinity"
+        raise ValueError(f"Input X contains {kind} as a vertex of edge {bad[0]}. Remove that edge.")
 
 
 def _with_links(graph: Adjacency) -> Adjacency:

@@ -38,7 +38,9 @@ def test_divisions_save_what_they_say(case):
     for c, division in zip((0, 2), divisions, strict=True):
         halved = labels.copy()
         halved[members[c][model.second_half(members[c], division)]] = 4
-        saved = literal_costs(adjacency, labels, 5).sum() - literal_costs(adjacency, halved, 5).sum()
+        saved = (
+            literal_costs(adjacency, labels, 5).sum() - literal_costs(adjacency, halved, 5).sum()
+        )
         assert division.saved == pytest.approx(saved, abs=1e-12)
 
 

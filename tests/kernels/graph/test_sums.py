@@ -11,7 +11,9 @@ def test_sums_inside_add_up_over_calls():
     labels = np.arange(20) % 3
     inside, volumes = np.zeros(3), np.zeros(3)
     for start, stop in ((0, 7), (7, 20)):
-        sums.sum_inside(*graph.rows, graph.inner, graph.volume, labels, inside, volumes, start, stop)
+        sums.sum_inside(
+            *graph.rows, graph.inner, graph.volume, labels, inside, volumes, start, stop
+        )
     np.testing.assert_allclose([inside, volumes], graph.statistics(labels, 3))
 
 
