@@ -140,7 +140,7 @@ def test_penalties_below_the_useful_range():
     assert GraphDPMeans(-1.0, random_state=0).fit(A).n_clusters_ > 8
 
 
-# -- input ------------------------------------------------------------------------------------------
+# -- input -----------------------------------------------------------------------------------------
 
 
 def forms():
@@ -283,7 +283,7 @@ def test_bad_graphs_are_refused_in_one_sentence(kind):
     assert "\n" not in str(caught.value) and not hasattr(model, "labels_")
 
 
-# -- predict, files, the rest -----------------------------------------------------------------------
+# -- predict, files, the rest ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("cut", CUTS)
@@ -372,7 +372,7 @@ def test_verbose(capsys):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_ctrl_c_leaves_the_old_model():
-    links, _ = make_planted_partition(60, 100, degree_inside=10.0, random_state=0)
+    links, _ = make_planted_partition(300, 100, degree_inside=10.0, random_state=0)
     model = GraphDPMeans(-0.5, random_state=0).fit(TWO_TRIANGLES)
     labels = model.labels_
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -380,9 +380,7 @@ def test_ctrl_c_leaves_the_old_model():
         timer = threading.Timer(0.3, signal.raise_signal, [signal.SIGINT])
         timer.start()
         with pytest.raises(KeyboardInterrupt):
-            for _ in range(100):
-                model.set_params(cluster_penalty="auto").fit(links)
-                model.__dict__["labels_"] = labels
+            model.set_params(cluster_penalty="auto").fit(links)
     finally:
         timer.cancel()
         signal.signal(signal.SIGINT, before)

@@ -79,8 +79,8 @@ def check_links(X: Any, n: int) -> sparse.csr_array:
     links = _checked_rows(X)
     if links.shape[1] != n:
         raise ValueError(
-            f"X has {links.shape[1]} features, but GraphDPMeans is expecting {n} features as input: "
-            "one for each vertex of the fit."
+            f"X has {links.shape[1]} features, but GraphDPMeans is expecting {n} features as "
+            "input: one for each vertex of the fit."
         )
     return links
 

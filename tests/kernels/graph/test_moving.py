@@ -23,7 +23,7 @@ def started(graph, labels, visits=10**6):
 
 
 def test_clusters_follow_the_labels():
-    adjacency, graph = random_graph(1)
+    _, graph = random_graph(1)
     fixed, changed = started(graph, np.arange(20) % 4)
     moving.move_vertices(*fixed, *changed.values(), 10**6)
     labels, state = changed["labels"], changed["state"]

@@ -36,7 +36,7 @@ def test_cliques_are_found_at_once():
 
 
 def test_few_clusters_merge_and_a_cap_holds():
-    adjacency, graph = random_graph(1, n=30)
+    _, graph = random_graph(1, n=30)
     labels = regroup(graph, (0.9,) * 4, 30, np.random.RandomState(0), np.arange(30) // 3)
     assert labels.max() + 1 < 10
     capped = regroup(graph, (0.0,) * 4, 3, np.random.RandomState(0), np.arange(30) % 3)

@@ -22,7 +22,6 @@ from hardbayes.moves.graph.bisection import bisect
 from hardbayes.moves.graph.multilevel import regroup
 from hardbayes.moves.label_first.model import Division, Ids, LabelFirstModel, Unions
 
-
 # Clusters that are divided, of those that have changed. Where there are more, moves of groups find
 # most of what can be gained.
 MOST_DIVIDED = 512
