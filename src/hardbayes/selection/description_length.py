@@ -37,10 +37,10 @@ def description_length(
     vertex may stand for several.
     """
     inside, degrees = (per_weight * total for total in graph.statistics(labels, k))
-    sizes = np.bincount(labels, sizes, k)
+    counts: Floats = np.bincount(labels, sizes, k).astype(np.float64)
     between = per_weight * graph.coarser(labels, k).links().data
-    codes = _blocks(inside, degrees, sizes, between), _communities(inside, degrees)
-    return min(codes) + _partition(sizes)
+    codes = _blocks(inside, degrees, counts, between), _communities(inside, degrees)
+    return min(codes) + _partition(counts)
 
 
 def _blocks(inside: Floats, degrees: Floats, sizes: Floats, between: Floats) -> float:
