@@ -8,6 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 from hardbayes import DPMeans, GaussianDPMeans
 from hardbayes.engine.gaussian import restarts as gaussian_restarts
 from hardbayes.executors.gaussian import memory as gaussian_memory
+from hardbayes.selection.gaussian import sampling
 from tests.conftest import quiet_fit
 from tests.test_gaussian import KINDS, elongated, literal_objective
 
@@ -53,7 +54,8 @@ def test_automatic_penalty_sees_one_where_there_is_one(seed, kind):
     blob = rng.normal(size=(200, 3)) * [5.0, 1.0, 0.2]
     square = rng.uniform(size=(300, 2))
     for X in (blob, square):
-        model = GaussianDPMeans(covariance_type=kind, random_state=0).fit(X)
+        with pytest.warns(ConvergenceWarning, match="no other number stood out"):
+            model = GaussianDPMeans(covariance_type=kind).fit(X)
         assert model.n_clusters_ == 1
 
 
@@ -82,6 +84,7 @@ def test_beats_round_clusters_in_every_draw():
 def test_any_number_of_threads_gives_the_same_bits(penalty, monkeypatch):
     monkeypatch.setattr(gaussian_memory, "TILE", 2000)
     monkeypatch.setattr(gaussian_restarts, "MAX_SAMPLE", 200)
+    monkeypatch.setattr(sampling, "MAX_ROWS", 200)
     X, _ = elongated(3)
     models = [
         quiet_fit(GaussianDPMeans(penalty, random_state=0, n_jobs=jobs), X) for jobs in (1, 2, 5)
@@ -97,6 +100,8 @@ def test_any_number_of_threads_gives_the_same_bits(penalty, monkeypatch):
 def test_more_rows_than_a_sample_holds(kind, prior, monkeypatch):
     X, _ = four_round_ones(1, n=200)
     monkeypatch.setattr(gaussian_restarts, "MAX_SAMPLE", 150)
+    monkeypatch.setattr(sampling, "MAX_ROWS", 300)
+    monkeypatch.setattr(sampling, "MAX_DIP_ROWS", 400)
     model = GaussianDPMeans(
         0.4, covariance_type=kind, covariance_prior=prior, random_state=0, max_clusters=30
     )

@@ -13,6 +13,7 @@ from hardbayes.estimators import (
     GaussianDPMeans,
     GraphDPMeans,
     KFeatures,
+    by_size,
     objective,
 )
 from hardbayes.paths import PenaltyPath, penalty_path
@@ -27,6 +28,7 @@ __all__ = [
     "KFeatures",
     "PenaltyPath",
     "__version__",
+    "by_size",
     "load",
     "local_global_penalties_for",
     "objective",

@@ -16,6 +16,8 @@ from queue import SimpleQueue
 
 from joblib import cpu_count
 
+from hardbayes.progress import SILENT, Report
+
 
 @cache
 def _cores() -> int:
@@ -83,11 +85,13 @@ class Pool:
     """The calling thread and helper threads, which share the tiles of a pass.
 
     Helpers start at the first pass with more than one tile, so small data starts none. They end
-    with the context, so that no thread survives a fit.
+    with the context, so that no thread survives a fit. The pool goes wherever a fit does, and so
+    carries its report.
     """
 
-    def __init__(self, n_threads: int) -> None:
+    def __init__(self, n_threads: int, report: Report = SILENT) -> None:
         self.n_threads = n_threads
+        self.report = report
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._helpers: list[threading.Thread] = []
         self._given_up = False

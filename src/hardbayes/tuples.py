@@ -4,6 +4,7 @@ A cluster has a slot: its place in every array with an axis of ``slots``. It kee
 lives. Labels of rows are slots, -1 for none.
 """
 
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +31,26 @@ class DirectForm(NamedTuple):
     exact: Floats  # (k, d): the centres where costs are squared distances, else theta
     offset: Floats  # (k,)
     squared: bool  # costs are squared distances
+
+
+class Formula(IntEnum):
+    """How the potential ``N phi(T / N)`` of a cluster of weight N and total T is computed.
+
+    From N, from sums over columns, and from nothing else: so it follows a row by its entries.
+    """
+
+    LENGTH = 0  # ``|T|``
+    T_LOG_T = 1  # ``sum_j T_j log(T_j / N) - T_j``
+    BINARY = 2  # ``sum_j T_j log(T_j / N) + (N - T_j) log(1 - T_j / N)``
+
+
+class TotalsForm(NamedTuple):
+    """Clusters as formulas for potentials read them."""
+
+    formula: Formula
+    centres: Floats  # (k, d)
+    prior_weight: float
+    prior_mean: Floats  # (d,)
 
 
 class Centres(NamedTuple):

@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from hardbayes.geometry import EntrywiseTotals
+from hardbayes.tuples import Formula
 
+#: What the formulas of potentials say: of weights (n, 1) and totals (n, d).
+FORMULAS = {
+    Formula.LENGTH: lambda n, t: np.linalg.norm(t, axis=1),
+    Formula.T_LOG_T: lambda n, t: (t * np.log(t / n) - t).sum(axis=1),
+    Formula.BINARY: lambda n, t: (t * np.log(t / n) + (n - t) * np.log(1 - t / n)).sum(axis=1),
+}
 EPS = np.finfo(np.float64).eps
 
 
@@ -24,6 +30,7 @@ class GeometryChecks:
     rows: np.ndarray
     distance_costs = False
     rotation_invariant = False
+    formula = None
 
     def test_capabilities(self):
         geometry = self.geometry
@@ -33,7 +40,15 @@ class GeometryChecks:
         assert geometry.separable == hasattr(geometry, "generator")
         assert geometry.separable == isinstance(self, SeparableChecks)
         assert geometry.takes_zeros == isinstance(self, SparseChecks)
-        assert isinstance(geometry, EntrywiseTotals) == isinstance(self, EntrywiseChecks)
+        assert geometry.formula is self.formula
+
+    def test_the_formula_gives_cluster_potentials(self):
+        if self.formula is None:
+            return
+        weights, totals = np.linspace(6.0, 9.0, 30), 5.0 * self.rows
+        expected = weights * self.geometry.potential(totals / weights[:, None])
+        found = FORMULAS[self.formula](weights[:, None], totals)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
 
     # -- phi, its gradient, the divergence ---------------------------------------------------------
 
@@ -183,23 +198,6 @@ class SparseChecks(GeometryChecks):
         direct += eta * self.geometry.divergence(mean, centres)
         found = self.geometry.opening_costs(sparse.csr_array(thin), weights, eta, mean)
         np.testing.assert_allclose(found, direct, rtol=1e-9, atol=1e-15)
-
-
-class EntrywiseChecks(GeometryChecks):
-    """Where cluster potentials follow from sums over entries."""
-
-    def test_cluster_potential_from_sums_over_entries(self):
-        weights, totals = np.linspace(1.0, 7.0, 30), 5.0 * self.rows
-        terms = self.geometry.entry_terms(totals)
-        assert terms.shape == totals.shape
-        found = self.geometry.cluster_potential(weights, totals.sum(axis=1), terms.sum(axis=1))
-        expected = weights * self.geometry.potential(totals / weights[:, None])
-        np.testing.assert_allclose(found, expected, rtol=1e-12)
-        nothing = np.zeros(1)
-        empty = self.geometry.cluster_potential(
-            nothing, nothing, self.geometry.entry_terms(nothing)
-        )
-        np.testing.assert_array_equal(empty, nothing)
 
 
 def uniform(low, high, seed=0):

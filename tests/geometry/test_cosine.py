@@ -2,7 +2,8 @@ import numpy as np
 from scipy import sparse
 
 from hardbayes.geometry import Cosine
-from tests.geometry.checks import EntrywiseChecks, SparseChecks, uniform
+from hardbayes.tuples import Formula
+from tests.geometry.checks import SparseChecks, uniform
 
 GEOMETRY = Cosine()
 
@@ -12,7 +13,8 @@ def directions():
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-class TestCosine(EntrywiseChecks, SparseChecks):
+class TestCosine(SparseChecks):
+    formula = Formula.LENGTH
     geometry = GEOMETRY
     rows = directions()
 

@@ -2,12 +2,14 @@ import numpy as np
 
 from hardbayes.geometry import Logistic
 from hardbayes.geometry.logistic import CERTAIN
+from hardbayes.tuples import Formula
 from tests.geometry.checks import SeparableChecks, SparseChecks, uniform
 
 GEOMETRY = Logistic()
 
 
 class TestLogistic(SeparableChecks, SparseChecks):
+    formula = Formula.BINARY
     geometry = GEOMETRY
     rows = uniform(0.1, 0.9)
 

@@ -2,12 +2,14 @@ import numpy as np
 
 from hardbayes.geometry import Poisson
 from hardbayes.geometry.poisson import NEVER
-from tests.geometry.checks import EntrywiseChecks, SeparableChecks, SparseChecks, uniform
+from hardbayes.tuples import Formula
+from tests.geometry.checks import SeparableChecks, SparseChecks, uniform
 
 GEOMETRY = Poisson()
 
 
-class TestPoisson(EntrywiseChecks, SeparableChecks, SparseChecks):
+class TestPoisson(SeparableChecks, SparseChecks):
+    formula = Formula.T_LOG_T
     geometry = GEOMETRY
     rows = uniform(0.1, 4.0)
 

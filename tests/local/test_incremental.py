@@ -6,6 +6,7 @@ from scipy import sparse
 
 from hardbayes import objective
 from hardbayes.local import incremental as incremental_file
+from hardbayes.tuples import DirectForm
 from tests.local_optima import after_merges, after_single_moves, squared_fit
 from tests.partition_states import pose_here
 from tests.selection.mixtures import gaussians_apart
@@ -30,7 +31,8 @@ def begin(problem, labels, n_slots):
     weights, sums = totals.weights(numbers), totals.sums(numbers)
     centres = sums / weights[:, np.newaxis]
     rng = np.random.RandomState(0)
-    return rows.take().incremental(labels, weights, centres, n_slots, rng)
+    form = DirectForm(centres, np.zeros(k), True)
+    return rows.take().incremental(form, labels, weights, n_slots, rng)
 
 
 @pytest.fixture(params=DATA)
@@ -254,3 +256,17 @@ def test_a_large_cluster_is_divided_on_some_of_its_rows(monkeypatch):
     assert partition.split(0)
     assert before - partition.fit() == pytest.approx(promised, rel=0.2)
     assert len(np.unique(np.column_stack([partition.labels, member]), axis=0)) == 2
+
+
+def test_rows_that_change_places_for_ever_are_stopped(monkeypatch):
+    partition = begin(pose_here(np.eye(4)), np.zeros(4, np.int32), 2)
+    allowed = []
+
+    def never_below_three(rows, weights, constants, clusters, max_changes, progress, entries):
+        allowed.append(max_changes)
+        return max_changes >= 3
+
+    monkeypatch.setattr(incremental_file, "relocate_changed", never_below_three)
+    partition.relocate(0)
+    calls = incremental_file.MANY_CALLS
+    assert allowed == [0] * calls + [1] * calls + [3]

@@ -485,7 +485,11 @@ def test_a_penalty_for_each_number_up_to_the_truth(k):
     path = penalty_path(X, estimator=template())
     numbers = {1, *(plateau.k for plateau in path.plateaus)}
     assert {1, 6} <= numbers
-    penalty = path.for_n_clusters(k)
+    if k in numbers:
+        penalty = path.for_n_clusters(k)
+    else:
+        with pytest.warns(UserWarning, match=f"for {k} clusters; this one.*model"):
+            penalty = path.for_n_clusters(k)
     assert type(penalty) is float
     found = DPMeans(penalty, random_state=1).fit(X).n_clusters_
     assert abs(found - k) == min(abs(number - k) for number in numbers)
@@ -498,16 +502,26 @@ def test_the_nearest_number_where_one_has_no_plateau(k, nearest):
     """Five points equally far apart: each more saves as much, so no number between is best."""
     X = np.repeat(10.0 * np.eye(5), 16, axis=0)
     path = penalty_path(X, estimator=template())
-    fitted = DPMeans(path.for_n_clusters(k), random_state=0).fit(X)
-    assert fitted.n_clusters_ == nearest
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        penalty = path.for_n_clusters(k)
+    assert DPMeans(penalty, random_state=0).fit(X).n_clusters_ == nearest
+    told = (
+        f"No penalty of this path is for {k} clusters; this one, {penalty:.6g}, is for {nearest}. "
+        f"Use path.model({k}) for exactly {k}."
+    )
+    assert [str(w.message) for w in caught] == ([told] if k != nearest else [])
 
 
 def test_more_clusters_than_the_path_has(five):
     X, _, path = five
-    found = DPMeans(path.for_n_clusters(10**6), random_state=0).fit(X).n_clusters_
+    with pytest.warns(UserWarning, match="for 1000000 clusters"):
+        penalty = path.for_n_clusters(10**6)
+    found = DPMeans(penalty, random_state=0).fit(X).n_clusters_
     assert abs(found - path.n_clusters[-1]) <= 2
 
 
+@pytest.mark.filterwarnings("ignore:No penalty of this path")
 @pytest.mark.parametrize("k", [5, 8, 12])
 def test_about_k_clusters_beyond_the_truth(five, k):
     X, _, path = five
@@ -585,7 +599,9 @@ def test_one_row_and_constant_rows(X):
     np.testing.assert_array_equal(path.n_clusters, 1)
     np.testing.assert_allclose(path.objectives, path.penalties)
     assert path.plateaus == []
-    for penalty in (path.suggest(), path.for_n_clusters(1), path.for_n_clusters(7)):
+    with pytest.warns(UserWarning, match="is for 1"):
+        seven = path.for_n_clusters(7)
+    for penalty in (path.suggest(), path.for_n_clusters(1), seven):
         assert penalty > 0 and DPMeans(penalty).fit(X).n_clusters_ == 1
     given = penalty_path(X, estimator=template(), penalties=[5.0, 1e-3])
     assert given.n_clusters.tolist() == [1, 1]
@@ -599,8 +615,9 @@ def test_two_rows():
     assert path.plateaus[0].high == pytest.approx(50.0)
     assert path.plateaus[0].low == 0.0 or path.plateaus[0].low < 1e-3
     np.testing.assert_array_equal(path.n_clusters, np.where(path.penalties > 50.0, 1, 2))
-    assert DPMeans(path.suggest()).fit(X).n_clusters_ == 2
-    assert DPMeans(path.for_n_clusters(1)).fit(X).n_clusters_ == 1
+    for k in (1, 2):
+        assert DPMeans(path.for_n_clusters(k)).fit(X).n_clusters_ == k
+    assert DPMeans(path.suggest()).fit(X).n_clusters_ == 1  # two rows are no evidence
 
 
 def test_the_numbers_of_three_rows():
@@ -699,8 +716,9 @@ def test_bad_rows_are_named(container, value, kind):
 
 @pytest.mark.parametrize("number", [0, -3, 2.5, np.nan, "3", None], ids=repr)
 def test_bad_numbers_of_clusters(five, number):
-    with pytest.raises(ValueError, match=r"'n_clusters'.* must be an int >= 1\. Got .* instead\."):
-        five[2].for_n_clusters(number)
+    for method in (five[2].for_n_clusters, five[2].model):
+        with pytest.raises(ValueError, match=r"'n_clusters'.* an int >= 1\. Got .* instead\."):
+            method(number)
 
 
 @pytest.mark.parametrize(("cap", "penalty"), [(200, 0.001), (300, 0.005)])

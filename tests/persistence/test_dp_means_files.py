@@ -99,7 +99,8 @@ def test_feature_names(blobs, tmp_path):
 def test_unfitted(blobs, tmp_path):
     from sklearn.exceptions import NotFittedError
 
-    back = round_trip(DPMeans(4.0, random_state=0), tmp_path)
+    with pytest.warns(UserWarning, match="This DPMeans is not fitted: the file holds its param"):
+        back = round_trip(DPMeans(4.0, random_state=0), tmp_path)
     assert back.get_params() == DPMeans(4.0, random_state=0).get_params()
     with pytest.raises(NotFittedError):
         back.predict(blobs[0])

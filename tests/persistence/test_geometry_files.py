@@ -57,6 +57,7 @@ def test_an_object_comes_back_and_answers_alike(geometry, shares, tmp_path):
     assert values[0] == values[1]
 
 
+@pytest.mark.filterwarnings("ignore:This DPMeans is not fitted")
 def test_an_object_of_an_unfitted_model(tmp_path):
     back = round_trip(DPMeans(divergence=Mahalanobis(MATRIX)), tmp_path)
     np.testing.assert_array_equal(back.divergence.matrix, MATRIX)
@@ -156,6 +157,7 @@ def test_a_matrix_of_other_columns_than_the_centres(shares, tmp_path, monkeypatc
         load(tmp_path / "m")
 
 
+@pytest.mark.filterwarnings("ignore:This DPMeans is not fitted")
 def test_every_damaged_byte_of_the_divergence_is_noticed(tmp_path):
     save(DPMeans(divergence=Mahalanobis(MATRIX)), tmp_path / "m")
     whole = (tmp_path / "m").read_bytes()

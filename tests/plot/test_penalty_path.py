@@ -1,4 +1,4 @@
-"""PenaltyPathDisplay: steps of the path, marked plateaus, and the widest in the title."""
+"""PenaltyPathDisplay: steps of the path, plateaus and references, and the choice in the title."""
 
 import io
 
@@ -27,10 +27,12 @@ def has_curve(ax, x, y):
     )
 
 
-def marked(ax):
-    """Heights and ends of the horizontal bars."""
-    bars = [bar for lines in ax.collections for bar in lines.get_segments()]
-    return {int(bar[0, 1]): sorted(bar[:, 0]) for bar in bars}
+def bars(ax, label=None):
+    """Heights and ends of the horizontal bars: of plateaus, or with a label."""
+    lines = [c for c in ax.collections if label in (None, c.get_label())]
+    lines = [c for c in lines if label or c.get_label().startswith("_")]
+    found = [bar for line in lines for bar in line.get_segments()]
+    return {int(bar[0, 1]): sorted(bar[:, 0]) for bar in found}
 
 
 def test_draws_numbers_above_and_objectives_below(path):
@@ -52,21 +54,56 @@ def test_names_its_axes(path):
 
 def test_marks_every_plateau(path):
     above, _ = PenaltyPathDisplay.from_path(path).axes_
-    bars = marked(above)
-    assert bars.keys() == {plateau.k for plateau in path.plateaus}
+    drawn = bars(above)
+    assert drawn.keys() == {plateau.k for plateau in path.plateaus}
     for plateau in path.plateaus:
         ends = np.clip([plateau.low, plateau.high], path.penalties.min(), path.penalties.max())
-        np.testing.assert_allclose(bars[plateau.k], ends)
+        np.testing.assert_allclose(drawn[plateau.k], ends)
 
 
-def test_names_the_widest_plateau(path):
+def test_draws_the_references(path):
+    """As wide as without structure, around the middle of the plateau."""
     above, _ = PenaltyPathDisplay.from_path(path).axes_
+    drawn = bars(above, "range without structure")
+    plateau = next(p for p in path.plateaus if p.k == 3)
+    reference = path.choice["reference"][path.choice["n_clusters"] == 3][0]
+    low, high = drawn[3]
+    np.testing.assert_allclose(np.log(high / low), reference)
+    np.testing.assert_allclose(low * high, plateau.low * plateau.high)
+    assert above.get_legend().get_texts()[0].get_text() == "range without structure"
+
+
+def test_names_the_choice(path):
+    above, _ = PenaltyPathDisplay.from_path(path).axes_
+    chosen = path.choice["chosen"]
+    width, reference = (np.exp(path.choice[name][chosen][0]) for name in ("width", "reference"))
+    expected = f"3 clusters: a factor of {width:.3g} wide, without structure {reference:.3g}"
+    assert above.get_title() == expected
+    texts = [text.get_text() for text in above.texts if text.get_fontweight() == "bold"]
+    assert texts == ["3"]
+    assert len(above.texts) < len(path.plateaus)  # the narrow ones would hide each other
+
+
+def test_where_no_number_is_chosen_none_is_marked():
+    choice = {
+        "n_clusters": np.array([2]),
+        "width": np.array([0.7]),
+        "reference": np.array([0.9]),
+        "chosen": np.array([False]),
+    }
+    plateaus = [Plateau(2, 1.5, 3.0)]
+    above, _ = PenaltyPathDisplay([4.0, 1.0], [1, 2], [9, 7], plateaus, choice).plot().axes_
+    assert above.get_title() == "one cluster: no other number stands out"
+    assert [text.get_fontweight() for text in above.texts] == ["normal"]
+
+
+def test_names_the_widest_plateau_without_a_choice(path):
+    numbers = path.penalties, path.n_clusters, path.objectives
+    above, _ = PenaltyPathDisplay(*numbers, path.plateaus).plot().axes_
     widest = max(path.plateaus, key=lambda plateau: plateau.width)
-    assert widest.k == 3
-    assert f"3 clusters, a factor of {widest.high / widest.low:.3g}" in above.get_title()
-    texts = [text.get_text() for text in above.texts]
-    assert "3" in texts
-    assert len(texts) < len(path.plateaus)  # the narrow ones would hide each other
+    expected = f"widest plateau: 3 clusters, a factor of {widest.high / widest.low:.3g} wide"
+    assert above.get_title() == expected
+    assert above.get_legend() is None
 
 
 def test_every_number_of_clusters_can_be_seen(path):
@@ -98,7 +135,7 @@ def test_no_plateaus():
     above, _ = display.axes_
     assert above.get_title() == "no plateau of two clusters or more"
     assert has_curve(above, path.penalties, np.ones(4))
-    assert not marked(above) and not above.texts
+    assert not bars(above) and not above.texts
     display.figure_.canvas.draw()
 
 
@@ -106,7 +143,7 @@ def test_a_plateau_that_begins_at_zero():
     """Clusters with a fit term of zero: the bar ends at the edge of the axes."""
     display = PenaltyPathDisplay([8.0, 4.0, 2.0], [1, 2, 2], [9.0, 8.0, 4.0], [Plateau(2, 0, 5.0)])
     above, _ = display.plot().axes_
-    np.testing.assert_allclose(marked(above)[2], [2.0, 5.0])
+    np.testing.assert_allclose(bars(above)[2], [2.0, 5.0])
     assert "2 clusters" in above.get_title()
     assert "inf" not in above.get_title()
     display.figure_.canvas.draw()

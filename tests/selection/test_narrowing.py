@@ -5,7 +5,10 @@ import pytest
 from scipy import sparse
 
 from hardbayes import DPMeans, objective
-from hardbayes.selection.narrowing import DIRECTIONS, WIDE, narrow
+from hardbayes.geometry import geometry_for
+from hardbayes.selection.narrowing import DIRECTIONS, WIDE, narrow, narrow_vectors, view
+from hardbayes.selection.sampling import draw
+from tests.conftest import quiet_fit
 from tests.reference.dp_means import same_partition
 
 
@@ -72,4 +75,31 @@ def test_the_automatic_penalty_of_wide_rows(kind):
 
 def test_one_wide_cloud_is_one_cluster():
     X = np.random.default_rng(0).standard_normal((150, WIDE + 100))
-    assert DPMeans(random_state=0).fit(X).n_clusters_ == 1
+    assert quiet_fit(DPMeans(random_state=0), X).n_clusters_ == 1
+
+
+def test_vectors_keep_their_angles():
+    X = wide(200, WIDE + 50, 10)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    rows = narrow_vectors(X, None, np.random.RandomState(0))
+    np.testing.assert_allclose(rows @ rows.T, X @ X.T, atol=1e-8)
+    heavy = narrow_vectors(sparse.csr_array(X), np.arange(1.0, 201.0), np.random.RandomState(0))
+    np.testing.assert_allclose(heavy @ heavy.T, X @ X.T, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["squared_euclidean", "cosine", "kl", "poisson"])
+@pytest.mark.parametrize("d", [20, WIDE + 50])
+def test_views_of_wide_rows(name, d):
+    geometry = geometry_for(name)
+    X = np.random.default_rng(0).gamma(2.0, size=(40, d))
+    sample = draw(X, None, geometry, 3.0, np.random.RandomState(0)).sample
+    seen = view(sample, np.random.RandomState(0))
+    if d <= WIDE or name == "poisson":
+        assert seen.rows is sample.rows
+    else:
+        assert seen.rows.shape == (40, 40)
+    if d > WIDE and name in ("cosine", "kl"):
+        np.testing.assert_allclose(np.linalg.norm(seen.rows, axis=1), 1.0)
+        assert seen.geometry.distance_costs and seen.prior_weight == 0.0
+    else:
+        assert seen.geometry is geometry and seen.prior_weight == 3.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,12 +42,17 @@ class AffineTable(CentreTable):
             return
         offset = self.exact_offset[slots]
         level = offset - self.exact[slots] @ anchor
-        size = np.abs(offset) + self.theta_norm[slots] * float(np.linalg.norm(anchor))
+        size = np.abs(offset) + self.theta_norm[slots] * self._anchor_norm
         doubt = (self.n_columns + 8) * float(np.finfo(np.float64).eps) * size
         rise, doubts = level - self._level[slots], doubt + self._doubt[slots]
         self._level[slots], self._doubt[slots] = level, doubt
         self._most[slots] += rise + doubts
         self._least[slots] += rise - doubts
+
+    @cached_property
+    def _anchor_norm(self) -> float:
+        assert self.layout.anchor is not None
+        return float(np.linalg.norm(self.layout.anchor))
 
     def take_drift(self) -> Drift:
         """Return how far centres have moved since this was last called."""

@@ -6,5 +6,14 @@ from hardbayes.estimators.gaussian_dp_means import GaussianDPMeans
 from hardbayes.estimators.graph_dp_means import GraphDPMeans
 from hardbayes.estimators.k_features import KFeatures
 from hardbayes.estimators.labelling import objective
+from hardbayes.estimators.numbering import by_size
 
-__all__ = ["BPMeans", "DPMeans", "GaussianDPMeans", "GraphDPMeans", "KFeatures", "objective"]
+__all__ = [
+    "BPMeans",
+    "DPMeans",
+    "GaussianDPMeans",
+    "GraphDPMeans",
+    "KFeatures",
+    "by_size",
+    "objective",
+]

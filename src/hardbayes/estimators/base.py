@@ -1,11 +1,10 @@
 """Base class of all estimators: fit, score, and the state for files."""
 
-import sys
 import warnings
 from abc import ABC, abstractmethod
 from copy import copy
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import (
@@ -16,7 +15,7 @@ from sklearn.base import (
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from hardbayes.engine.status import Status
@@ -25,6 +24,7 @@ from hardbayes.geometry.base import Geometry
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.matrices import Floats, Matrix
 from hardbayes.pool import Pool, resolve_threads
+from hardbayes.progress import SILENT, Lines, Report
 from hardbayes.validation import check_matrix, check_weights
 
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
@@ -43,6 +43,7 @@ class Learner(ABC, BaseEstimator):
     """Base of all: the fitted state is ``_model`` and the attributes that end in ``_``."""
 
     _model: Any
+    _parameter_constraints: ClassVar[dict[str, list[Any]]]
     n_jobs: int | None
     random_state: Any
     verbose: int
@@ -57,8 +58,9 @@ class Learner(ABC, BaseEstimator):
     def _keep(self, fitted: dict[str, Any], status: Status) -> None:
         """Set all fitted attributes at once; warn where the fit did not converge freely."""
         if status is not Status.CONVERGED:
+            kind = UserWarning if status is Status.UNDIVIDED else ConvergenceWarning
             # The stack level skips fit and scikit-learn's wrapper of it.
-            warnings.warn(fitted["status_"], ConvergenceWarning, stacklevel=4)
+            warnings.warn(fitted["status_"], kind, stacklevel=4)
         kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}
         self.__dict__ = kept | fitted  # all attributes or none
 
@@ -70,11 +72,24 @@ class Learner(ABC, BaseEstimator):
             return seeded_stream(int(self.random_state))
         return check_random_state(self.random_state)
 
+    def _progress(self) -> Report:
+        """Return what a search reports to."""
+        return Lines(type(self).__name__) if self.verbose else SILENT
+
     def _say(self, sentence: str) -> None:
         if self.verbose:
-            print(  # noqa: T201 - verbose
-                f"[{type(self).__name__}] {sentence}", file=sys.stderr
-            )
+            Lines(type(self).__name__).say(sentence)
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        for name, constraints in self._parameter_constraints.items():
+            value = getattr(self, name)
+            # Python's bools are integers, and one that is passed for a number is a mistake.
+            if isinstance(value, bool | np.bool_) and "verbose" not in constraints:
+                raise InvalidParameterError(
+                    f"The {name!r} parameter of {type(self).__name__} must not be a bool. "
+                    f"Got {value!r} instead."
+                )
 
     # -- for save and load -------------------------------------------------------------------------
 
@@ -140,7 +155,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
             The fitted estimator. If an error is raised, the estimator is unchanged.
         """
         matrix, weights, names = checked_data(self, self._geometry, X, sample_weight)
-        with Pool(resolve_threads(self.n_jobs)) as pool:
+        self._say("fit of {} rows, {} columns".format(*matrix.shape))
+        with Pool(resolve_threads(self.n_jobs), self._progress()) as pool:
             fitted, status = self._fitted(matrix, weights, self._stream(), pool)
         self._keep(fitted | names, status)
         return self

@@ -144,7 +144,11 @@ class BPMeans(FeatureEstimator):
         self, problem: FeatureProblem, rng: np.random.RandomState
     ) -> tuple[FeatureSolution, float]:
         if self.component_penalty == "auto":
-            path = feature_path(problem, self.max_components, self.max_iter, self.n_init, rng)
+            self._say("choosing the penalty")
+            path = feature_path(
+                problem, self.max_components, self.max_iter, self.n_init, rng,
+                report=self._progress(),
+            )  # fmt: skip
             penalty = path.suggest().middle / problem.unit
             self._say(f"penalty {penalty:.6g} from {len(path.solutions) - 1} features")
             given = [path.at(penalty * problem.unit).allocation]

@@ -1,6 +1,6 @@
 """Base class of the clustering estimators: predict and transform."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,40 +9,57 @@ from sklearn.base import ClusterMixin
 from hardbayes.estimators.base import Estimator
 from hardbayes.matrices import Floats, Matrix
 from hardbayes.pool import Pool, resolve_threads
+from hardbayes.validation import check_novelty
 
 
 class ClusterEstimator(ClusterMixin, Estimator):
     """Base of the estimators that assign each row to one cluster.
 
     Their ``_model`` has ``place(matrix, pool)``, which returns an object with ``labels()``,
-    ``costs()``, ``distances()`` and ``novel()`` of the rows.
+    ``costs()``, ``distances()``, ``novel()`` and ``strangers(share)`` of the rows.
     """
 
     n_clusters_: int
+    #: How to get a given number of clusters, for a user who passes ``n_clusters``.
+    _given_number = "Pass {name}(0, max_clusters={k}) for at most so many."
 
-    def predict(self, X: Any, novelty: bool = False) -> NDArray[np.int32]:
+    def __new__(cls, *args: Any, **parameters: Any) -> Self:
+        """Say how to get a given number of clusters; `__init__` takes none."""
+        if "n_clusters" in parameters:
+            how = cls._given_number.format(name=cls.__name__, k=parameters["n_clusters"])
+            raise TypeError(
+                f"{cls.__name__} finds the number of clusters and takes no 'n_clusters'. {how}"
+            )
+        return super().__new__(cls)
+
+    def predict(self, X: Any, novelty: bool | float = False) -> NDArray[np.int32]:
         """Return the cluster of lowest cost for each row; no cluster is opened.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Rows.
-        novelty : bool, default=False
-            Return -1 for rows whose cost is above their opening cost, which would have opened a
-            cluster. Weights are one, or the rows' lengths if the divergence has
-            ``length_as_weight``. Rows that differ from their centre by rounding only are not among
-            them, even at a penalty of zero.
+        novelty : bool or float, default=False
+            Which rows get -1. True: rows whose cost is above their opening cost, which would have
+            opened a cluster; weights are one, or the rows' lengths if the divergence has
+            ``length_as_weight``. A share, 0 < novelty < 1: rows that lie farther out than all but
+            that share of the training rows of their cluster, whatever the penalty; 0.01 would call
+            about one in a hundred training rows a stranger. Rows that differ from their centre by
+            rounding only are never among them.
 
         Returns
         -------
         labels : ndarray of shape (n_samples,), int32
             Numbers of clusters.
         """
+        share = check_novelty(novelty)
         matrix = self._checked(X)
         with Pool(resolve_threads(self.n_jobs)) as pool:
             placed = self._model.place(matrix, pool)
             labels: NDArray[np.int32] = placed.labels()
-            if novelty:
+            if share is not None:
+                labels[placed.strangers(share)] = -1
+            elif novelty:
                 labels[placed.novel()] = -1
         return labels
 

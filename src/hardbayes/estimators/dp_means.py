@@ -4,10 +4,11 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from hardbayes.engine.partition.restarts import Starts, minimise
-from hardbayes.engine.status import Status
+from hardbayes.engine.status import Status, counted
 from hardbayes.estimators.base import AT_LEAST_ONE, SHARED_CONSTRAINTS
 from hardbayes.estimators.cluster_estimator import ClusterEstimator
 from hardbayes.estimators.fitted_state import check_clusters
@@ -15,8 +16,16 @@ from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.matrices import Floats, Matrix
 from hardbayes.models.partition import FittedPartition, fitted_attributes
 from hardbayes.pool import Pool
+from hardbayes.problems.columns import used_columns
 from hardbayes.problems.partition import Problem, pose
 from hardbayes.selection.automatic import Choice, choose_penalty
+from hardbayes.selection.evidence import (
+    choice_attributes,
+    no_number_sentence,
+    numbers_of,
+    spread_sentence,
+    table_from,
+)
 from hardbayes.selection.farthest_first import farthest_first_penalty
 from hardbayes.validation import check_centres, touches_border
 
@@ -34,9 +43,10 @@ class DPMeans(ClusterEstimator):
     ----------
     cluster_penalty : float or "auto", default="auto"
         What each cluster costs, in units of the divergence: a squared distance by default. Small
-        penalties give many clusters. "auto" takes the number of clusters that is best over the
-        widest range of penalties, and takes the middle of that range; where data without structure
-        have as wide a range, one cluster. See `plateau_width_`.
+        penalties give many clusters. "auto" takes a number of clusters that is best over a wider
+        range of penalties than in data without structure, or between whose clusters held-out rows
+        are fewer than without clusters, and the middle of that range; where there is none, one
+        cluster, with a warning. See `penalty_choice_`.
     divergence : str or Geometry, default="squared_euclidean"
         Cost of a row at a centre: "squared_euclidean"; "kl" (shares: rows are divided by their
         sums); "poisson" (counts); "itakura_saito" (waiting times, > 0); "logistic" (zeros and ones,
@@ -78,7 +88,8 @@ class DPMeans(ClusterEstimator):
         Number of threads. None uses every core this process may use, within OMP_NUM_THREADS; -1 all
         cores.
     verbose : int, default=0
-        1 reports every step on standard error.
+        1 reports on standard error: what the search for a penalty does and what of it is left, at
+        most twice a second, and every step of the fit.
 
     Attributes
     ----------
@@ -87,7 +98,8 @@ class DPMeans(ClusterEstimator):
     n_clusters_ : int
         K, their number.
     cluster_centers_ : ndarray of shape (n_clusters_, n_features)
-        Centres, in the dtype of the data.
+        Centres, in the dtype of the data. Computed at each access, because with sparse rows they
+        may take much more memory than the fit: columns without entries are left out of it.
     cluster_weights_ : ndarray of shape (n_clusters_,)
         Sum of the weights of each cluster's rows.
     cluster_penalty_ : float
@@ -110,10 +122,15 @@ class DPMeans(ClusterEstimator):
         How the fit ended, and what to do about it.
     plateau_width_ : float
         How wide the range of penalties is for which this number of clusters is best, as a logarithm
-        of the ratio of its ends. Only where the penalty was "auto"; with one cluster, the widest
-        range that did not stand out.
+        of the ratio of its ends. Only where the penalty was "auto"; with one cluster, that of the
+        number that came nearest.
     plateau_reference_ : float
         How wide that range is in data without structure but of the same shape.
+    penalty_choice_ : dict of ndarrays of shape (n_candidates,)
+        The numbers of clusters that were compared where the penalty was "auto", for a DataFrame:
+        "n_clusters"; "penalty", in the middle of its range; "width" and "reference", as above;
+        "p_value" of the test that held-out rows are not fewer between the clusters, for all
+        candidates together; "strength" of the evidence, of which 1 is needed; and "chosen".
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -137,6 +154,9 @@ class DPMeans(ClusterEstimator):
     array([ 1, -1], dtype=int32)
     """
 
+    _given_number = (
+        "For exactly {k} use penalty_path(X).model({k}), or {name}(0, max_clusters={k}).fit(X)."
+    )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "cluster_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "divergence": [StrOptions(set(GEOMETRIES)), Geometry],
@@ -191,52 +211,85 @@ class DPMeans(ClusterEstimator):
         self, matrix: Matrix, weights: Floats | None, rng: np.random.RandomState, pool: Pool
     ) -> tuple[dict[str, Any], Status]:
         geometry = self._geometry
-        problem = pose(matrix, geometry, weights, pool)
         prior_weight = prior_weight_for(self.prior_weight, geometry, matrix)
+        given = self._given_centres(geometry, matrix.shape[1])
+        columns = used_columns(matrix, geometry, given)
+        matrix = columns.of(matrix)
+        problem = pose(matrix, geometry, weights, pool)
         choice = None
         if self.cluster_penalty == "auto":
+            self._say("choosing the penalty")
             choice = choose_penalty(
                 matrix, geometry, weights, prior_weight, self.max_clusters, rng, pool
             )
         penalty = self._penalty(problem, prior_weight, choice)
+        if choice is not None:
+            self._say(f"penalty {penalty:.6g} for {counted(choice.n_clusters, 'cluster')}")
         partition = problem.partition(penalty, prior_weight, self.max_clusters)
-        init = self._init(problem, choice)
+        init: str | Floats = self.init
+        if given is not None:
+            init = problem.centres_in_frame(columns.of(given))
+        elif choice is not None and self.init == "mean" and self._search == "split-merge":
+            init = problem.centres_in_frame(choice.centres)  # found on the way to the penalty
         starts = Starts(init, self.order, self.n_init, self._search, self.max_iter)
         opening = problem.opening_costs(partition)
         state = problem.state(partition)
         solution = minimise(
             state, partition, opening, lambda: problem.mean, starts, rng, self._report
         )
-        fitted = fitted_attributes(solution, problem, partition, penalty, matrix.dtype)
+        fitted = fitted_attributes(solution, problem, partition, penalty, columns, matrix.dtype)
+        status = solution.status
         if choice is not None:
-            fitted |= {"plateau_width_": choice.width, "plateau_reference_": choice.reference}
-        return fitted, solution.status
+            fitted |= choice_attributes(choice)
+            nearest = choice.shown
+            if choice.n_clusters == fitted["n_clusters_"] == 1 and nearest is not None:
+                call = self._call(self._penalty_for(nearest.k, problem, prior_weight, choice))
+                status = Status.UNDIVIDED if status is Status.CONVERGED else status
+                sentences = [
+                    status.sentence(fitted["n_iter_"], 1),
+                    no_number_sentence(nearest, call),
+                    spread_sentence(matrix, geometry),
+                ]
+                fitted["status_"] = " ".join(filter(None, sentences))
+        return fitted, status
 
     def _penalty(self, problem: Problem, prior_weight: float, choice: Choice | None) -> float:
         if choice is None:
             penalty = float(self.cluster_penalty)
             problem.check_penalty(penalty)
             return penalty
-        if self._search == "split-merge":
-            return choice.penalty
+        return self._penalty_for(choice.n_clusters, problem, prior_weight, choice)
+
+    def _penalty_for(
+        self, n_clusters: int, problem: Problem, prior_weight: float, choice: Choice
+    ) -> float:
+        """Return the penalty for one of the numbers of clusters that were compared."""
+        if self._search == "split-merge" or n_clusters == 1:
+            return choice.penalties[n_clusters]
         # The published algorithms need their own penalty for as many clusters.
-        return farthest_first_penalty(problem, choice.n_clusters, prior_weight)
+        most = self.max_clusters or n_clusters
+        return farthest_first_penalty(problem, min(n_clusters, most), prior_weight)
+
+    def _call(self, penalty: float) -> str:
+        """Return the call of this estimator with a given penalty."""
+        other = clone(self).set_params(cluster_penalty=float(f"{penalty:.6g}"))
+        return " ".join(repr(other).split())
 
     @property
     def _search(self) -> str:
         return "collapsed" if self.method == "collapsed" else self.search
 
-    def _init(self, problem: Problem, choice: Choice | None) -> str | Floats:
-        if not isinstance(self.init, str):
-            return self._given_centres(problem)
-        if choice is not None and self.init == "mean" and self._search == "split-merge":
-            return problem.centres_in_frame(choice.centres)  # found on the way to the penalty
-        return self.init
+    def _given_centres(self, geometry: Geometry, n_columns: int) -> Floats | None:
+        """Return the centres (k, d) passed as ``init``, checked; None for a name."""
+        if isinstance(self.init, str):
+            return None
+        return check_centres(self.init, geometry, n_columns, self.max_clusters)
 
-    def _given_centres(self, problem: Problem) -> Floats:
-        n_columns = problem.rows.n_columns
-        centres = check_centres(self.init, problem.geometry, n_columns, self.max_clusters)
-        return problem.centres_in_frame(centres)
+    @property
+    def cluster_centers_(self) -> Floats:
+        """Centres (n_clusters_, n_features), made anew at each access."""
+        centres: Floats = self._model.shown_centres()
+        return centres
 
     def _report(self, start: int, step: int, n_clusters: int, n_changed: int) -> None:
         if not self.verbose:
@@ -253,12 +306,24 @@ class DPMeans(ClusterEstimator):
         )
         return tags
 
+    def _get_state(self) -> dict[str, Any]:
+        state = super()._get_state()
+        if "penalty_choice_" in state:
+            state["penalty_choice_"] = numbers_of(state["penalty_choice_"])
+        return state
+
     def _model_from(
         self, arrays: dict[str, Any], fitted: dict[str, Any]
     ) -> tuple[FittedPartition, int]:
+        shown = fitted.pop("cluster_centers_", None)  # in files of version 0.1
+        if shown is not None:
+            arrays["working_dtype"] = str(shown.dtype)
+        arrays["n_columns"] = fitted.get("n_features_in_")
         model = FittedPartition.from_arrays(self._geometry, self.max_clusters, arrays)
-        check_clusters(fitted, *model.centres.shape)
-        return model, model.centres.shape[1]
+        check_clusters(fitted, len(model.centres), model.n_columns)
+        if "penalty_choice_" in fitted:
+            fitted["penalty_choice_"] = table_from(fitted["penalty_choice_"])
+        return model, model.n_columns
 
 
 def prior_weight_for(value: float | str, geometry: Geometry, matrix: Matrix) -> float:

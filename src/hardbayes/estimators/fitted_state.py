@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from hardbayes.selection.evidence import COLUMNS
+
 KINDS: dict[str, type] = {
     "inertia_": float,
     "objective_": float,
@@ -16,7 +18,6 @@ KINDS: dict[str, type] = {
 CLUSTERS = KINDS | {
     "labels_": np.ndarray,
     "n_clusters_": int,
-    "cluster_centers_": np.ndarray,
     "cluster_weights_": np.ndarray,
     "cluster_penalty_": float,
     "n_splits_": int,
@@ -39,16 +40,25 @@ FEATURES = KINDS | {
 
 def check_clusters(fitted: dict[str, Any], k: int, d: int) -> None:
     """Raise ValueError unless these are all fitted attributes of k clusters in d columns."""
-    automatic = PLATEAU if set(fitted) >= set(PLATEAU) else {}
+    automatic: dict[str, type] = dict(PLATEAU) if set(fitted) >= set(PLATEAU) else {}
+    if automatic and "penalty_choice_" in fitted:  # the first files have none
+        automatic["penalty_choice_"] = np.ndarray
     _check_kinds(fitted, CLUSTERS | {"prior_weight_": float} | automatic)
     _check_sizes(fitted, k, d)
+    choice = fitted.get("penalty_choice_", np.empty((0, len(COLUMNS))))
+    if choice.dtype != np.float64 or choice.shape[1:] != (len(COLUMNS),):
+        raise ValueError("The saved model contradicts itself: 'penalty_choice_' is malformed.")
 
 
 def check_gaussians(fitted: dict[str, Any], k: int, d: int, shape: tuple[int, ...]) -> None:
     """Raise ValueError unless these are the attributes of k clusters with such covariances."""
-    _check_kinds(
-        fitted, CLUSTERS | dict.fromkeys(("covariances_", "covariance_prior_"), np.ndarray)
-    )
+    arrays = ("cluster_centers_", "covariances_", "covariance_prior_")
+    kinds = CLUSTERS | dict.fromkeys(arrays, np.ndarray)
+    if "penalty_choice_" in fitted:  # of an automatic penalty
+        kinds |= {"penalty_choice_": tuple}
+    _check_kinds(fitted, kinds)
+    if fitted["cluster_centers_"].shape != (k, d):
+        raise ValueError("The saved model contradicts itself: centres have the wrong shape.")
     if fitted["covariances_"].shape != (k, *shape) or fitted["covariance_prior_"].shape != shape:
         raise ValueError("The saved model contradicts itself: covariances have the wrong shape.")
     _check_sizes(fitted, k, d)
@@ -101,7 +111,6 @@ def _check_sizes(fitted: dict[str, Any], k: int, d: int) -> None:
     if not (
         fitted["n_clusters_"] == k
         and fitted["n_features_in_"] == d
-        and fitted["cluster_centers_"].shape == (k, d)
         and fitted["cluster_weights_"].shape == (k,)
         and labels.dtype == np.int32
         and labels.ndim == 1

@@ -16,7 +16,8 @@ from hardbayes.models.gaussian import FittedGaussians
 from hardbayes.pool import Pool
 from hardbayes.problems.gaussian import given_prior
 from hardbayes.problems.partition import cluster_bound
-from hardbayes.selection.gaussian_fitting import fit_rows
+from hardbayes.selection.gaussian.choice import candidates_from
+from hardbayes.selection.gaussian.fitting import fit_rows
 from hardbayes.validation import check_centres
 
 
@@ -32,9 +33,10 @@ class GaussianDPMeans(ClusterEstimator):
     Parameters
     ----------
     cluster_penalty : float or "auto", default="auto"
-        Cost of each cluster, in the units of ``covariance_penalty``. "auto" takes the number of
-        clusters at which the rows are likeliest, each cluster being a Gaussian, and a penalty at
-        which the objective has its minimum there.
+        Cost of each cluster, in the units of ``covariance_penalty``. "auto" takes the finest
+        partition whose neighbouring clusters are two: rows thin out between them, or two Gaussians
+        are much likelier than one. If rows that had no part in finding them do not thin out there,
+        there is one cluster. The penalty is one at which the objective keeps these clusters.
     covariance_type : {"full", "diag"}, default="full"
         Full matrices, or diagonal ones: clusters parallel to the axes.
     covariance_penalty : float, default=1.0
@@ -42,8 +44,10 @@ class GaussianDPMeans(ClusterEstimator):
     covariance_prior : "auto", float or array of shape (n_features, n_features), default="auto"
         Phi0, which is added to every scatter: a matrix, its diagonal (n_features,), or a number
         that multiplies the identity. The larger it is, the rounder (in its metric) are the
-        clusters. "auto" is a multiple of the pooled scatter of the clusters: the one whose
-        clusters make the rows likeliest, among those tried on at most 4096 rows.
+        clusters. "auto" is a multiple of the pooled scatter of the clusters, from 1/8 to 16: the
+        largest in whose clusters rows are almost likeliest. A given ``cluster_penalty`` determines
+        which clusters these are: those of the least objective with the scatter of all rows as
+        prior.
     search : {"split-merge", "paper"}, default="split-merge"
         "paper" alternates between rows and parameters, and a row that costs more than
         ``cluster_penalty`` opens a cluster. "split-merge" adds single-row moves, splits, merges and
@@ -51,11 +55,13 @@ class GaussianDPMeans(ClusterEstimator):
     init : {"mean"} or array of shape (k, n_features), default="mean"
         Where to start: one cluster, or clusters of the prior's shape at given centres. Where the
         penalty or the prior is "auto", "mean" starts from the clusters found while choosing it
-        (unless ``search="paper"``).
+        (unless ``search="paper"``). Where the penalty is, rows and clusters then follow each other
+        without splits, births or exchanges, and `order`, `n_init` and `random_state` do not matter.
     order : {"random", "given"}, default="random"
         Order in which a sweep visits the rows. It matters only where clusters are opened.
     max_clusters : int or None, default=None
-        Cap on the number of clusters. None stops at the larger of 64 and 2^25 / n_features.
+        Cap on the number of clusters. None stops at the larger of 64 and 2^25 / n_features; an
+        automatic penalty at 160, and at ``2 (n_features + 2)`` rows for each cluster.
     n_init : int, default=1
         Number of starts, of which the best is kept; all but the first are at random rows.
     max_iter : int, default=300
@@ -100,7 +106,14 @@ class GaussianDPMeans(ClusterEstimator):
     converged_ : bool
         Whether the search ended before ``max_iter``.
     status_ : str
-        How the fit ended, and what to do about it.
+        How the fit ended, and what to do about it. Where an automatic penalty gives one cluster, it
+        says which number came nearest, and how to get it.
+    penalty_choice_ : tuple of named tuples
+        Only where the penalty was "auto": every number of clusters that was considered, with
+        ``n_clusters``, ``evidence`` (nats by which a sample of the rows is likelier in so many
+        Gaussian clusters than in one), ``p_value`` (of the valleys that rows held out show between
+        the clusters of others; 1 where they were not looked for; it takes 0.1, of any number, for
+        more than one cluster) and ``chosen``.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -170,8 +183,14 @@ class GaussianDPMeans(ClusterEstimator):
     def _fitted(
         self, matrix: Any, weights: Floats | None, rng: np.random.RandomState, pool: Pool
     ) -> tuple[dict[str, Any], Status]:
+        if self.cluster_penalty == "auto" or isinstance(self.covariance_prior, str):
+            self._say("choosing the prior and the penalty")
         every = np.array(np.broadcast_to(1.0 if weights is None else weights, len(matrix)))
-        return fit_rows(matrix, every, self._options(matrix.shape[1]), rng, pool, self._report)
+        options = self._options(matrix.shape[1])
+        fitted, status = fit_rows(matrix, every, options, rng, pool, self._report, self._say)
+        model: FittedGaussians = fitted["_model"]
+        fitted["_model"] = model.with_spread(matrix, fitted["labels_"], every, pool)
+        return fitted, status
 
     def _options(self, d: int) -> Options:
         """Return the parameters, checked against the number of columns."""
@@ -200,5 +219,7 @@ class GaussianDPMeans(ClusterEstimator):
         penalty = fitted.get("cluster_penalty_", np.nan)  # checked below
         model = FittedGaussians.from_arrays(self.covariance_type == "diag", penalty, arrays)
         k, d = model.clusters.means.shape
+        if "penalty_choice_" in fitted:
+            fitted["penalty_choice_"] = candidates_from(fitted["penalty_choice_"])
         check_gaussians(fitted, k, d, model.whitening.forward.shape)
         return model, d

@@ -1,6 +1,5 @@
 """Clusters of the vertices of a graph, as many as pay for themselves."""
 
-import warnings
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -168,13 +167,13 @@ class GraphDPMeans(ClusterMixin, Learner):
         self : GraphDPMeans
             The fitted estimator. If an error is raised, the estimator is unchanged.
         """
-        links, loops, names = check_graph(X)
-        with Pool(resolve_threads(self.n_jobs)) as pool:
+        graph = check_graph(X)
+        links, loops, _ = graph
+        self._say(f"fit of {len(loops)} vertices, {links.nnz // 2} links")
+        with Pool(resolve_threads(self.n_jobs), self._progress()) as pool:
             problem = pose_graph(links, loops, self.cut == "ratio", pool)
             fitted, status = self._fitted(problem)
-        if names is None:
-            names = np.arange(len(loops))
-        self._keep(fitted | {"vertex_names_": names}, status)
+        self._keep(fitted | {"vertex_names_": graph.vertex_names}, status)
         return self
 
     def predict(self, X: Any, novelty: bool = False) -> NDArray[np.int32]:
@@ -210,9 +209,7 @@ class GraphDPMeans(ClusterMixin, Learner):
         if self.cluster_penalty != "auto":
             penalty = float(self.cluster_penalty)
             if penalty >= 0:
-                found = one_cluster(problem, penalty, NO_CLUSTERS)
-                warnings.warn(found["status_"], UserWarning, stacklevel=4)
-                return found, Status.CONVERGED
+                return one_cluster(problem, penalty, NO_CLUSTERS), Status.UNDIVIDED
         else:
             chosen = choose_penalty(problem, most, self.max_iter, rng)
             if chosen is None:

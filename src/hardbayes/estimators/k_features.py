@@ -1,5 +1,6 @@
 """K-features: a given number of overlapping features."""
 
+import warnings
 from typing import Any, ClassVar
 
 import numpy as np
@@ -121,5 +122,13 @@ class KFeatures(FeatureEstimator):
         search = FeatureSearch(
             FeatureAllocation(0.0, self.n_components), self.search == "paper", False, self.max_iter
         )
+        n_rows = problem.rows.describe().n_rows
+        if self.n_components > n_rows:
+            warnings.warn(
+                f"{n_rows} features explain each of {n_rows} rows exactly, so there will be no "
+                f"more. Lower n_components, {self.n_components}.",
+                UserWarning,
+                stacklevel=5,
+            )
         report = self._reporter(problem)
         return minimise_features(problem.rows, search, self.n_init, rng, report=report), 0.0

@@ -11,6 +11,7 @@ from hardbayes.engine.partition.objective import measure_labels
 from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.models.graph import measure
 from hardbayes.pool import Pool, resolve_threads
+from hardbayes.problems.columns import used_columns
 from hardbayes.problems.graph import pose_graph
 from hardbayes.problems.partition import pose
 from hardbayes.validation import check_labels, check_matrix, check_weights
@@ -112,6 +113,7 @@ def objective(
     numbers = check_labels(labels, matrix.shape[0])
     weights = check_weights(sample_weight, matrix, geometry)
     with Pool(resolve_threads(None)) as pool:
+        matrix = used_columns(matrix, geometry).of(matrix)
         problem = pose(matrix, geometry, weights, pool)
         partition = problem.partition(cluster_penalty, prior_weight, None)
         terms = measure_labels(problem.state(partition), numbers.astype(np.int32))

@@ -2,7 +2,6 @@
 
 from hardbayes.geometry.base import Geometry
 from hardbayes.geometry.cosine import Cosine
-from hardbayes.geometry.entrywise_totals import EntrywiseTotals
 from hardbayes.geometry.exponential_family import ExponentialFamily
 from hardbayes.geometry.itakura_saito import ItakuraSaito
 from hardbayes.geometry.kullback_leibler import KullbackLeibler
@@ -29,7 +28,6 @@ def geometry_for(divergence: str | Geometry) -> Geometry:
 __all__ = [
     "GEOMETRIES",
     "Cosine",
-    "EntrywiseTotals",
     "ExponentialFamily",
     "Geometry",
     "ItakuraSaito",

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from hardbayes.matrices import Floats, Matrix, chunks, is_sparse, row_lengths, row_sums
+from hardbayes.tuples import Formula
 
 EPSILON = float(np.finfo(np.float64).eps)
 
@@ -29,8 +30,7 @@ class Geometry(ABC):
     is chosen by these capabilities, never by the class:
 
     - `distance_costs`, `rotation_invariant` and `separable`, documented below;
-    - the base class `EntrywiseTotals`: a sparse row updates the potential of a cluster in its own
-      columns only.
+    - `formula`: single-row moves and divisions of clusters are compiled.
     """
 
     #: phi of each entry of an array. Sparse rows need ``phi(0) = 0``.
@@ -45,6 +45,8 @@ class Geometry(ABC):
     #: moves change the objective by a closed form. `SquaredEuclidean` sets it, together with the
     #: methods that depend on it; derive from that class to keep both.
     distance_costs: bool = False
+    #: The potential of a cluster is one of these functions of its totals; None where it is not.
+    formula: Formula | None = None
     #: Costs are unchanged when rows and centres are shifted and rotated alike: wide rows may be
     #: replaced by their coordinates along the first principal directions.
     rotation_invariant: bool = False
@@ -120,6 +122,14 @@ class Geometry(ABC):
         ``has_border``: whether `at_border` is true of any entry.
         """
         return 0.0
+
+    def unit_vectors(self, rows: Matrix) -> Matrix | None:
+        """Return vectors of length one for normalised rows, or None where there are none.
+
+        Squared distances between the vectors of two rows are about as large as the divergence of
+        the rows, up to a factor.
+        """
+        return None
 
     def shown(self, centres: Floats) -> Floats:
         """Return centres (k, d) in the form of ``cluster_centers_``."""

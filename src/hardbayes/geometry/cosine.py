@@ -5,11 +5,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from hardbayes.geometry.base import Geometry
-from hardbayes.geometry.entrywise_totals import EntrywiseTotals
-from hardbayes.matrices import Floats
+from hardbayes.matrices import Floats, Matrix
+from hardbayes.tuples import Formula
 
 
-class Cosine(EntrywiseTotals, Geometry):
+class Cosine(Geometry):
     """``D(x, c) = |x| - <x, c / |c|>``: ``1 - cos`` for rows divided by their lengths.
 
     It is the Bregman divergence of ``phi(c) = |c|``, which is convex but not strictly convex: only
@@ -18,6 +18,7 @@ class Cosine(EntrywiseTotals, Geometry):
     """
 
     row_unit = "length"
+    formula = Formula.LENGTH
 
     def potential(self, centres: Floats) -> Floats:
         """Return the lengths."""
@@ -39,6 +40,10 @@ class Cosine(EntrywiseTotals, Geometry):
         lengths = self.potential(points)
         return points / np.where(lengths > 0, lengths, 1.0)[..., np.newaxis]
 
+    def unit_vectors(self, rows: Matrix) -> Matrix:
+        """Return the rows, which have length one."""
+        return rows
+
     def shown(self, centres: Floats) -> Floats:
         """Return centres of length one."""
         return self.directions(centres)
@@ -58,11 +63,3 @@ class Cosine(EntrywiseTotals, Geometry):
         # The difference of squares over the sum of their roots: the roots' difference cancels.
         gap = 2.0 * (lengths * prior - prior_weight * products)
         return np.maximum(gap, 0.0) / (lengths + prior + np.sqrt(np.maximum(square, 0.0)))
-
-    def entry_terms(self, totals: Floats) -> Floats:
-        """Return ``T^2``."""
-        return totals * totals
-
-    def cluster_potential(self, weights: Floats, sums: Floats, term_sums: Floats) -> Floats:
-        """Return ``|T|``."""
-        return np.sqrt(np.maximum(term_sums, 0.0))

@@ -1,6 +1,9 @@
 """Kullback-Leibler divergence of histograms: the multinomial of Jiang, Kulis & Jordan 2012."""
 
+import numpy as np
+
 from hardbayes.geometry.poisson import Poisson
+from hardbayes.matrices import Matrix
 
 
 class KullbackLeibler(Poisson):
@@ -21,3 +24,7 @@ class KullbackLeibler(Poisson):
 
     def __init__(self, length_as_weight: bool = False) -> None:
         self.length_as_weight = length_as_weight
+
+    def unit_vectors(self, rows: Matrix) -> Matrix:
+        """Return the square roots of the shares: their distances are Hellinger's."""
+        return np.sqrt(rows)

@@ -6,6 +6,7 @@ from scipy.special import rel_entr
 
 from hardbayes.geometry.base import Geometry, t_log_t
 from hardbayes.matrices import Floats
+from hardbayes.tuples import Formula
 
 # A centre at 0 or 1 is treated as this far from it. An entry at the other end then costs 690 nats,
 # above any sensible penalty, and small enough that the other columns still count in the sum.
@@ -23,6 +24,7 @@ class Logistic(Geometry):
     """
 
     unit_interval = True
+    formula = Formula.BINARY
     domain = "numbers from 0 to 1"
 
     def generator(self, x: Floats) -> Floats:

@@ -2,17 +2,16 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import kl_div
 
 from hardbayes.geometry.base import Geometry, t_log_t
-from hardbayes.geometry.entrywise_totals import EntrywiseTotals
 from hardbayes.matrices import Floats
+from hardbayes.tuples import Formula
 
 # Stands for minus the logarithm of zero: above any penalty, yet finite in float32 arithmetic.
 NEVER = 1e30
 
 
-class Poisson(EntrywiseTotals, Geometry):
+class Poisson(Geometry):
     """``D(x, c) = sum_j x_j log(x_j / c_j) - x_j + c_j`` for counts and rates.
 
     The cost is (practically) infinite at a centre with a zero where the row has none. On data with
@@ -20,6 +19,7 @@ class Poisson(EntrywiseTotals, Geometry):
     """
 
     degree: int | None = 1
+    formula = Formula.T_LOG_T
     nonnegative = True
     infinite_cost = 1e-20 * NEVER
     domain = "numbers >= 0"
@@ -39,7 +39,11 @@ class Poisson(EntrywiseTotals, Geometry):
 
     def terms(self, x: Floats, c: Floats) -> Floats:
         """Return each column's divergence, huge where c is zero and x is not."""
-        return np.minimum(kl_div(x, c), NEVER)
+        # Several times as fast as SciPy's kl_div.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log(x / c)
+        logs = np.where(x > 0, logs, 0.0)
+        return np.minimum(x * logs - x + c, NEVER)
 
     def outside(self, values: Floats) -> NDArray[np.bool_]:
         """Return a mask of the negative entries."""
@@ -55,11 +59,3 @@ class Poisson(EntrywiseTotals, Geometry):
         """Return ``eta log(1 + w / eta) sum_j m_j``: each column is proportional to its mean."""
         costs: NDArray[np.float64] = prior_weight * np.log1p(weights / prior_weight)
         return costs * prior_mean.sum()
-
-    def entry_terms(self, totals: Floats) -> Floats:
-        """Return ``T log T``."""
-        return t_log_t(np.maximum(totals, 0.0))  # rounding may make zeros negative
-
-    def cluster_potential(self, weights: Floats, sums: Floats, term_sums: Floats) -> Floats:
-        """Return ``sum_j T_j log(T_j / N) - T_j``."""
-        return term_sums - sums * (np.log(np.where(weights > 0, weights, 1.0)) + 1.0)

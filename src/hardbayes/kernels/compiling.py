@@ -8,8 +8,15 @@ from numba import njit
 
 # No fastmath: it reorders sums and removes guards against inf and NaN. With the numpy error model a
 # division by zero gives inf. Kernels allocate nothing, so reference counting is switched off: its
-# atomic counters would take longer than most rows.
-OPTIONS = {"nogil": True, "error_model": "numpy", "boundscheck": False, "_nrt": False}
+# atomic counters would take longer than most rows. No other compiled code calls kernels as C
+# functions; wrappers for that would take a tenth of the time of compiling.
+OPTIONS = {
+    "nogil": True,
+    "error_model": "numpy",
+    "boundscheck": False,
+    "_nrt": False,
+    "no_cfunc_wrapper": True,
+}
 # For small functions called for each row: a call would copy the descriptor of every array.
 INLINE = {**OPTIONS, "forceinline": True}
 
@@ -26,6 +33,15 @@ def part(function: Callable[..., Any]) -> Callable[..., Any]:
     functions in inner loops run faster when `inlined`.
     """
     return njit(inline="always", **OPTIONS)(function)
+
+
+def called(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile ``function`` once for all kernels that call it.
+
+    For long functions that run for each cluster rather than for each row. Pass no literal numbers
+    as indices: every literal is a type of its own and compiled for itself.
+    """
+    return njit(**OPTIONS)(function)
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from hardbayes.kernels.partition.halving import halve
 from hardbayes.kernels.partition.local import add_up, choose, project, relocate, spread
+from hardbayes.local.cluster_totals import centres_of, halves_for
 from hardbayes.tuples import Centres, no_totals
 
 if TYPE_CHECKING:
@@ -20,9 +22,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from hardbayes.kernels.partition.cluster_totals import ClusterTotals
+    from hardbayes.kernels.partition.halving import Halves
     from hardbayes.local.rows import LocalRows
     from hardbayes.matrices import Floats
-    from hardbayes.tuples import DirectForm
+    from hardbayes.tuples import DirectForm, TotalsForm
 
 # Entries of rows compared with centres in one call: enough to be worth it, and at most so many
 # before Ctrl-C is noticed.
@@ -34,17 +38,19 @@ Tiles = list[tuple[int, int]]
 
 
 class MovingClusters(NamedTuple):
-    """Clusters whose centres follow every row that moves; a slot without members is not open."""
+    """Clusters that follow every row that moves; a slot without members is not open."""
 
     sizes: Floats  # (slots,): weights with the prior's
     members: NDArray[np.int64]  # (slots,): rows of positive weight
     prior_weight: float
-    table: Centres
+    table: Centres | ClusterTotals
 
     @property
     def centres(self) -> Floats:
         """Where they are now (slots, d)."""
-        return self.table.exact
+        if isinstance(self.table, Centres):
+            return self.table.exact
+        return centres_of(self.table, self.sizes)
 
 
 class Relocated(NamedTuple):
@@ -143,7 +149,7 @@ class GroupedRows:
     def relocate(
         self, clusters: MovingClusters, penalty: float, room: int, max_passes: int = 1
     ) -> Relocated:
-        """Move rows one by one while the objective falls, where costs are squared distances.
+        """Move rows one by one while the objective falls.
 
         ``room``: how many clusters may be opened, in slots without members.
         """
@@ -172,11 +178,38 @@ class GroupedRows:
             some = ~unmoved
         return Relocated(int(tally[:, 1].sum()), float(gains.sum()))
 
-    def moving(self, form: DirectForm, weights: Floats, prior_weight: float) -> MovingClusters:
+    def moving(
+        self, form: DirectForm | TotalsForm, weights: Floats, prior_weight: float
+    ) -> MovingClusters:
         """Return the clusters of these rows, with weights (slots,), at these centres (slots, d)."""
         weighted = slice(None) if len(self._weights) == 1 else self._weights[self._ids] > 0
         members = np.bincount(self.places[weighted], minlength=self.n_slots)
         return self._local.moving(form, weights, members, prior_weight)
+
+    def halve(
+        self, form: TotalsForm, n_ways: int, rng: np.random.RandomState
+    ) -> tuple[Floats, NDArray[np.bool_]]:
+        """Halve every group in so many ways; return what the best saves (g,), and the halves (m,).
+
+        Rows are sorted by group.
+        """
+        n_groups = len(self.first) - 1
+        ends = np.searchsorted(self.groups, np.arange(n_groups + 1))
+        draws = rng.random_sample((n_groups, n_ways, 2))
+        saved, second = np.zeros(n_groups), np.zeros(len(self._ids), bool)
+        spaces: dict[int, Halves] = {}
+
+        def task(group: int, worker: int) -> None:
+            if worker not in spaces:
+                spaces[worker] = halves_for(form, len(self._ids))
+            if ends[group] < ends[group + 1]:
+                saved[group] = halve(
+                    self._rows, self._weights, self._constants, self._ids, draws[group],
+                    spaces[worker], second, ends[group], ends[group + 1],
+                )  # fmt: skip
+
+        self._local.pool.run(task, n_groups)
+        return saved, second
 
     @cached_property
     def _tiles(self) -> list[Tiles]:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 # Entries of rows compared with centres before Ctrl-C is noticed.
 ENTRIES_A_CALL = 1 << 24
+# Calls after which moves that only rounding makes are suspected.
+MANY_CALLS = 64
 # Rows on which a cluster is divided.
 MOST_DIVIDED = 1 << 12
 
@@ -115,6 +117,11 @@ class IncrementalPartition:
         return self._clusters.labels
 
     @property
+    def centres(self) -> Floats:
+        """Centre of each slot (slots, d); it changes with the next step."""
+        return self._clusters.table.exact
+
+    @property
     def savings(self) -> Floats:
         """How much the best division found of each slot (slots,) would save; zero for none."""
         return self._divisions.saved
@@ -122,6 +129,10 @@ class IncrementalPartition:
     def fit(self) -> float:
         """Return the sum of weighted costs."""
         return float(total_cost(*self._data, self._clusters))
+
+    def free_fit(self) -> float:
+        """Return the fit term that clusters have without a prior, which there is none of."""
+        return self.fit()
 
     def cheapest_unions(self, count: int) -> list[tuple[int, int]]:
         """Return up to ``count`` pairs of slots whose union raises the fit term least."""
@@ -153,13 +164,16 @@ class IncrementalPartition:
     def relocate(self, max_changes: int) -> None:
         """Move rows one by one while the objective falls.
 
-        Until no more than ``max_changes`` rows move in a pass over all.
+        Until no more than ``max_changes`` rows move in a pass over all; after very many passes, a
+        few more: rows at a tie may change places for ever by rounding.
         """
-        progress = np.zeros(2, np.int64)
+        progress, calls = np.zeros(2, np.int64), 0
         while not relocate_changed(
             *self._data, self._clusters, max_changes, progress, ENTRIES_A_CALL
         ):
-            pass
+            calls += 1
+            if calls % MANY_CALLS == 0:
+                max_changes = 2 * max_changes + 1
 
     def divide(self, n_starts: int, unchanged: float) -> None:
         """Find for every cluster the best of ``n_starts`` divisions.

@@ -11,12 +11,14 @@ from hardbayes.kernels.partition.births import find_openings
 from hardbayes.kernels.partition.costs import all_costs
 from hardbayes.kernels.partition.local import mark_border
 from hardbayes.kernels.partition.rows import SparseRows
+from hardbayes.local.cluster_totals import totals_of
 from hardbayes.local.groups import GroupedRows, MovingClusters
 from hardbayes.local.incremental import IncrementalPartition
+from hardbayes.local.incremental_totals import IncrementalTotals
 from hardbayes.local.reading import entries_per_row, working_rows
 from hardbayes.local.tiling import Tiling
 from hardbayes.matrices import is_sparse
-from hardbayes.tuples import centres_without_scores
+from hardbayes.tuples import DirectForm, centres_without_scores
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from hardbayes.local.reading import KernelRows
     from hardbayes.matrices import Floats, Matrix
     from hardbayes.pool import Pool
-    from hardbayes.tuples import Centres, DirectForm
+    from hardbayes.tuples import Centres, TotalsForm
 
     Positions = NDArray[np.intp] | slice
 
@@ -182,18 +184,27 @@ class LocalRows:
         return GroupedRows(self, self.at(positions), groups, first)
 
     def moving(
-        self, form: DirectForm, weights: Floats, members: NDArray[np.int64], prior_weight: float
+        self,
+        form: DirectForm | TotalsForm,
+        weights: Floats,
+        members: NDArray[np.int64],
+        prior_weight: float,
     ) -> MovingClusters:
         """Return clusters (slots,) at these centres that follow every row that moves."""
-        return MovingClusters(weights + prior_weight, members, prior_weight, self.centres(form))
+        sizes = weights + prior_weight
+        if isinstance(form, DirectForm):
+            return MovingClusters(sizes, members, prior_weight, self.centres(form))
+        return MovingClusters(sizes, members, prior_weight, totals_of(form, sizes))
 
     def incremental(
         self,
+        form: DirectForm | TotalsForm,
         labels: NDArray[np.int32],
         weights: Floats,
-        centres: Floats,
         n_slots: int,
         rng: np.random.RandomState,
-    ) -> IncrementalPartition:
+    ) -> IncrementalPartition | IncrementalTotals:
         """Return a partition of all rows that gains or loses one cluster at a time."""
-        return IncrementalPartition(self, labels, weights, centres, n_slots, rng)
+        if isinstance(form, DirectForm):
+            return IncrementalPartition(self, labels, weights, form.exact, n_slots, rng)
+        return IncrementalTotals(self, form, labels, weights, n_slots, rng)

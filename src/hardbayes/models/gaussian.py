@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -18,6 +18,7 @@ from hardbayes.executors.gaussian.protocol import GaussianRows
 from hardbayes.geometry.base import Geometry
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean, distance_rounding
 from hardbayes.matrices import Floats, chunks
+from hardbayes.models.spread import costs_at_share, is_spread, spread_of
 from hardbayes.pool import Pool
 from hardbayes.problems.gaussian import Whitening
 from hardbayes.structure.gaussians import GaussianPartition, Gaussians
@@ -34,6 +35,20 @@ class FittedGaussians:
     clusters: Gaussians
     rate: float  # the weight of the log-determinant
     penalty: float
+    spread: Floats | None = None  # quantiles of the costs of each cluster's rows (`models.spread`)
+
+    def with_spread(
+        self, matrix: NDArray[np.floating], labels: NDArray[np.int32], weights: Floats, pool: Pool
+    ) -> FittedGaussians:
+        """Return the model with the spread of the rows (n, d) that it was fitted to."""
+        costs = self.place(matrix, pool).costs()
+        return replace(self, spread=spread_of(costs, labels, self.clusters.k, weights))
+
+    def reordered(self, order: NDArray[np.intp]) -> FittedGaussians:
+        """Return the model with its clusters in another order (k,)."""
+        clusters = Gaussians(*(array[order] for array in self.clusters))
+        spread = None if self.spread is None else self.spread[order]
+        return replace(self, clusters=clusters, spread=spread)
 
     def place(self, matrix: NDArray[np.floating], pool: Pool) -> GaussianPlacement:
         """Return the rows of a checked matrix, for prediction."""
@@ -43,15 +58,17 @@ class FittedGaussians:
         """Return everything as arrays and numbers."""
         seen = self.whitening
         arrays = (seen.middle, seen.forward, seen.backward, *self.clusters)
-        return {"working_rate": self.rate} | {
+        known = {"working_rate": self.rate} | {
             f"working_{name}": array for name, array in zip(NAMES, arrays, strict=True)
         }
+        return known if self.spread is None else known | {"working_spread": self.spread}
 
     @classmethod
     def from_arrays(cls, diagonal: bool, penalty: float, arrays: dict[str, Any]) -> FittedGaussians:
         """Return the model that `to_arrays` was called on; raise ValueError if it is malformed."""
         try:
             rate = arrays.pop("working_rate")
+            spread = arrays.pop("working_spread", None)
             found = {name: arrays.pop(f"working_{name}") for name in NAMES}
             k, d = found["means"].shape
             shape = (d,) if diagonal else (d, d)
@@ -64,6 +81,7 @@ class FittedGaussians:
                 and all(found[name].shape == shapes[name] for name in NAMES)
                 and all(found[name].dtype == np.float64 for name in NAMES)
                 and all(np.isfinite(found[name]).all() for name in NAMES)
+                and (spread is None or is_spread(spread, k))
             )
         except (KeyError, AttributeError, ValueError, TypeError) as error:
             raise ValueError(f"The saved model is incomplete: {error}") from None
@@ -72,7 +90,7 @@ class FittedGaussians:
         own = {name: np.array(found[name], order="C") for name in NAMES}
         whitening = Whitening(own["middle"], own["forward"], own["backward"])
         clusters = Gaussians(own["weights"], own["means"], own["scatters"])
-        return cls(whitening, clusters, float(rate), penalty)
+        return cls(whitening, clusters, float(rate), penalty, spread)
 
 
 @dataclass(frozen=True)
@@ -105,10 +123,19 @@ class GaussianPlacement:
 
         The mean is a plain sum: rows no farther from it than its rounding error are not novel.
         """
+        return self.costs() > np.maximum(self.model.penalty, self._rounding)[self.labels()]
+
+    def strangers(self, share: float) -> NDArray[np.bool_]:
+        """Return which rows cost more than all but this share of their cluster's training rows."""
+        limits = costs_at_share(self.model.spread, share)
+        return self.costs() > np.maximum(limits, self._rounding)[self.labels()]
+
+    @property
+    def _rounding(self) -> Floats:
+        """What a row at the mean of each cluster (k,) may cost."""
         weights, means, _ = self.model.clusters
         rounding = distance_rounding(means.shape[1]) * np.square(means).max() * (1 + weights) ** 2
-        opening_costs = np.maximum(self.model.penalty, self.model.rate * rounding)
-        return self.costs() > opening_costs[self.labels()]
+        return self.model.rate * rounding
 
     @cached_property
     def _nearest(self) -> tuple[NDArray[np.int32], Floats]:

@@ -11,6 +11,8 @@ from hardbayes.engine.objective import level_rounding
 from hardbayes.engine.status import Status
 from hardbayes.geometry.squared_euclidean import FARTHEST
 from hardbayes.matrices import is_sparse
+from hardbayes.models.spread import costs_at_share, is_spread, spread_of
+from hardbayes.problems.columns import Columns
 from hardbayes.problems.frame import Frame, power_of_two_scale
 from hardbayes.problems.partition import cluster_bound, opening_costs, rows_in_memory
 from hardbayes.structure.partition import Partition
@@ -29,11 +31,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FittedPartition:
-    """Centres (k, d) in the working coordinates of ``frame``, and what they were fitted with."""
+    """Centres (k, d) in the working coordinates of ``frame``, and what they were fitted with.
+
+    Only columns that held entries in the fit count as columns here.
+
+    ``spread``: quantiles of the costs of each cluster's rows (see `models.spread`), in working
+    units and for a weight of one; None where a file of version 0.1.0 does not tell.
+    """
 
     partition: Partition
     frame: Frame
     centres: Floats
+    columns: Columns  # which of the user's these are
+    dtype: np.dtype  # of the data
+    spread: Floats | None = None
     # The centres as kernels want them, by type of scores and whether rows are sparse.
     _tables: dict[tuple[np.dtype, bool], CentreTable] = field(
         default_factory=dict, repr=False, compare=False
@@ -48,22 +59,36 @@ class FittedPartition:
         """The divergence."""
         return self.partition.geometry
 
+    @property
+    def n_columns(self) -> int:
+        """The number of the user's columns."""
+        return self.columns.number
+
+    def shown_centres(self) -> Floats:
+        """Return the centres in the user's units and columns."""
+        shown = self.geometry.shown(self.frame.from_working(self.centres))
+        return self.columns.spread(shown.astype(self.dtype))
+
     def to_arrays(self) -> dict[str, Any]:
         """Return everything but the geometry, as arrays and numbers."""
         return {
+            "working_columns": self.columns.kept,
+            "working_dtype": str(self.dtype),
             "working_penalty": self.partition.penalty,
             "working_prior_weight": self.partition.prior_weight,
             "working_mean": self.partition.prior_mean,
             "working_shift": self.frame.shift,
             "working_scale": self.frame.scale,
             "working_centres": self.centres,
-        }
+        } | ({} if self.spread is None else {"working_spread": self.spread})
 
     @classmethod
     def from_arrays(
         cls, geometry: Geometry, max_clusters: int | None, arrays: dict[str, Any]
     ) -> FittedPartition:
         """Return what `to_arrays` was called on; raise ValueError where that cannot be."""
+        n_columns, kept = arrays.pop("n_columns"), arrays.pop("working_columns", None)
+        dtype = np.dtype({"float32": "float32"}.get(arrays.pop("working_dtype", ""), "float64"))
         try:
             penalty, prior_weight, mean, shift, scale, centres = (
                 arrays.pop(f"working_{name}")
@@ -71,9 +96,12 @@ class FittedPartition:
                     "penalty", "prior_weight", "mean", "shift", "scale", "centres",
                 )
             )  # fmt: skip
+            spread = arrays.pop("working_spread", None)
             d = centres.shape[1]
+            columns = Columns(kept, n_columns)
             sound = (
                 not arrays
+                and (d == n_columns if kept is None else _are_columns(kept, d, n_columns))
                 and centres.ndim == 2
                 and len(centres) > 0
                 and geometry.n_columns in (None, d)
@@ -84,6 +112,7 @@ class FittedPartition:
                 and penalty >= 0
                 and 0 <= prior_weight < np.inf
                 and 2.0**-1000 < scale < 2.0**1000
+                and (spread is None or is_spread(spread, len(centres)))
             )
         except (KeyError, AttributeError, IndexError, TypeError) as error:
             raise ValueError(f"The saved model is incomplete: {error}") from None
@@ -92,10 +121,19 @@ class FittedPartition:
         partition = Partition(
             geometry, penalty, prior_weight, mean, max_clusters or cluster_bound(d)
         )
-        return cls(partition, Frame(shift, scale, geometry.degree or 0), centres)
+        frame = Frame(shift, scale, geometry.degree or 0)
+        return cls(partition, frame, centres, columns, dtype, spread)
+
+    def reordered(self, order: NDArray[np.intp]) -> FittedPartition:
+        """Return the model with its clusters in another order (k,)."""
+        spread = None if self.spread is None else self.spread[order]
+        return replace(self, centres=self.centres[order], spread=spread, _tables={})
 
     def place(self, matrix: Matrix, pool: Pool) -> Placement:
         """Give each row of a checked matrix to its cheapest centre."""
+        if self.columns.kept is not None:
+            columns = self.columns.with_entries_of(matrix)
+            return self._on(columns).place(columns.of(matrix), pool)
         if is_sparse(matrix) and self.frame.shift.any():
             return self._unshifted().place(matrix, pool)
         self.geometry.check_reach(
@@ -123,6 +161,25 @@ class FittedPartition:
         """Return what new rows weigh (n,), as in a fit without weights; (1,) where all are one."""
         return self.geometry.row_sizes(matrix) if self.geometry.length_as_weight else np.ones(1)
 
+    def _on(self, columns: Columns) -> FittedPartition:
+        """Return the same model with these columns, its own among them, as if there were no more.
+
+        Centres are zero in columns without entries in the fit: so new rows cost there what they
+        would if all columns had been kept.
+        """
+        assert columns.kept is not None
+        mine = self.columns.within(columns)
+        same = len(columns.kept) == self.centres.shape[1]
+        return FittedPartition(
+            replace(self.partition, prior_mean=mine.spread(self.partition.prior_mean)),
+            self.frame._replace(shift=mine.spread(self.frame.shift)),
+            mine.spread(self.centres),
+            Columns(None, len(columns.kept)),
+            self.dtype,
+            self.spread,
+            self._tables if same else {},
+        )
+
     def _unshifted(self) -> FittedPartition:
         """Return the same model in a frame without a shift, which sparse rows could not take."""
         centres = self.frame.from_working(self.centres)
@@ -133,7 +190,28 @@ class FittedPartition:
             penalty=self.partition.penalty / self.frame.unit * frame.unit,
             prior_mean=frame.to_working(self.frame.from_working(self.partition.prior_mean)),
         )
-        return FittedPartition(partition, frame, frame.to_working(centres))
+        spread = self.spread
+        if spread is not None:
+            spread = spread / self.frame.unit * frame.unit
+        return replace(
+            self,
+            partition=partition,
+            frame=frame,
+            centres=frame.to_working(centres),
+            spread=spread,
+            _tables={},
+        )
+
+
+def _are_columns(kept: Any, d: int, n_columns: int) -> bool:
+    """Whether these are d of so many columns, in order."""
+    return bool(
+        kept.dtype == np.intp
+        and kept.shape == (d,)
+        and (np.diff(kept) > 0).all()
+        and kept[0] >= 0
+        and kept[-1] < n_columns
+    )
 
 
 @dataclass(frozen=True)
@@ -172,6 +250,15 @@ class Placement:
         rounding = partition.geometry.equality_rounding(self.rows.n_columns)
         return self.weights * self._working_costs > np.maximum(opening, self.weights * rounding)
 
+    def strangers(self, share: float) -> NDArray[np.bool_]:
+        """Return which rows cost more than all but this share of their cluster's training rows.
+
+        But for rows no farther from their centre than rounding may put equal ones.
+        """
+        limits = costs_at_share(self.model.spread, share)
+        rounding = self.model.geometry.equality_rounding(self.rows.n_columns)
+        return self._working_costs > np.maximum(limits, rounding)[self.labels()]
+
     @property
     def _working_costs(self) -> Floats:
         return self.rows.costs(self.table.direct())
@@ -182,9 +269,12 @@ def fitted_attributes(
     problem: Problem,
     partition: Partition,
     penalty: float,
+    columns: Columns,
     dtype: np.dtype,
 ) -> dict[str, Any]:
     """Return the attributes of a fitted partition; ``penalty`` in the user's units.
+
+    ``columns``: which of the user's columns the problem has.
 
     Raises ValueError where the objective is infinite.
     """
@@ -200,6 +290,7 @@ def fitted_attributes(
             "The objective is not a finite number. Where the divergence is infinite at zeros, "
             "set prior_weight to a number > 0; otherwise rescale X and cluster_penalty."
         )
+    costs = problem.state(partition).costs_at(solution.centres, solution.labels)
     model = FittedPartition(
         # New rows weigh one each, or what their length says, whatever the unit of weights here.
         replace(
@@ -209,14 +300,14 @@ def fitted_attributes(
         ),
         problem.frame,
         solution.centres,
+        columns,
+        dtype,
+        spread_of(costs, solution.labels, n_clusters, problem.rows.weights),
     )
     return {
         "_model": model,
         "labels_": solution.labels,
         "n_clusters_": n_clusters,
-        "cluster_centers_": problem.geometry.shown(
-            problem.frame.from_working(solution.centres)
-        ).astype(dtype),
         "cluster_weights_": problem.weights_of(solution.labels, n_clusters),
         "cluster_penalty_": penalty,
         "prior_weight_": model.partition.prior_weight,

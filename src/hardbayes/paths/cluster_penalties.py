@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -14,9 +14,13 @@ from hardbayes.estimators.base import checked_data
 from hardbayes.estimators.dp_means import prior_weight_for
 from hardbayes.geometry import geometry_for
 from hardbayes.models.partition import fitted_attributes
+from hardbayes.paths.exact_numbers import ExactClusters, PublishedClusters, status_at
 from hardbayes.paths.published import fits_at, published_penalties, runs
 from hardbayes.pool import Pool, resolve_threads
+from hardbayes.problems.columns import used_columns
 from hardbayes.problems.partition import pose
+from hardbayes.selection.automatic import choose_penalty
+from hardbayes.selection.evidence import table_of
 from hardbayes.selection.tracing import (
     begin_path,
     most_clusters,
@@ -28,34 +32,53 @@ from hardbayes.selection.tracing import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hardbayes.engine.partition.descent import Solution
     from hardbayes.estimators.dp_means import DPMeans
     from hardbayes.matrices import Floats
-    from hardbayes.problems.partition import Problem
+    from hardbayes.selection.evidence import Table
     from hardbayes.selection.hull import Plateau
-    from hardbayes.structure.partition import Partition
+
+    Exactly = ExactClusters | PublishedClusters
+
+
+class ClusterPath(NamedTuple):
+    """Penalties, a model at each, the plateaus, and the choice of the automatic penalty."""
+
+    penalties: Floats
+    models: list[DPMeans]
+    plateaus: list[Plateau]
+    sample_indices: NDArray[np.intp] | None
+    choice: Table
+    best_penalty: float
+    exactly: Exactly  # makes a model with a given number of clusters
 
 
 def trace_clusters(
     X: Any, template: DPMeans, penalties: Floats | None, n_penalties: int, sample_weight: Any
-) -> tuple[Floats, list[DPMeans], list[Plateau], NDArray[np.intp] | None]:
-    """Return penalties, a model at each, the plateaus, and the rows that were sampled."""
+) -> ClusterPath:
+    """Return solutions at given penalties, or at ``n_penalties`` from one cluster to many."""
     plain = clone(template).set_params(cluster_penalty=1.0)
     plain._validate_params()
     geometry = geometry_for(template.divergence)
-    matrix, weights, names = checked_data(template, geometry, X, sample_weight)
-    rng = template._stream()
-    with Pool(resolve_threads(template.n_jobs)) as pool:
-        matrix, weights, rows = sample_rows(matrix, weights, rng)
-        problem = pose(matrix, geometry, weights, pool)
-        prior_weight = prior_weight_for(template.prior_weight, geometry, matrix)
+    every, every_weight, names = checked_data(template, geometry, X, sample_weight)
+    exactly: Exactly
+    with Pool(resolve_threads(template.n_jobs), template._progress()) as pool:
+        # With the same seed as in a fit, so that path and model agree.
+        prior_weight = prior_weight_for(template.prior_weight, geometry, every)
+        cap = template.max_clusters
+        choice = choose_penalty(
+            every, geometry, every_weight, prior_weight, cap, template._stream(), pool
+        )
+        rng = template._stream()
+        matrix, weights, rows = sample_rows(every, every_weight, rng)
+        columns = used_columns(matrix, geometry)
+        problem = pose(columns.of(matrix), geometry, weights, pool)
         if template.search == "paper" or template.method == "collapsed":
             if penalties is None:
                 penalties = published_penalties(problem, prior_weight, n_penalties)
             models = fits_at(penalties, template, matrix, weights)
             found = runs(penalties, [model.n_clusters_ for model in models])
+            exactly = PublishedClusters(plain, every, every_weight, names, found)
         else:
-            cap = template.max_clusters
             path = begin_path(problem, prior_weight, cap, rng, template.order, template.max_iter)
             most = most_clusters(problem)
             path.trace(most if cap is None else min(most, 2 * cap + 2), cap, thorough=True)
@@ -65,8 +88,12 @@ def trace_clusters(
                 for p in path_plateaus(path)
                 if cap is None or p.k <= cap
             ]
+            largest = 2.0 * path.first_penalty / problem.unit
+            exactly = ExactClusters(
+                plain, every, every_weight, names, prior_weight, (matrix, weights),
+                path.partitions, found, largest,
+            )  # fmt: skip
             if penalties is None:
-                largest = 2.0 * path.first_penalty / problem.unit
                 # Where more clusters than the path has would be better, it has nothing to say.
                 smallest = min((p.low or p.middle for p in found), default=largest / 4)
                 penalties = np.geomspace(largest, smallest, n_penalties)
@@ -84,20 +111,12 @@ def trace_clusters(
                 model = copy(plain)
                 model.cluster_penalty = float(penalty)
                 model.__dict__.update(
-                    fitted_attributes(solution, problem, partition, float(penalty), matrix.dtype)
+                    fitted_attributes(
+                        solution, problem, partition, float(penalty), columns, matrix.dtype
+                    )
                 )
                 models.append(model)
+        best_penalty = plain._penalty_for(choice.n_clusters, problem, prior_weight, choice)
     for model in models:
         model.__dict__.update(names)
-    return penalties, models, found, rows
-
-
-def status_at(solution: Solution, problem: Problem, partition: Partition) -> Status:
-    """Return how a fit of this partition would have ended at a solution of its path."""
-    if solution.status is Status.OUT_OF_STEPS:
-        return solution.status
-    if len(solution.centres) < partition.max_clusters:
-        return Status.CONVERGED
-    state = problem.state(partition)
-    n_above = state.rows_above(solution.centres, problem.opening_costs(partition))
-    return Status.CAPPED if n_above else Status.CONVERGED
+    return ClusterPath(penalties, models, found, rows, table_of(choice), best_penalty, exactly)

@@ -16,19 +16,23 @@ from hardbayes.estimators.base import checked_data
 from hardbayes.estimators.bp_means import BPMeans
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.models.features import fitted_attributes
+from hardbayes.paths.exact_numbers import ExactFeatures, penalty_at
 from hardbayes.pool import Pool, resolve_threads
 from hardbayes.problems.features import pose_features
 from hardbayes.selection.feature_path import feature_path
 
 if TYPE_CHECKING:
+    from hardbayes.engine.features.descent import FeatureSolution
     from hardbayes.matrices import Floats
     from hardbayes.selection.hull import Plateau
 
 
 def trace_features(
     X: Any, template: BPMeans, penalties: Floats | None, n_penalties: int, sample_weight: Any
-) -> tuple[Floats, list[BPMeans], list[Plateau], float]:
+) -> tuple[Floats, list[BPMeans], list[Plateau], float, ExactFeatures]:
     """Return penalties, a model at each, the plateaus and the best penalty, in the user's units.
+
+    And the models by their number of features.
 
     One path of K-features for K = 0, 1, 2, ... serves all penalties. It ends at the cap of the
     template, or at 64 features: models at smaller penalties are marked as capped.
@@ -36,12 +40,13 @@ def trace_features(
     clone(template).set_params(component_penalty=1.0)._validate_params()
     matrix, weights, names = checked_data(template, SquaredEuclidean(), X, sample_weight)
     rng = template._stream()
-    with Pool(resolve_threads(template.n_jobs)) as pool:
+    with Pool(resolve_threads(template.n_jobs), template._progress()) as pool:
         problem = pose_features(matrix, weights, pool)
         smallest = None if penalties is None else float(penalties.min()) * problem.unit
         path = feature_path(
-            problem, template.max_components, template.max_iter, template.n_init, rng, smallest
-        )
+            problem, template.max_components, template.max_iter, template.n_init, rng, smallest,
+            pool.report,
+        )  # fmt: skip
         structure = path.search.structure
         found = [plateau.with_prices(1.0 / problem.unit) for plateau in path.plateaus]
         if penalties is None:
@@ -53,12 +58,20 @@ def trace_features(
         for penalty in penalties * problem.unit:
             at_penalty = replace(path.search, structure=replace(structure, penalty=float(penalty)))
             solutions.append(marked_if_capped(problem.rows, at_penalty, path.at(penalty), rng))
-    models = []
-    for penalty, solution in zip(penalties, solutions, strict=True):
-        model = clone(template).set_params(component_penalty=float(penalty))
-        fitted = fitted_attributes(solution, problem, float(penalty), matrix.dtype)
-        model.__dict__.update(fitted, **names)
-        models.append(model)
+
+    def model(penalty: float, solution: FeatureSolution, cap: int | None) -> BPMeans:
+        options = {"component_penalty": penalty, "max_components": cap}
+        made: BPMeans = clone(template).set_params(**options)
+        fitted = fitted_attributes(solution, problem, penalty, matrix.dtype)
+        made.__dict__.update(fitted, **names)
+        return made
+
+    cap = template.max_components
+    models = [model(float(p), s, cap) for p, s in zip(penalties, solutions, strict=True)]
+    exactly = {
+        s.n_components: model(penalty_at(s.n_components, found), s, s.n_components)
+        for s in path.solutions[1:]
+    }
     n_capped = sum(solution.status is Status.CAPPED for solution in solutions)
     if n_capped:
         warnings.warn(
@@ -68,4 +81,5 @@ def trace_features(
             ConvergenceWarning,
             stacklevel=3,
         )
-    return penalties, models, found, path.suggest().middle / problem.unit
+    best = path.suggest().middle / problem.unit
+    return penalties, models, found, best, ExactFeatures(exactly)

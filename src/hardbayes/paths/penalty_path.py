@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
@@ -15,15 +16,18 @@ from hardbayes.estimators.graph_dp_means import GraphDPMeans
 from hardbayes.paths.cluster_penalties import trace_clusters
 from hardbayes.paths.feature_penalties import trace_features
 from hardbayes.paths.graph_penalties import trace_graph
-from hardbayes.selection.hull import Plateau, widest
+from hardbayes.selection.hull import Plateau
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from hardbayes.matrices import Floats
+    from hardbayes.selection.evidence import Table
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PenaltyPath:
     """Solutions at penalties from large to small, that is from few clusters to many.
 
@@ -48,6 +52,11 @@ class PenaltyPath:
         cluster must save, which ``prices`` tell: the penalty is only a part of that.
     sample_indices : ndarray or None
         Numbers of the rows that the path was traced on; None for all rows.
+    best_penalty : float
+        The penalty that `suggest` returns.
+    choice : dict of ndarrays or None
+        What ``DPMeans()`` compares to choose the number of clusters, and its choice, as in its
+        ``penalty_choice_``; None for a path of features.
 
     See Also
     --------
@@ -63,6 +72,8 @@ class PenaltyPath:
     3
     >>> DPMeans(path.for_n_clusters(4), random_state=0).fit(X).n_clusters_
     4
+    >>> path.model(7).n_clusters_
+    7
     >>> [plateau.k for plateau in path.plateaus][:3]
     [2, 3, 4]
     """
@@ -73,49 +84,96 @@ class PenaltyPath:
     models: list[Any]
     plateaus: list[Plateau]
     sample_indices: NDArray[np.intp] | None
-    best_penalty: float | None = None  # where it is not the middle of the widest plateau
+    best_penalty: float
+    choice: Table | None = None
+    _exactly: Callable[[int], Any] | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        """Return three lines: the rows and penalties, the numbers, and the number suggested."""
+        first, last = self.penalties[[0, -1]]
+        few, many = self.n_clusters[[0, -1]]
+        things = "features" if hasattr(self.models[0], "n_components_") else "clusters"
+        rows = "all rows"
+        if self.sample_indices is not None:
+            rows = f"a sample of {len(self.sample_indices)} rows"
+        best = self.suggest()
+        number = next((p.k for p in self.plateaus if p.low <= best <= p.high), few)
+        return (
+            f"PenaltyPath of {rows}: {len(self.penalties)} penalties from {first:.4g} to "
+            f"{last:.4g}\n  {few} to {many} {things}\n  suggested: {number}, at {best:.4g}"
+        )
 
     def suggest(self) -> float:
-        """Return the penalty in the middle of the widest plateau of two clusters or more.
+        """Return the penalty that the estimator itself would choose.
 
-        The widest plateau of data without structure is not narrow either: ``DPMeans()`` compares.
-        Of features, a base alone that all rows share does not count. Of graphs, it is the penalty
-        whose clusters describe the graph best, as in ``GraphDPMeans()``; 0 where none do.
+        Of features, the middle of the widest plateau; a base alone that all rows share does not
+        count. Of graphs, 0 where no clusters describe the graph better than its degrees.
 
         Returns
         -------
         penalty : float
-            A value for ``cluster_penalty``; where there is no plateau, the largest of the path.
+            A value for ``cluster_penalty``, the one of ``DPMeans()`` with the same parameters and
+            seed: of one cluster where no other number stands out.
         """
-        if self.best_penalty is not None:
-            return self.best_penalty
-        if not self.plateaus:
-            return float(self.penalties[0])
-        return widest(self.plateaus).middle
+        return self.best_penalty
 
     def for_n_clusters(self, n_clusters: int) -> float:
         """Return a penalty for this number of clusters, or for the nearest that has one.
 
+        Not every number is best at some penalty; `model` gives exactly as many. A warning says
+        where the penalty is for another number.
+
         Parameters
         ----------
         n_clusters : int
-            Number of clusters wished for. Not every number is best at some penalty.
+            Number of clusters.
 
         Returns
         -------
         penalty : float
             The middle of the penalties at which the nearest number of clusters is best.
         """
-        if not isinstance(n_clusters, Integral) or n_clusters < 1:
-            raise ValueError(f"The 'n_clusters' must be an int >= 1. Got {n_clusters!r} instead.")
-        best = min(self.plateaus, key=lambda p: (abs(p.k - n_clusters), p.k), default=None)
-        few = self.n_clusters[0]
-        if best is None or abs(few - n_clusters) < abs(best.k - n_clusters):
-            return float(self.penalties[0])
-        many = self.n_clusters[-1]
-        if abs(many - n_clusters) < abs(best.k - n_clusters):
-            return float(self.penalties[-1])
-        return best.middle
+        check_number(n_clusters)
+        # The ends of the path have no plateau, but a penalty.
+        ends = [(int(self.n_clusters[at]), float(self.penalties[at])) for at in (0, -1)]
+        known = [(p.k, p.middle) for p in self.plateaus] + ends
+        found, penalty = min(known, key=lambda pair: abs(pair[0] - n_clusters))
+        if found != n_clusters:
+            warnings.warn(
+                f"No penalty of this path is for {n_clusters} clusters; this one, {penalty:.6g}, "
+                f"is for {found}. Use path.model({n_clusters}) for exactly {n_clusters}.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return penalty
+
+    def model(self, n_clusters: int) -> Any:
+        """Return a fitted estimator with exactly this number of clusters.
+
+        Also where the number is best at no penalty. It is fitted to all rows, beginning with the
+        best partition of the path that has as many clusters; X must not have changed since. Its
+        ``max_clusters`` is the number, and its ``cluster_penalty`` the middle of the plateau, or
+        zero where the number has none. Where a ``prior_weight`` of "auto" keeps rows together in
+        fewer clusters even at a penalty of zero, it is lowered.
+
+        Parameters
+        ----------
+        n_clusters : int
+            Number of clusters; of features, where the path is one of features.
+
+        Returns
+        -------
+        model : DPMeans or BPMeans
+            Fitted.
+
+        Raises
+        ------
+        ValueError
+            If X has fewer different rows, or if a given prior keeps rows together.
+        """
+        check_number(n_clusters)
+        assert self._exactly is not None  # `penalty_path` sets it
+        return self._exactly(int(n_clusters))
 
     def to_frame(self) -> Any:
         """Return penalty, clusters, objective and fit term as a pandas DataFrame.
@@ -181,7 +239,7 @@ def penalty_path(
     n_penalties: int = 50,
     sample_weight: Any = None,
 ) -> PenaltyPath:
-    """Solve at many penalties, from one cluster to many.
+    """Solve at many penalties, from one cluster to many, and choose as ``DPMeans()`` does.
 
     One way down and back finds all solutions: by one cluster at a time for squared distances
     without a prior, else by fits at falling penalties, each going on from the last. A published
@@ -232,22 +290,34 @@ def penalty_path(
     """
     sign = -1 if isinstance(estimator, GraphDPMeans) else 1
     asked = None if penalties is None else check_penalties(penalties, sign)
-    rows, best = None, None
-    found: list[Any]
+    rows, choice = None, None
+    exactly: Callable[[int], Any]
     if isinstance(estimator, GraphDPMeans):
         if sample_weight is not None:
             raise ValueError("Vertices of a graph have no 'sample_weight'. Pass weights of links.")
-        asked, models, found, best = trace_graph(X, estimator, asked, n_penalties)
+        asked, models, found, best, exactly = trace_graph(X, estimator, asked, n_penalties)
         counts = [model.n_clusters_ for model in models]
     elif isinstance(estimator, BPMeans):
-        asked, models, found, best = trace_features(X, estimator, asked, n_penalties, sample_weight)
+        asked, models, found, best, exactly = trace_features(
+            X, estimator, asked, n_penalties, sample_weight
+        )
         counts = [model.n_components_ for model in models]
     else:
         template = DPMeans() if estimator is None else estimator
-        asked, models, found, rows = trace_clusters(X, template, asked, n_penalties, sample_weight)
+        asked, models, found, rows, choice, best, exactly = trace_clusters(
+            X, template, asked, n_penalties, sample_weight
+        )
         counts = [model.n_clusters_ for model in models]
     objectives = np.array([model.objective_ for model in models])
-    return PenaltyPath(asked, np.array(counts), objectives, models, found, rows, best)
+    return PenaltyPath(
+        asked, np.array(counts), objectives, models, found, rows, best, choice, exactly
+    )
+
+
+def check_number(n_clusters: Any) -> None:
+    """Raise unless this is a number of clusters."""
+    if not isinstance(n_clusters, Integral) or n_clusters < 1:
+        raise ValueError(f"The 'n_clusters' must be an int >= 1. Got {n_clusters!r} instead.")
 
 
 def check_penalties(penalties: Any, sign: int = 1) -> Floats:

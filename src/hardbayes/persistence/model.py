@@ -3,12 +3,14 @@
 import inspect
 import os
 import stat
+import warnings
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from hardbayes._version import __version__
 from hardbayes.estimators import BPMeans, DPMeans, GaussianDPMeans, GraphDPMeans, KFeatures
+from hardbayes.estimators.base import Learner
 from hardbayes.persistence.atomic import atomic_write
 from hardbayes.persistence.container import ContainerReader, ModelFileError, write_container
 from hardbayes.persistence.geometries import check_name, described, geometry_from, same_geometry
@@ -26,7 +28,7 @@ _DIVERGENCE = "divergence"
 
 
 def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Save an estimator, fitted or not, to one file without pickle.
+    """Save an estimator to one file without pickle; with a warning if it is not fitted.
 
     The file is written completely or not at all: after an error, an interrupt or with a full disk
     `path` is left as it was.
@@ -44,7 +46,7 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -
     Raises
     ------
     TypeError
-        If `model` is not an estimator of this library.
+        If `model` is not an estimator of this library, but for example a pipeline.
     ValueError
         If the model holds something that cannot be stored without code, such as a geometry of your
         own passed as `divergence`.
@@ -82,24 +84,33 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -
     cls_name = type(model).__name__
     if not _is_registered(model):
         known = ", ".join(sorted(REGISTRY))
+        remedy = " Save its last step, pipeline[-1]." if hasattr(model, "steps") else ""
         raise TypeError(
             f"The 'model' parameter of save must be an instance of {known} itself. Got "
             f"{'the class ' + model.__name__ if isinstance(model, type) else cls_name} instead."
+            f"{remedy}"
         )
     _check_params(model)
     arrays: dict[str, np.ndarray] = {}
     try:
         params, divergence = _storable_params(model)
+        state = _state_of(model)
         header = {
             "library_version": __version__,
             "class": cls_name,
             "params": encode("params", params, arrays),
-            "state": encode("state", _state_of(model), arrays),
+            "state": encode("state", state, arrays),
         }
         if divergence is not None:
             header[_DIVERGENCE] = encode(_DIVERGENCE, described(divergence), arrays)
     except ValueError as error:
         raise ValueError(f"Cannot save this {cls_name} to {name!r}: {error}.") from error
+    if isinstance(model, Learner) and not state:
+        warnings.warn(
+            f"This {cls_name} is not fitted: the file holds its parameters alone.",
+            UserWarning,
+            stacklevel=2,
+        )
     with atomic_write(name, overwrite=overwrite) as file:
         try:
             write_container(file, header, arrays)

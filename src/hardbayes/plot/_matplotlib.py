@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sklearn.utils.validation import check_is_fitted
+
 
 def check_matplotlib(caller: str) -> None:
     """Raise an ImportError that says what to install if matplotlib cannot be imported."""
@@ -25,6 +27,23 @@ def axes_or_new(ax: Any, caller: str) -> Any:
     return ax
 
 
+def check_kind(estimator: Any, attribute: str, caller: str, instead: str) -> None:
+    """Raise unless an estimator is fitted and has an attribute; ``instead``: what to do then."""
+    if not hasattr(estimator, "fit"):
+        raise TypeError(f"{caller} takes a fitted estimator. Got {type(estimator).__name__}.")
+    if hasattr(estimator, "steps"):
+        raise TypeError(
+            f"{caller} takes an estimator, not a pipeline. Pass its last step, pipeline[-1], and "
+            "the rows that this sees, pipeline[:-1].transform(X)."
+        )
+    check_is_fitted(estimator)
+    if not hasattr(estimator, attribute):
+        raise TypeError(
+            f"{caller} needs an estimator with {attribute}, which {type(estimator).__name__} does "
+            f"not have. {instead}"
+        )
+
+
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural if it is not one."""
     return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
@@ -35,7 +54,11 @@ def counted(number: int, noun: str) -> str:
 LITERAL = {"parse_math": False, "usetex": False}
 
 # Okabe and Ito's colours, distinct for the common types of colour blindness, without their black
-# (used for centres) and yellow (too pale on white).
-COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9")
+# (used for centres) and yellow (too pale on white). Then those farthest from all before, in CIELAB.
+COLORS = (
+    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9",
+    "#0000FF", "#00E100", "#FF00E1", "#694BD2", "#FF005A", "#695A1E", "#B4D25A", "#871E1E",
+    "#FFA587", "#008700", "#1E5A5A", "#870078", "#F087FF", "#FF3CA5",
+)  # fmt: skip
 # When all colours are used, the next clusters get the next marker.
 MARKERS = ("o", "^", "s", "D", "v", "P", "<", ">")

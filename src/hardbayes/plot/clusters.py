@@ -6,19 +6,21 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_array
 
 from hardbayes.plot._matplotlib import (
     COLORS,
     LITERAL,
     MARKERS,
     axes_or_new,
+    check_kind,
     check_matplotlib,
     counted,
 )
 from hardbayes.plot._projection import comparable_rows, project
 
-_MOST_IN_LEGEND = 12
+_MOST_IN_LEGEND = 20
+_MOST_INSIDE = 10  # a longer legend stands beside the axes
 
 
 class ClustersDisplay:
@@ -121,7 +123,8 @@ class ClustersDisplay:
             The display, drawn.
         """
         check_matplotlib(f"{cls.__name__}.from_estimator")
-        check_is_fitted(estimator, "cluster_centers_")
+        caller = f"{cls.__name__}.from_estimator"
+        check_kind(estimator, "cluster_centers_", caller, "For features use ComponentsDisplay.")
         if max_points < 1:
             raise ValueError(
                 f"The 'max_points' parameter of {cls.__name__}.from_estimator must be at least 1. "
@@ -202,7 +205,10 @@ class ClustersDisplay:
         if with_legend:
             # The search for the emptiest corner is slow with many points.
             corner = "best" if self.points.shape[0] <= 2_000 else "upper right"
-            ax.legend(title="cluster", fontsize="small", framealpha=0.9, loc=corner)
+            place: dict[str, Any] = {"loc": corner}
+            if n_clusters > _MOST_INSIDE:
+                place = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
+            ax.legend(title="cluster", fontsize="small", framealpha=0.9, **place)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

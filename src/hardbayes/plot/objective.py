@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from hardbayes.plot._matplotlib import COLORS, axes_or_new, check_matplotlib, counted
+from hardbayes.plot._matplotlib import COLORS, axes_or_new, check_kind, check_matplotlib, counted
 
 
 class ObjectiveDisplay:
@@ -71,7 +70,8 @@ class ObjectiveDisplay:
             The display, drawn.
         """
         check_matplotlib(f"{cls.__name__}.from_estimator")
-        check_is_fitted(estimator, "objective_history_")
+        caller = f"{cls.__name__}.from_estimator"
+        check_kind(estimator, "objective_history_", caller, "Pass a model of this library.")
         display = cls(
             estimator.objective_history_, converged=getattr(estimator, "converged_", True)
         )

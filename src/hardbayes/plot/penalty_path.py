@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 # Plateaus that are labelled; more labels would overlap.
 NAMED = 5
+UNBOUNDED = 30.0  # widths from here on stand for infinity
 
 
 class PenaltyPathDisplay:
@@ -32,6 +33,9 @@ class PenaltyPathDisplay:
         Objective at each.
     plateaus : sequence of objects with ``k``, ``low``, ``high`` and ``width``
         Numbers of clusters and the penalties between which they are optimal.
+    choice : dict of arrays or None, default=None
+        The candidates among them, as in ``DPMeans().penalty_choice_``: "n_clusters", "width",
+        "reference" and "chosen". None marks the widest plateau.
 
     Attributes
     ----------
@@ -58,11 +62,13 @@ class PenaltyPathDisplay:
         n_clusters: ArrayLike,
         objectives: ArrayLike,
         plateaus: Sequence[Any],
+        choice: dict[str, Any] | None = None,
     ) -> None:
         self.penalties: NDArray[Any] = np.asarray(penalties)
         self.n_clusters: NDArray[Any] = np.asarray(n_clusters)
         self.objectives: NDArray[Any] = np.asarray(objectives)
         self.plateaus = list(plateaus)
+        self.choice = choice
 
     @classmethod
     def from_path(cls, path: Any, *, axes: Any = None) -> PenaltyPathDisplay:
@@ -80,7 +86,12 @@ class PenaltyPathDisplay:
         display : PenaltyPathDisplay
             The display, drawn.
         """
-        display = cls(path.penalties, path.n_clusters, path.objectives, path.plateaus)
+        if not hasattr(path, "plateaus"):
+            raise TypeError(
+                f"{cls.__name__}.from_path takes the result of penalty_path. "
+                f"Got {type(path).__name__}."
+            )
+        display = cls(path.penalties, path.n_clusters, path.objectives, path.plateaus, path.choice)
         return display.plot(axes=axes)
 
     def plot(self, *, axes: Any = None) -> PenaltyPathDisplay:
@@ -117,21 +128,25 @@ class PenaltyPathDisplay:
         from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
         ax.set(ylabel="clusters", xscale="log", yscale="log", title=self._title())
-        sizes = np.abs(self.penalties)
+        sizes = np.abs(self.penalties)  # those of graphs are below zero
         ax.step(sizes, self.n_clusters, where="mid", color=COLORS[0])
-        ranked = sorted(self.plateaus, key=lambda plateau: -plateau.width)
+        ends = np.array([sizes.min(), sizes.max()])
+        self._draw_references(ax, ends)
+        marked = self._marked()
+        ranked = sorted(self.plateaus, key=lambda plateau: (plateau.k != marked, -plateau.width))
         for rank, plateau in enumerate(ranked):
-            ends = np.clip(np.abs([plateau.low, plateau.high]), sizes.min(), sizes.max())
-            color = COLORS[1] if rank == 0 else COLORS[0]
-            ax.hlines(plateau.k, *ends, color=color, linewidth=5, alpha=1.0 if rank == 0 else 0.4)
+            low, high = np.clip(np.abs([plateau.low, plateau.high]), *ends)
+            is_marked = plateau.k == marked
+            color, alpha = (COLORS[1], 1.0) if is_marked else (COLORS[0], 0.4)
+            ax.hlines(plateau.k, low, high, color=color, linewidth=5, alpha=alpha)
             if rank < NAMED:
                 ax.annotate(
                     f"{plateau.k}",
-                    (np.sqrt(ends[0] * ends[1]), plateau.k),
+                    (np.sqrt(low * high), plateau.k),
                     xytext=(0, 6),
                     textcoords="offset points",
                     ha="center",
-                    fontweight="bold" if rank == 0 else "normal",
+                    fontweight="bold" if is_marked else "normal",
                 )
         ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         ax.yaxis.set_major_formatter(StrMethodFormatter("{x:.0f}"))
@@ -139,10 +154,46 @@ class PenaltyPathDisplay:
         ax.set_ylim(0.9, 1.3 * self.n_clusters.max())
         ax.grid(alpha=0.3)
 
+    def _draw_references(self, ax: Any, ends: NDArray[Any]) -> None:
+        """Draw how wide the plateaus would be without structure, around their middles."""
+        if self.choice is None:
+            return
+        numbers = self.choice["n_clusters"].tolist()
+        references = dict(zip(numbers, self.choice["reference"].tolist(), strict=True))
+        compared = [p for p in self.plateaus if p.k in references and p.low > 0]
+        if not compared:
+            return
+        middles = np.array([np.sqrt(p.low * p.high) for p in compared])
+        halves = np.exp([references[p.k] / 2 for p in compared])
+        low, high = np.clip([middles / halves, middles * halves], *ends)
+        bars = ax.hlines([p.k for p in compared], low, high, color="0.85", linewidth=10, zorder=1)
+        bars.set_label("range without structure")
+        ax.legend(loc="upper right")
+
+    def _marked(self) -> int | None:
+        """Return the chosen number of clusters, or without a choice that of the widest plateau."""
+        if self.choice is not None:
+            chosen = self.choice["n_clusters"][self.choice["chosen"]]
+            return int(chosen[0]) if len(chosen) else None
+        widest = max(self.plateaus, key=lambda plateau: plateau.width, default=None)
+        return None if widest is None else int(widest.k)
+
     def _title(self) -> str:
+        marked = self._marked()
         if not self.plateaus:
             return "no plateau of two clusters or more"
-        widest = max(self.plateaus, key=lambda plateau: plateau.width)
-        if not np.isfinite(widest.width):
-            return f"widest plateau: {widest.k} clusters, down to no penalty at all"
-        return f"widest plateau: {widest.k} clusters, a factor of {np.exp(widest.width):.3g} wide"
+        if marked is None:
+            return "one cluster: no other number stands out"
+        if self.choice is None:
+            width = max(plateau.width for plateau in self.plateaus)
+            return f"widest plateau: {marked} clusters, {factor(width)}"
+        at = self.choice["chosen"]
+        width, reference = (float(self.choice[name][at][0]) for name in ("width", "reference"))
+        return f"{marked} clusters: {factor(width)}, without structure {np.exp(reference):.3g}"
+
+
+def factor(width: float) -> str:
+    """Return the width of a plateau in words."""
+    if width >= UNBOUNDED:
+        return "down to no penalty at all"
+    return f"a factor of {np.exp(width):.3g} wide"

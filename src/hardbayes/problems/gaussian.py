@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hardbayes.executors.gaussian.memory import MemoryGaussianRows
+    from hardbayes.executors.gaussian.mixture import MixtureRows
     from hardbayes.matrices import Floats
     from hardbayes.pool import Pool
 
@@ -94,6 +95,16 @@ def whitening(middle: Floats, prior: Floats) -> Whitening:
     backward = root.T * scale
     forward = np.linalg.inv(root).T / scale[:, np.newaxis]
     return Whitening(middle, np.ascontiguousarray(forward), np.ascontiguousarray(backward))
+
+
+def mixture_rows(
+    rows: Floats, jittered: Floats, weights: Floats, floor: Floats, diagonal: bool, pool: Pool
+) -> MixtureRows:
+    """Return standardised rows (n, d) for finding a number of clusters."""
+    import_whole("hardbayes.executors.gaussian.mixture")
+    from hardbayes.executors.gaussian.mixture import MixtureRows
+
+    return MixtureRows(rows, jittered, weights, floor, diagonal, pool)
 
 
 def weighted_mean(matrix: NDArray[np.floating], weights: Floats) -> Floats:

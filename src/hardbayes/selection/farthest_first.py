@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.moves.partition.seeding import costs_at
 from hardbayes.pool import Pool, resolve_threads
+from hardbayes.problems.columns import used_columns
 from hardbayes.problems.partition import opening_costs, pose
 from hardbayes.validation import check_matrix, check_weights
 
@@ -114,4 +115,5 @@ def penalty_for(
         )
     weights = check_weights(sample_weight, matrix, geometry)
     with Pool(resolve_threads(None)) as pool:
+        matrix = used_columns(matrix, geometry).of(matrix)
         return farthest_first_penalty(pose(matrix, geometry, weights, pool), n_clusters)

@@ -8,12 +8,14 @@ import numpy as np
 
 from hardbayes.engine.features.search import FeatureSearch
 from hardbayes.engine.features.stepwise import no_features, with_one_more
+from hardbayes.progress import SILENT
 from hardbayes.selection.hull import Plateau, plateaus, widest
 from hardbayes.structure.feature_allocation import FeatureAllocation
 
 if TYPE_CHECKING:
     from hardbayes.engine.features.descent import FeatureSolution
     from hardbayes.problems.features import FeatureProblem
+    from hardbayes.progress import Report
 
 # Features by which the path goes on after the widest plateau so far: a wider one may follow.
 LOOK_AHEAD = 6
@@ -76,6 +78,7 @@ def feature_path(
     n_starts: int,
     rng: np.random.RandomState,
     smallest: float | None = None,
+    report: Report = SILENT,
 ) -> FeaturePath:
     """Follow K = 0, 1, 2, ... by the default search to LOOK_AHEAD beyond the widest plateau.
 
@@ -91,6 +94,7 @@ def feature_path(
     while solution is not None:
         path.solutions.append(solution)
         k, is_far = solution.n_components, False
+        report.step("path, features", k, structure.max_components)
         if len(path.solutions) > 2:
             is_far = k >= path.suggest().k + LOOK_AHEAD
             if is_far if smallest is None else k >= path.at(smallest).n_components + LOOK_AHEAD:

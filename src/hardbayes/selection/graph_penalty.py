@@ -53,7 +53,10 @@ def choose_penalty(
     fine = np.arange(len(problem.linked))  # the vertex of the coarser graph that each is in
     candidates: list[Candidate] = []
     least, in_vain, at = np.inf, 0, 0
+    report = problem.pool.report
+    report.stage("penalties")
     while at < len(grid) and in_vain < MAX_IN_VAIN:
+        report.step("penalty", at, len(grid))
         is_large = problem.links.nnz > LARGE
         if is_large:
             max_steps = min(max_steps, STEPS_OF_LARGE)

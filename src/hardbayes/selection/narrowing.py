@@ -1,4 +1,4 @@
-"""Projection of rows with many columns to their first principal directions.
+"""Rows with many columns, projected to a few directions for a path.
 
 The directions that separate the centres of clusters are among those of the largest variance, so
 these suffice for a path that only serves to choose the number of clusters.
@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hardbayes.blas import one_blas_thread
-from hardbayes.matrices import is_sparse
+from hardbayes.geometry.squared_euclidean import SquaredEuclidean
+from hardbayes.matrices import is_sparse, row_lengths
 
 if TYPE_CHECKING:
+    from hardbayes.geometry.base import Geometry
     from hardbayes.matrices import Floats, Matrix
+    from hardbayes.selection.sampling import Sample
 
 # Rows with more than WIDE columns are projected to DIRECTIONS directions.
 WIDE = 256
@@ -24,44 +27,104 @@ SPARE = 16
 ROUNDS = 4
 
 
-class Narrowed(NamedTuple):
-    """Projected rows, and the effect of the other directions."""
+class View(NamedTuple):
+    """Rows as a path sees them, with the divergence and the prior that go with them."""
 
     rows: Matrix
+    geometry: Geometry
+    prior_weight: float
     #: Mean saving of one more cluster in the directions left out, whatever its rows. Penalties for
     #: all columns are larger by this amount.
     left_out: float
 
 
+class Narrowed(NamedTuple):
+    """Projected rows, and the effect of the other directions on penalties."""
+
+    rows: Matrix
+    left_out: float
+
+
+def view(sample: Sample, rng: np.random.RandomState) -> View:
+    """Return rows as they are, or projected if they have many columns.
+
+    Where the divergence resembles squared distances of unit vectors, those are projected: a path of
+    squared distances takes far less time. It serves for its partitions; penalties are found by the
+    divergence itself.
+    """
+    rows, geometry = sample.rows, sample.geometry
+    if rows.shape[1] > WIDE:
+        if geometry.rotation_invariant:
+            narrowed = narrow(rows, sample.weights, rng)
+            return View(narrowed.rows, geometry, sample.prior_weight, narrowed.left_out)
+        vectors = geometry.unit_vectors(rows)
+        if vectors is not None:
+            units = narrow_vectors(vectors, sample.weights, rng)
+            return View(units, SquaredEuclidean(), 0.0, 0.0)
+    return View(rows, geometry, sample.prior_weight, 0.0)
+
+
 @one_blas_thread()
 def narrow(rows: Matrix, weights: Floats | None, rng: np.random.RandomState) -> Narrowed:
-    """Return the rows projected to their principal directions, if they have many columns.
-
-    Randomised subspace iteration (Halko, Martinsson & Tropp 2011).
-    """
+    """Return the rows projected to their principal directions, if they have many columns."""
     n, d = rows.shape
     if d <= WIDE:
         return Narrowed(rows, 0.0)
-    row_weights = np.broadcast_to(np.ones(1) if weights is None else weights, n)[:, np.newaxis]
+    row_weights = _row_weights(weights, n)
     total = float(row_weights.sum())
-    mean = np.asarray(rows.T @ row_weights[:, 0]) / total
-
-    def along(directions: Floats) -> Floats:
-        projected: Floats = rows @ directions - mean @ directions
-        return projected
-
-    kept = min(DIRECTIONS, n)
-    directions = np.linalg.qr(rng.standard_normal((d, min(kept + SPARE, n))))[0]
-    for _ in range(ROUNDS):
-        weighted = row_weights * along(directions)
-        directions = np.linalg.qr(rows.T @ weighted - np.outer(mean, weighted.sum(axis=0)))[0]
-    projected = along(directions)
-    axes = np.linalg.eigh(projected.T @ (row_weights * projected))[1]
-    projected = projected @ axes[:, ::-1][:, :kept]
+    mean = np.asarray(rows.T @ row_weights) / total
+    projected = _projected(rows, row_weights, mean, rng)
     squares = rows.multiply(rows) if is_sparse(rows) else rows * rows
     lengths = squares.sum(axis=1, dtype=np.float64) - 2.0 * (rows @ mean) + mean @ mean
     rest = np.maximum(lengths - np.einsum("nr,nr->n", projected, projected), 0.0)
     # The directions left out do not separate clusters: there the means of c clusters differ by
     # chance, and save c times this on average.
-    left_out = float((row_weights[:, 0] ** 2 * rest).sum()) / total
+    left_out = float((row_weights**2 * rest).sum()) / total
     return Narrowed(projected.astype(rows.dtype), left_out)
+
+
+@one_blas_thread()
+def narrow_vectors(rows: Matrix, weights: Floats | None, rng: np.random.RandomState) -> Floats:
+    """Return vectors projected to their leading directions from the origin, of length one again."""
+    n, d = rows.shape
+    projected = _projected(rows, _row_weights(weights, n), np.zeros(d), rng)
+    lengths = row_lengths(projected)
+    units: Floats = projected / np.where(lengths > 0, lengths, 1.0)[:, np.newaxis]
+    return units
+
+
+def _row_weights(weights: Floats | None, n: int) -> Floats:
+    return np.broadcast_to(np.ones(1) if weights is None else weights, n)
+
+
+def _projected(rows: Matrix, weights: Floats, mean: Floats, rng: np.random.RandomState) -> Floats:
+    """Return the coordinates of rows along their leading directions from ``mean``.
+
+    Randomised subspace iteration (Halko, Martinsson & Tropp 2011), of columns or of rows, whichever
+    are fewer: bases are orthogonalised in every round.
+    """
+    n, d = rows.shape
+    root = np.sqrt(weights)[:, np.newaxis]
+
+    def along(directions: Floats) -> Floats:
+        projected: Floats = rows @ directions - mean @ directions
+        return root * projected
+
+    def back(coordinates: Floats) -> Floats:
+        weighted = root * coordinates
+        totals: Floats = rows.T @ weighted - np.outer(mean, weighted.sum(axis=0))
+        return totals
+
+    kept = min(DIRECTIONS, n)
+    basis = np.linalg.qr(rng.standard_normal((min(n, d), min(kept + SPARE, n))))[0]
+    for _ in range(ROUNDS):
+        basis = np.linalg.qr(along(back(basis)) if n < d else back(along(basis)))[0]
+    if n < d:
+        other = back(basis)
+        squares, axes = np.linalg.eigh(other.T @ other)
+        found = (basis @ axes) * np.sqrt(np.maximum(squares, 0.0))
+    else:
+        found = along(basis)
+        found = found @ np.linalg.eigh(found.T @ found)[1]
+    coordinates: Floats = found[:, ::-1][:, :kept] / root
+    return coordinates

@@ -29,7 +29,8 @@ class Structureless:
     variances. Sparse rows, and rows of numbers >= 0 that are mostly zeros, keep their entries,
     with columns shuffled among all entries. Columns of other numbers >= 0 are gamma distributed
     with the data's means and variances. All other rows are drawn alternately from a Gaussian with
-    the data's covariance and from the box that the data span along its principal axes.
+    the data's covariance and from the box that the data span along its principal axes. Columns in
+    which most values occur more than once have none but these values.
 
     Parameters
     ----------
@@ -55,16 +56,30 @@ class Structureless:
         if is_sparse(rows):
             return self._shuffled(rows, rng)
         if geometry.unit_interval:
-            return self._betas(rng).astype(rows.dtype)
-        if geometry.nonnegative and 2 * np.count_nonzero(rows) < rows.size:
+            drawn = self._betas(rng)
+        elif not geometry.nonnegative:
+            drawn = self._gaussian(rng) if number % 2 == 0 else self._box(rng)
+        elif 2 * np.count_nonzero(rows) < rows.size:
             return self._shuffled(csr_array(rows), rng).toarray()
-        if not geometry.nonnegative:
-            cloud = self._gaussian(rng) if number % 2 == 0 else self._box(rng)
-            return cloud.astype(rows.dtype)
-        drawn = self._gammas(rng).astype(rows.dtype)
-        if not geometry.takes_zeros:  # draws of a gamma with a small shape underflow
-            np.maximum(drawn, rows.min(axis=0), out=drawn)
+        else:
+            drawn = self._gammas(rng)
+            if not geometry.takes_zeros:  # draws of a gamma with a small shape underflow
+                np.maximum(drawn, rows.min(axis=0), out=drawn)
+        return self._on_grid(drawn).astype(rows.dtype)
+
+    def _on_grid(self, drawn: Floats) -> Floats:
+        """Move entries to the nearest of the data's values, in columns of repeated values."""
+        for values, column in zip(self._grids, drawn.T, strict=True):
+            if len(values):
+                middles = (values[1:] + values[:-1]) / 2.0
+                column[:] = values[np.searchsorted(middles, column)]
         return drawn
+
+    @cached_property
+    def _grids(self) -> list[Floats]:
+        """Distinct values of each column; none where most values occur once."""
+        distinct = [np.unique(column) for column in self.rows.T]
+        return [v if 1 < len(v) <= len(self.rows) / 2 else v[:0] for v in distinct]
 
     @cached_property
     def _mean(self) -> Floats:

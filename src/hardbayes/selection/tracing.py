@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hardbayes.engine.partition.passes import passes_for, path_type
 from hardbayes.engine.partition.restarts import draw_visit_rank
+from hardbayes.matrices import is_sparse
+from hardbayes.problems.partition import pose
 from hardbayes.selection.hull import plateaus
 
 if TYPE_CHECKING:
@@ -15,8 +18,10 @@ if TYPE_CHECKING:
 
     from hardbayes.engine.partition.path import Path
     from hardbayes.matrices import Floats, Matrix
+    from hardbayes.pool import Pool
     from hardbayes.problems.partition import Problem
     from hardbayes.selection.hull import Plateau
+    from hardbayes.selection.narrowing import View
 
 MOST_CLUSTERS = 160
 ROWS_A_CLUSTER = 8  # on average, at the end of the path
@@ -28,19 +33,35 @@ WIDE_CLUSTERS = 32
 MOST_ROWS = 1 << 14
 FEWEST_ROWS = 1 << 11
 MOST_ENTRIES = 1 << 19
+LARGEST_WIDTH = 30.0  # stands for infinity, where clusters fit without any remainder
+
+
+class Traced(NamedTuple):
+    """A path, the problem that it solves, and its plateaus at penalties for all columns."""
+
+    problem: Problem
+    path: Path
+    plateaus: list[Plateau]  # in working units
+
+    @property
+    def widths(self) -> dict[int, float]:
+        """How wide the plateau of each number of clusters is."""
+        return {p.k: min(p.width, LARGEST_WIDTH) for p in self.plateaus}
 
 
 def sample_rows(
-    matrix: Matrix, weights: Floats | None, rng: np.random.RandomState
+    matrix: Matrix,
+    weights: Floats | None,
+    rng: np.random.RandomState,
+    most_rows: int = MOST_ROWS,
 ) -> tuple[Matrix, Floats | None, NDArray[np.intp] | None]:
     """Return rows to trace a path on: all of them, or a sample that weighs as much.
 
     So a penalty found on the sample is one for all rows: what a cluster saves grows with the
     weight of its rows. The third is the numbers of the sampled rows, None for all.
     """
-    n, d = matrix.shape
-    entries = max(1, matrix.nnz // n) if hasattr(matrix, "nnz") else d
-    size = min(MOST_ROWS, max(FEWEST_ROWS, MOST_ENTRIES // entries))
+    n = matrix.shape[0]
+    size = min(most_rows, max(FEWEST_ROWS, MOST_ENTRIES // entries_of_a_row(matrix)))
     if n <= size:
         return matrix, weights, None
     if weights is None or len(weights) == 1:
@@ -52,6 +73,28 @@ def sample_rows(
     if len(weighted) > size:
         ids = weighted[np.unique(rng.randint(len(weighted), size=size))]
     return matrix[ids], weights[ids] * (weights.sum() / weights[ids].sum()), ids
+
+
+def entries_of_a_row(matrix: Matrix) -> int:
+    """Return how many entries a row holds, in the mean."""
+    return max(1, matrix.nnz // matrix.shape[0]) if is_sparse(matrix) else matrix.shape[1]
+
+
+@dataclass(frozen=True)
+class Tracer:
+    """Traces paths with one stream of random numbers."""
+
+    rng: np.random.RandomState
+    pool: Pool
+
+    def trace(self, seen: View, weights: Floats, n_clusters: int) -> Traced:
+        """Return a path as far as so many clusters; weights (n,) of the rows."""
+        problem = pose(seen.rows, seen.geometry, weights, self.pool)
+        path = begin_path(problem, seen.prior_weight, None, self.rng)
+        # Where every row is a cluster nothing is left of the fit, in whatever data.
+        path.trace(min(n_clusters, most_clusters(problem), problem.rows.n_rows // 2))
+        more = seen.left_out * problem.unit
+        return Traced(problem, path, [p.with_prices(1.0, more) for p in path_plateaus(path)])
 
 
 def begin_path(
@@ -67,7 +110,7 @@ def begin_path(
     return path_type(partition)(
         problem.state(partition),
         partition,
-        passes_for(partition, problem.rows.layout.sparse),
+        passes_for(partition),
         problem.opening_costs,
         problem.mean,
         draw_visit_rank(problem.rows.n_rows, order, rng),

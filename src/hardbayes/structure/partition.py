@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hardbayes.matrices import is_sparse
-from hardbayes.tuples import DirectForm
+from hardbayes.tuples import DirectForm, TotalsForm
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -113,6 +113,13 @@ class Partition:
         """Return centres (k, d) as the direct formula reads them; never the array given."""
         form = self.affine_form(centres)
         return DirectForm(form.exact, form.offset, self.geometry.distance_costs)
+
+    def moving_form(self, centres: Floats) -> DirectForm | TotalsForm:
+        """Return clusters at centres (k, d) as compiled single-row moves read them."""
+        formula = self.geometry.formula
+        if formula is None:
+            return self.direct_form(centres)
+        return TotalsForm(formula, centres, self.prior_weight, self.prior_mean)
 
     @property
     def _empty_columns(self) -> NDArray[np.bool_] | None:

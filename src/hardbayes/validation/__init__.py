@@ -4,6 +4,7 @@ from hardbayes.validation.arguments import (
     check_centres,
     check_labels,
     check_membership,
+    check_novelty,
     check_weights,
 )
 from hardbayes.validation.matrix import check_matrix, touches_border
@@ -13,6 +14,7 @@ __all__ = [
     "check_labels",
     "check_matrix",
     "check_membership",
+    "check_novelty",
     "check_weights",
     "touches_border",
 ]

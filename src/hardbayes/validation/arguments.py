@@ -105,6 +105,18 @@ def check_centres(
     return centres.toarray() if is_sparse(centres) else centres
 
 
+def check_novelty(novelty: Any) -> float | None:
+    """Return the share of a ``novelty`` that is one; None for True and False."""
+    if isinstance(novelty, bool | np.bool_):
+        return None
+    if isinstance(novelty, numbers.Real) and 0 < float(novelty) < 1:
+        return float(novelty)
+    raise ValueError(
+        "The 'novelty' parameter must be True, False or a share between 0 and 1, both excluded. "
+        f"Got {novelty!r} instead."
+    )
+
+
 def check_membership(membership: Any, n_components: int) -> NDArray[np.bool_]:
     """Return memberships (n, n_components) of zeros and ones as booleans."""
     try:

@@ -14,9 +14,23 @@ def column_names(X: Any) -> list[str] | None:
 
 
 def refuse_lazy(X: Any) -> None:
-    """Raise if X is a polars query that has not run; reading its columns would run part of it."""
+    """Raise if X is a table of polars or Dask that has not been computed.
+
+    Reading its columns would compute part of it.
+    """
     if type(X).__name__ == "LazyFrame":
         raise TypeError("X is a LazyFrame, which holds no rows yet. Call .collect() first.")
+    if type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "columns"):
+        raise TypeError("X is a Dask data frame, which holds no rows yet. Call .compute() first.")
+
+
+def refuse_empty(names: list[str] | None) -> None:
+    """Raise if X is a data frame without columns."""
+    if names == []:
+        raise ValueError(
+            "X is a data frame with 0 feature(s), that is without columns. Pass at least one row "
+            "and one column of numbers."
+        )
 
 
 def refuse_text(X: Any, names: list[str] | None) -> None:

@@ -30,6 +30,11 @@ class Adjacency(NamedTuple):
     loops: Floats  # (n,): weights of self-loops, zero where there is none
     names: NDArray[Any] | None  # (n,): of the vertices; None where they are 0 to n-1
 
+    @property
+    def vertex_names(self) -> NDArray[Any]:
+        """Names of all vertices (n,), or their numbers."""
+        return np.arange(len(self.loops)) if self.names is None else self.names
+
 
 def check_graph(X: Any) -> Adjacency:
     """Return a graph without directions, its weights checked.

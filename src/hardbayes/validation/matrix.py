@@ -15,6 +15,7 @@ from hardbayes.validation.cells import (
     missing_value,
     one_sentence,
     place,
+    refuse_empty,
     refuse_lazy,
     refuse_text,
 )
@@ -42,6 +43,7 @@ def check_matrix(X: Any, geometry: Geometry, estimator: Any = None, reset: bool 
         check_structure(X)
     refuse_lazy(X)
     names = column_names(X)
+    refuse_empty(names)
     refuse_text(X, names)
     try:
         matrix = checked_array(X, estimator, reset)
@@ -117,10 +119,14 @@ def check_domain(matrix: Matrix, geometry: Geometry, names: list[str] | None) ->
         cell = first_cell(matrix, geometry.outside)
         if cell is not None:
             # scikit-learn's estimator checks expect its own words for negative entries.
-            negative = f"Negative values in data passed to {kind}. " if matrix[cell] < 0 else ""
+            negative, remedy = "", ""
+            if matrix[cell] < 0:
+                negative = f"Negative values in data passed to {kind}. "
+                if is_sparse(matrix):
+                    remedy = " HashingVectorizer makes none with alternate_sign=False."
             raise ValueError(
                 f"{negative}X must hold {geometry.domain}. "
-                f"Got {matrix[cell]} at {place(*cell, names)}."
+                f"Got {matrix[cell]} at {place(*cell, names)}.{remedy}"
             )
     if is_sparse(matrix) and not geometry.takes_zeros:
         cell = first_missing(matrix)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hardbayes.engine.gaussian import model as gaussian_model
-from hardbayes.engine.gaussian.model import GaussianModel, clusters_of, nearest
+from hardbayes.engine.gaussian.model import GaussianModel, nearest
 from hardbayes.engine.label_first.descent import Descent
 from hardbayes.executors.gaussian.memory import MemoryGaussianRows
 from hardbayes.moves.label_first import moves
@@ -109,7 +109,7 @@ def test_a_birth_costs_the_penalty(make):
     for cap, expected in [(100, (1, False)), (1, (0, True))]:
         model = make(20, penalty=3.0, max_clusters=cap, spread=0.0, weights=np.ones(20))
         model.rows.rows[7] = 50.0
-        clusters = clusters_of(model.rows, np.where(np.arange(20) == 7, 1, 0)).pick([0])
+        clusters = model.statistics(np.where(np.arange(20) == 7, 1, 0), 2).pick([0])
         labels, capped = model.sweep(clusters)
         assert (labels[7], capped) == expected
         assert np.count_nonzero(labels) == labels[7]
@@ -117,7 +117,7 @@ def test_a_birth_costs_the_penalty(make):
 
 def test_nearest_and_work(make):
     model = make(40)
-    clusters = clusters_of(model.rows, np.arange(40) % 3)
+    clusters = model.statistics(np.arange(40) % 3, 3)
     labels, distances = nearest(model.rows, clusters)
     np.testing.assert_array_equal(model.choose(clusters), labels)
     assert (distances >= 0).all()

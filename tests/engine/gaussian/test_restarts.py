@@ -14,8 +14,10 @@ from hardbayes.engine.gaussian.restarts import (
     sample_rows,
     sampled,
 )
+from hardbayes.engine.label_first.descent import Descent
 from hardbayes.engine.status import Status, say_nothing
 from hardbayes.executors.gaussian.memory import MemoryGaussianRows
+from hardbayes.moves.label_first.labelling import unlabelled
 from hardbayes.pool import Pool
 from hardbayes.structure.gaussians import GaussianPartition, at_points
 
@@ -73,7 +75,7 @@ def test_clusters_of_a_lower_penalty_are_a_better_start(rows):
     """Four clusters are best here and two are worse than one: no single split pays."""
     rng = np.random.RandomState(0)
     model = GaussianModel(rows, PARTITION, np.arange(100))
-    stuck = descend(model, one_cluster(rows), "split-merge", 300, rng, exchanges=0)
+    stuck = Descent(unlabelled(model, one_cluster(rows)), rng, exchanges=0).run("split-merge", 300)
     end = grown(rows, PARTITION, 300, rng)
     assert stuck.statistics.k == 1 and end.statistics.k == 4
     assert end.objective < stuck.objective

@@ -21,7 +21,7 @@ ORDER = np.arange(400, dtype=np.int32)
 def new_descent(problem, penalty=0.3, prior_weight=0.0, cap=None, report=say_nothing, **options):
     partition = problem.partition(penalty, prior_weight, cap)
     return Descent(
-        problem.state(partition), partition, passes_for(partition, problem.rows.layout.sparse),
+        problem.state(partition), partition, passes_for(partition),
         problem.opening_costs(partition), ORDER[: problem.rows.n_rows],
         np.random.RandomState(0), report, **options,
     )  # fmt: skip
@@ -103,7 +103,7 @@ def test_a_fit_goes_on_from_where_the_last_one_ended():
 def test_which_stages_a_search_has():
     assert STAGES["paper"] == ("sweep",) and STAGES["collapsed"] == ("collapse", "sweep")
     assert STAGES["split-merge"] == (
-        "sweep", "merge", "split", "sweep_to_convergence", "relocate", "exchange",
+        "sweep", "merge", "split", "sweep_to_convergence", "relocate", "exchange", "detour",
     )  # fmt: skip
     assert all(callable(getattr(Descent, name)) for names in STAGES.values() for name in names)
 
@@ -227,8 +227,8 @@ def test_exchanges_are_made_so_often_and_no_more():
 
 
 def test_only_so_many_rows_move_where_moves_are_not_compiled(monkeypatch):
-    X = rows_for("poisson", np.random.default_rng(0), 80, 3, zeros=False)
-    problem = pose_here(X, "poisson")
+    X = rows_for("itakura_saito", np.random.default_rng(0), 80, 3, zeros=False)
+    problem = pose_here(X, "itakura_saito")
     descent = new_descent(problem, 0.5, effort=Effort(2, 8, 7))
     descent.state.start(problem.rows.take(np.arange(6)).dense())
     descent.sweep()
@@ -278,3 +278,17 @@ def test_a_solution_without_its_trace():
     assert end.trace.tolist() == [3.5] and end.cluster_counts.tolist() == [2]
     assert end.terms == solution.terms and end.n_splits == 4
     assert solution.cost == 3.5
+
+
+@pytest.mark.parametrize(("penalty", "cap", "expected"), [(1.0, None, 0), (0.0, 4, 1), (1e9, 4, 0)])
+def test_detours_are_made_at_the_cap_alone(penalty, cap, expected, monkeypatch):
+    made = []
+    monkeypatch.setattr(descent_file, "propose_detour", lambda *_: made.append(1))
+    problem = blobs()
+    new_descent(problem, penalty, cap=cap).run(start(problem), "split-merge", 300)
+    assert len(made) == expected
+    made.clear()
+    new_descent(problem, penalty, 2.0, cap).run(start(problem), "split-merge", 300)
+    few = new_descent(problem, penalty, cap=cap, effort=Effort(2, 8, 100))
+    few.run(start(problem), "split-merge", 300)
+    assert made == []  # with a prior, or where a path adds its own effort

@@ -40,7 +40,7 @@ def begin(pool, X, divergence="squared_euclidean", prior_weight=0.0, weights=Non
     rng = options.get("rng", np.random.RandomState(0))
     partition = problem.partition(0.0, prior_weight, None)
     return FallingPath(
-        problem.state(partition), partition, passes_for(partition, sparse.issparse(X)),
+        problem.state(partition), partition, passes_for(partition),
         problem.opening_costs, problem.mean,
         draw_visit_rank(X.shape[0], options.get("order", "random"), rng), 300, rng, problem.unit,
     )  # fmt: skip

@@ -4,14 +4,9 @@ import numpy as np
 import pytest
 
 from hardbayes.engine.partition.falling_path import FallingPath
-from hardbayes.engine.partition.passes import SMALL, layout_for, passes_for, path_type
+from hardbayes.engine.partition.passes import SMALL, WALKED, layout_for, passes_for, path_type
 from hardbayes.engine.partition.stepped_path import SteppedPath
 from hardbayes.geometry import GEOMETRIES, Mahalanobis, geometry_for
-from hardbayes.moves.partition.cluster_potentials import (
-    ClusterPotentials,
-    EntrywisePotentials,
-    SeparablePotentials,
-)
 from hardbayes.moves.partition.local_search import refine_by_rows, refine_by_turns
 from hardbayes.moves.partition.rows_by_potentials import walk_by_potentials
 from hardbayes.moves.partition.single_rows import walk_compiled
@@ -19,41 +14,39 @@ from hardbayes.structure import Partition
 
 MATRIX = np.eye(3) + 0.1
 OTHERS = [*sorted(set(GEOMETRIES) - {"squared_euclidean"}), Mahalanobis(MATRIX)]
-# Potentials for dense and for sparse rows.
-POTENTIALS = {
-    "cosine": (EntrywisePotentials, EntrywisePotentials),
-    "poisson": (EntrywisePotentials, EntrywisePotentials),
-    "kl": (EntrywisePotentials, EntrywisePotentials),
-    "logistic": (ClusterPotentials, SeparablePotentials),
-    "itakura_saito": (ClusterPotentials, SeparablePotentials),
-}
+FORMULAS = ["cosine", "kl", "logistic", "poisson"]
 
 
 def partition_of(divergence, prior_weight=0.0):
     return Partition(geometry_for(divergence), 1.0, prior_weight, np.ones(3), 9)
 
 
-@pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("prior_weight", [0.0, 2.0])
-def test_squared_distances_have_compiled_moves(prior_weight, sparse):
-    passes = passes_for(partition_of("squared_euclidean", prior_weight), sparse)
+def test_squared_distances_have_compiled_moves(prior_weight):
+    passes = passes_for(partition_of("squared_euclidean", prior_weight))
     assert passes.walk is walk_compiled and passes.refine is refine_by_rows
-    assert passes.are_compiled and passes.relocated_costs == SMALL
+    assert passes.are_compiled and passes.relocated_costs == SMALL and passes.walked_entries == 0
     assert passes.sweeps_together == (prior_weight == 0)  # that kernel knows no prior
     assert passes.border_slack == 0.9
 
 
-@pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("prior_weight", [0.0, 2.0])
-@pytest.mark.parametrize("divergence", OTHERS)
-def test_other_divergences_have_the_general_ones(divergence, prior_weight, sparse):
-    passes = passes_for(partition_of(divergence, prior_weight), sparse)
-    assert passes.walk.func is walk_by_potentials and passes.refine is refine_by_turns
+@pytest.mark.parametrize("divergence", FORMULAS)
+def test_divergences_with_a_formula_have_compiled_moves(divergence, prior_weight):
+    passes = passes_for(partition_of(divergence, prior_weight))
+    assert passes.walk is walk_compiled and passes.refine is refine_by_rows
+    assert passes.are_compiled and not passes.sweeps_together and passes.relocated_costs == 0
+    assert passes.walked_entries == WALKED
+
+
+@pytest.mark.parametrize("prior_weight", [0.0, 2.0])
+@pytest.mark.parametrize("divergence", ["itakura_saito", Mahalanobis(MATRIX)])
+def test_other_divergences_have_the_general_ones(divergence, prior_weight):
+    passes = passes_for(partition_of(divergence, prior_weight))
+    assert passes.walk is walk_by_potentials and passes.refine is refine_by_turns
     assert not passes.are_compiled and not passes.sweeps_together and passes.relocated_costs == 0
     assert passes.border_slack == 0.8  # the factors are right for small changes only
-    (kind,) = passes.walk.args
-    expected = POTENTIALS.get(divergence, (ClusterPotentials, ClusterPotentials))
-    assert kind is expected[sparse]
+    assert passes.walked_entries == 0
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -69,7 +62,7 @@ def test_scores_are_float32_where_that_tells_most_centres_apart(divergence, dtyp
 
 @pytest.mark.parametrize("divergence", ["squared_euclidean", *OTHERS])
 @pytest.mark.parametrize("prior_weight", [0.0, 1.0])
-def test_paths_go_by_steps_for_squared_distances_without_a_prior(divergence, prior_weight):
-    steps = divergence == "squared_euclidean" and not prior_weight
+def test_paths_go_by_steps_where_single_row_moves_are_compiled(divergence, prior_weight):
+    steps = divergence in FORMULAS or (divergence == "squared_euclidean" and not prior_weight)
     expected = SteppedPath if steps else FallingPath
     assert path_type(partition_of(divergence, prior_weight)) is expected

@@ -52,7 +52,8 @@ def solution_of(path, k):
 def test_which_paths_go_by_steps(pool):
     X = np.random.default_rng(0).gamma(2.0, size=(30, 3))
     assert isinstance(begin(pool, X), SteppedPath)
-    assert isinstance(begin(pool, X, divergence="kl"), FallingPath)
+    assert isinstance(begin(pool, X, divergence="kl", prior_weight=1.0), SteppedPath)
+    assert isinstance(begin(pool, X, divergence="itakura_saito"), FallingPath)
     assert isinstance(begin(pool, X, prior_weight=1.0), FallingPath)
 
 

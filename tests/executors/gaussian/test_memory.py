@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hardbayes.engine.gaussian.model import GaussianModel, clusters_of
+from hardbayes.engine.gaussian.model import GaussianModel
 from hardbayes.engine.gaussian.restarts import descend, one_cluster
 from hardbayes.executors.gaussian import memory
 from hardbayes.executors.gaussian.memory import MemoryGaussianRows, transformed
@@ -154,15 +154,8 @@ def test_a_fit_uses_the_contract_alone(both, search):
         order = np.random.default_rng(5).permutation(rows.n)
         model = GaussianModel(rows, GaussianPartition(0.4, 1.5, 5), order)
         rng = np.random.RandomState(0)
-        ends.append(descend(model, one_cluster(rows), search, 40, rng, exchanges=2))
+        ends.append(descend(model, one_cluster(rows), search, 40, rng))
     np.testing.assert_array_equal(ends[0].labels, ends[1].labels)
     np.testing.assert_allclose(ends[0].history, ends[1].history, rtol=1e-9)
     assert ends[0][3:6] == ends[1][3:6]
     assert search == "paper" or ends[0].n_splits > 0
-
-
-def test_clusters_without_weight_are_left_out(both):
-    ours, _ = both
-    labels = np.zeros(ours.n, np.int64)
-    labels[np.flatnonzero(ours.weights == 0)[0]] = 2
-    assert clusters_of(ours, labels).k == 1

@@ -46,7 +46,7 @@ def test_inverse_roots(diagonal):
     rng = np.random.default_rng(2)
     clusters = gaussians(rng.normal(size=(20, 3)), np.arange(20) % 4, np.ones(20), diagonal)
     roots, logarithms = np.zeros_like(clusters.scatters), np.empty(4)
-    kernels.invert_roots(clusters.scatters, roots, logarithms, GAP, 0, 4)
+    kernels.invert_roots(clusters.scatters, 1.0, 0.0, roots, logarithms, GAP, 0, 4)
     for c in range(4):
         root, scatter = roots[c], clusters.scatters[c]
         if diagonal:
@@ -60,6 +60,6 @@ def test_inverse_roots(diagonal):
 def test_a_scatter_that_rounding_made_negative_is_none(h):
     scatters = np.full((1, h, 3), -1e-16)
     roots, logarithms = np.zeros((1, h, 3)), np.empty(1)
-    kernels.invert_roots(scatters, roots, logarithms, GAP, 0, 1)
+    kernels.invert_roots(scatters, 1.0, 0.0, roots, logarithms, GAP, 0, 1)
     assert logarithms[0] >= 0
     np.testing.assert_allclose(np.diag(roots[0]) if h == 3 else roots[0, 0], 1.0)

@@ -39,7 +39,7 @@ class Case:
     def __init__(self, problem, X, weights, labels, divergence, penalty, prior_weight, cap):
         self.problem, self.X, self.weights, self.divergence = problem, X, weights, divergence
         self.partition = problem.partition(penalty, prior_weight, cap)
-        self.passes = passes_for(self.partition, problem.rows.layout.sparse)
+        self.passes = passes_for(self.partition)
         self.state = state_at(problem, self.partition, labels)
 
     def value(self, labels=None):

@@ -1,38 +1,22 @@
-"""Potentials of clusters with a row more or less, by every way to compute them."""
+"""Potentials of clusters with a row more or less, by NumPy."""
 
 import numpy as np
 import pytest
 from scipy import sparse
 
 from hardbayes.geometry import geometry_for
-from hardbayes.moves.partition.cluster_potentials import (
-    ClusterPotentials,
-    DenseBatch,
-    EntryBatch,
-    EntrywisePotentials,
-    SeparablePotentials,
-)
+from hardbayes.moves.partition.cluster_potentials import Batch, ClusterPotentials
 from hardbayes.structure import Partition
 from tests.test_divergences import rows_for
 
-KINDS = [
-    (ClusterPotentials, "poisson"),
-    (ClusterPotentials, "logistic"),
-    (ClusterPotentials, "cosine"),
-    (ClusterPotentials, "squared_euclidean"),
-    (EntrywisePotentials, "poisson"),
-    (EntrywisePotentials, "cosine"),
-    (EntrywisePotentials, "kl"),
-    (SeparablePotentials, "poisson"),
-    (SeparablePotentials, "logistic"),
-]
+DIVERGENCES = ["poisson", "logistic", "cosine", "squared_euclidean", "kl"]
 N, D, K = 16, 4, 3
 
 
 class Example:
     """Rows in clusters, and potentials from the rows alone."""
 
-    def __init__(self, kind, divergence, prior_weight, sparse_rows):
+    def __init__(self, divergence, prior_weight, sparse_rows):
         rng = np.random.default_rng(0)
         self.X = rows_for(divergence, rng, N, D, zeros=divergence != "cosine")
         if divergence == "poisson":
@@ -47,9 +31,9 @@ class Example:
         totals = np.array([self.total(self.labels == c) for c in range(K)])
         centres = self.partition.centres(sizes, totals)
         members = np.bincount(self.labels)
-        self.potentials = kind(self.partition, sizes, centres, members)
+        self.potentials = ClusterPotentials(self.partition, sizes, centres, members)
         rows = sparse.csr_array(self.X) if sparse_rows else self.X
-        self.batch = kind.batch(rows, self.weights)
+        self.batch = Batch(rows, self.weights)
 
     def total(self, member):
         return self.weights[member] @ self.X[member]
@@ -67,8 +51,8 @@ class Example:
         return [self.potential(self.labels == c) for c in range(n_clusters)]
 
 
-@pytest.fixture(params=KINDS, ids=lambda case: f"{case[0].__name__}-{case[1]}")
-def kind(request):
+@pytest.fixture(params=DIVERGENCES)
+def divergence(request):
     return request.param
 
 
@@ -78,10 +62,10 @@ def prior_weight(request):
 
 
 @pytest.fixture(params=[False, True], ids=["dense", "sparse"])
-def example(request, kind, prior_weight):
-    if not prior_weight and kind[1] in ("logistic", "kl"):
+def example(request, divergence, prior_weight):
+    if not prior_weight and divergence in ("logistic", "kl"):
         prior_weight = 0.1  # or zeros would cost infinity
-    return Example(*kind, prior_weight, request.param)
+    return Example(divergence, prior_weight, request.param)
 
 
 def close(found, expected):
@@ -171,41 +155,8 @@ def test_an_emptied_cluster_is_exactly_the_prior(example):
     np.testing.assert_array_equal(potentials.potentials[0], potentials.potentials[-1])
 
 
-def test_how_many_numbers_a_comparison_takes(kind):
-    potentials = Example(*kind, 2.0, False).potentials
-    expected = D * (K + 1) if kind[0] is ClusterPotentials else 7 * (K + 1)
-    assert potentials.effort(7) == expected
-
-
-def test_only_so_many_weights_are_remembered(monkeypatch):
-    monkeypatch.setattr(SeparablePotentials, "most_kinds", 1)
-    example = Example(SeparablePotentials, "logistic", 1.0, True)
-    for _ in range(3):
-        test_clusters_with_each_row(example, slice(0, N), np.arange(K + 1))
-        test_clusters_without_their_rows(example, slice(0, N))
-
-
-# --- batches --------------------------------------------------------------------------------------
-
-
-def test_dense_rows_of_a_batch():
+def test_rows_of_a_batch():
     X = np.array([[1.0, 0.0], [2.0, 3.0]])
     for rows in (X, sparse.csr_array(X)):
-        batch = DenseBatch(rows, np.array([2.0, 0.5]))
+        batch = Batch(rows, np.array([2.0, 0.5]))
         np.testing.assert_array_equal(batch.added, [[2.0, 0.0], [1.0, 1.5]])
-
-
-def test_entries_of_a_batch_and_of_rows_without_any():
-    X = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 4.0], [0.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0, 0, 0]])
-    weights = np.array([1.0, 2.0, 1.0, 0.5, 3.0])
-    for rows in (X, sparse.csr_array(X)):
-        batch = EntryBatch(rows, weights)
-        np.testing.assert_array_equal(batch.lengths, [1, 2, 1, 1, 1])
-        np.testing.assert_array_equal(batch.starts, [0, 1, 3, 4, 5, 6])
-        np.testing.assert_array_equal(batch.columns, [0, 0, 2, 0, 1, 0])
-        np.testing.assert_array_equal(batch.added, [0.0, 2.0, 8.0, 0.0, 1.0, 0.0])
-        np.testing.assert_array_equal(batch.sums, [0.0, 10.0, 0.0, 1.0, 0.0])
-        columns, added, starts = batch.entries(slice(1, 4))
-        np.testing.assert_array_equal(columns, [0, 2, 0, 1])
-        np.testing.assert_array_equal(added, [2.0, 8.0, 0.0, 1.0])
-        np.testing.assert_array_equal(starts, [0, 2, 3])

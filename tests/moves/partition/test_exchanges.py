@@ -52,7 +52,7 @@ def test_the_best_ranks_come_first():
         cheapest = int(np.argmin(costs))
         pair = tuple(sorted((cheapest, int(partners[cheapest]))))
         best = (int(np.argmax(divisions.saved)),)
-        promising = list(_promising(case.partition, weights, centres, divisions, 100))
+        promising = list(_promising(case.partition, weights, centres, divisions, 100, False))
         assert promising[:2] == [((), best), (pair, ())]
         assert ((), ()) not in promising and len(set(promising)) == len(promising)
         assert not any(set(united) & set(parted) for united, parted in promising)
@@ -60,7 +60,9 @@ def test_the_best_ranks_come_first():
         assert all(a < b for a, b in unions)
         divided_ones = {parted for _, parted in promising if parted}
         assert divided_ones == {(int(c),) for c in np.flatnonzero(divisions.saved > 0)}
-        few = list(_promising(case.partition, weights, centres, divisions, 3))
+        pairs = list(_promising(case.partition, weights, centres, divisions, 100, True))
+        assert pairs == [trial for trial in promising if trial[0] and trial[1]]
+        few = list(_promising(case.partition, weights, centres, divisions, 3, False))
         # So many, of so many best unions and divisions at most.
         assert len(few) == 3 and few[:2] == promising[:2]
 
@@ -69,7 +71,7 @@ def test_one_cluster_may_only_be_divided():
     X, weights, labels = random_case(0)
     with labelled(X, weights, np.zeros_like(labels), penalty=30.0) as case:
         weights, centres = case.state.centres()
-        found = list(_promising(case.partition, weights, centres, divided(case), 8))
+        found = list(_promising(case.partition, weights, centres, divided(case), 8, False))
         assert found == [((), (0,))]
 
 
@@ -146,7 +148,7 @@ def test_a_trial_gains_what_the_objective_falls(divergence):
         origin = centres.mean(axis=0)
         explained = partition.explained(weights, centres, origin)
         divisions, labels, now = divided(case), state.numbers(), case.value()
-        pairs = islice(_promising(partition, weights, centres, divisions, 6), 6)
+        pairs = islice(_promising(partition, weights, centres, divisions, 6, False), 6)
         (trials,) = _batches(
             state, pairs, _neighbours(partition, centres), np.zeros(len(weights), bool)
         )

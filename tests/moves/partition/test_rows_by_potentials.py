@@ -92,7 +92,7 @@ def test_rows_choose_as_if_they_came_one_by_one(divergence, container, together,
             options["penalty"], options["prior_weight"], options["max_clusters"]
         )
         state = state_at(problem, partition, labels)
-        walk = NotedWalk(passes_for(partition, problem.rows.layout.sparse).walk)
+        walk = NotedWalk(passes_for(partition).walk)
         proposal = propose_relocations(state, partition, walk, np.arange(len(X)), 3)
         state.apply(proposal)
         found = state.numbers()

@@ -15,6 +15,7 @@ from hardbayes.moves.partition.splits import (
 )
 from tests.moves.partition.cases import heaps_for, labelled, random_case
 from tests.partition_states import pose_here
+from tests.reference.dp_means import same_partition
 
 
 def divided(case, seed=0, known=None):
@@ -178,20 +179,29 @@ def test_the_best_divisions_come_first_where_there_is_little_room():
         found = divided(case)
         best = np.argsort(-found.saved)[:2]
         proposal = propose_splits(case.state, case.partition, found)
-        assert proposal.n_splits == 2 and len(proposal.opened) == 2 and proposal.n_merges == 0
-        np.testing.assert_array_equal(proposal.opened, found.right[best])
+        assert proposal.n_splits - proposal.n_merges == 2
+        np.testing.assert_array_equal(proposal.opened[:2], found.right[best])
         before = case.state.numbers(proposal.ids)
-        assert set(before) == set(best)
-        np.testing.assert_array_equal(proposal.numbers, np.where(before == best[0], 6, 7))
+        assert set(best) <= set(before)
+        for number, c in enumerate(best, 6):
+            assert (proposal.numbers[before == c] == number).all()
 
 
-@pytest.mark.parametrize(("cap", "penalty"), [(6, 1.0), (5, 1.0), (None, 1e9)])
-def test_no_room_or_no_gain(cap, penalty):
+@pytest.mark.parametrize(("cap", "penalty"), [(6, 1e9), (5, 1e9), (None, 1e9)])
+def test_no_gain(cap, penalty):
     with labelled(*random_case(0), penalty=penalty, max_clusters=cap) as case:
         found = divided(case)
         before = found.saved.copy()
         assert propose_splits(case.state, case.partition, found) is None
         np.testing.assert_array_equal(found.saved, before)
+
+
+@pytest.mark.parametrize("cap", [5, 6])
+def test_without_room_there_are_no_more_clusters(cap):
+    with labelled(*random_case(0), penalty=1.0, max_clusters=cap) as case:
+        proposal = propose_splits(case.state, case.partition, divided(case))
+        assert proposal.n_splits == proposal.n_merges == len(proposal.opened) > 0
+        assert propose_splits(case.state, case.partition, divided(case), False) is None
 
 
 def test_what_all_rows_save_replaces_what_a_sample_promised():
@@ -243,3 +253,46 @@ def test_a_trial_is_refined_as_the_descent_says():
     with labelled(*random_case(0)) as case:
         divide_clusters(case.state, case.partition, refine, np.random.RandomState(0), None)
     assert set(calls) == {(0.0, 0)}  # no cluster opens within a division
+
+
+# --- at the cap -----------------------------------------------------------------------------------
+
+
+def test_at_the_cap_a_split_comes_with_a_cheaper_union():
+    """Clusters 0 and 1 halve one heap, cluster 2 holds two: there is no room, but an exchange."""
+    places = np.repeat([0.0, 0.0, 50.0, 90.0], 10)
+    X = places[:, np.newaxis] + np.tile(np.linspace(-1, 1, 10), 4)[:, np.newaxis]
+    labels = np.repeat([0, 1, 2, 2], 10)
+    with labelled(X, None, labels, penalty=0.0, max_clusters=3) as case:
+        proposal = propose_splits(case.state, case.partition, divided(case))
+        assert (proposal.n_splits, proposal.n_merges) == (1, 1)
+        assert proposal.united.tolist() == [0, 0, 2]
+        before = case.value()
+        case.state.apply(proposal)
+        assert case.value() - before == pytest.approx(proposal.change)
+        assert case.state.n_clusters == 3
+        assert same_partition(case.state.numbers(), np.repeat([0, 0, 1, 2], 10))
+
+
+def test_at_the_cap_no_union_costs_more_than_the_split_saves():
+    X = np.repeat([[0.0], [10.0], [30.0], [60.0]], 5, axis=0)
+    X[:5, 0] += np.linspace(-1, 1, 5)
+    with labelled(X, None, np.repeat(np.arange(4), 5), penalty=0.0, max_clusters=4) as case:
+        divisions = divided(case)
+        assert divisions.are_worth_it(0.0).any()
+        assert propose_splits(case.state, case.partition, divisions) is None
+
+
+@pytest.mark.parametrize("room", [0, 1, 2])
+def test_no_cluster_takes_part_twice(room):
+    for seed in range(8):
+        X, weights, labels = random_case(seed)
+        with labelled(X, weights, labels, penalty=1e-6, max_clusters=6 + room) as case:
+            divisions = divided(case, seed)
+            chosen, paid, unions = splits._affordable(case.state, case.partition, divisions, True)
+            clusters = [*chosen.tolist(), *unions[unions >= 0].tolist()]
+            assert len(set(clusters)) == len(clusters)
+            made = unions[:, 0] >= 0
+            assert np.count_nonzero(~made) == min(room, len(chosen))
+            assert (paid[~made] == case.partition.penalty).all()
+            assert (divisions.saved[chosen] > paid).all()

@@ -92,9 +92,3 @@ class GaussianModel(LabelFirstModel[Gaussians]):
 def nearest(rows: GaussianRows, clusters: Gaussians) -> tuple[Ids, Floats]:
     """Return each row's nearest cluster (n,), the first of equals, and its distance (n,)."""
     return rows.nearest(clusters.means, rows.roots(clusters.scatters)[0])
-
-
-def clusters_of(rows: GaussianRows, labels: Ids) -> Gaussians:
-    """Return the clusters of a partition (n,) that have weight."""
-    found = Gaussians(*rows.statistics(labels, int(labels.max()) + 1))
-    return found.pick(found.weights > 0)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardbayes.engine.gaussian.model import GaussianModel, nearest
-from hardbayes.engine.label_first.descent import MAX_EXCHANGES, Descent, Solution
+from hardbayes.engine.label_first.descent import Descent, Solution
 from hardbayes.engine.status import Status, say_nothing
 from hardbayes.executors.gaussian.protocol import GaussianRows, Ids
 from hardbayes.matrices import Floats
@@ -64,10 +64,9 @@ def descend(
     rng: np.random.RandomState,
     report: Callable[[int, int, int], None] = say_nothing,
     checks_cap: bool = False,
-    exchanges: int = MAX_EXCHANGES,
 ) -> GaussianSolution:
     """Return the fit from these clusters, rows assigned once more so that `predict` agrees."""
-    descent = Descent(unlabelled(model, start), rng, report, exchanges)
+    descent = Descent(unlabelled(model, start), rng, report)
     end = descent.run(search, max_steps, checks_cap and search != "paper")
     clusters, history = end.statistics, end.history
     labels, distances = nearest(model.rows, clusters)

@@ -12,9 +12,14 @@ from hardbayes.engine.loop import alternate
 from hardbayes.engine.partition.objective import Terms, measure
 from hardbayes.engine.status import Status
 from hardbayes.matrices import inverse_permutation
+from hardbayes.moves.partition.detours import propose_detour
 from hardbayes.moves.partition.exchanges import propose_exchanges
 from hardbayes.moves.partition.merges import propose_merges
-from hardbayes.moves.partition.single_rows import border_rows, propose_relocations
+from hardbayes.moves.partition.single_rows import (
+    border_rows,
+    propose_all_relocations,
+    propose_relocations,
+)
 from hardbayes.moves.partition.splits import divide_clusters, propose_splits
 
 if TYPE_CHECKING:
@@ -33,7 +38,7 @@ if TYPE_CHECKING:
 STAGES = {
     "paper": ("sweep",),
     "split-merge": (
-        "sweep", "merge", "split", "sweep_to_convergence", "relocate", "exchange",
+        "sweep", "merge", "split", "sweep_to_convergence", "relocate", "exchange", "detour",
     ),
     "collapsed": ("collapse", "sweep"),
 }  # fmt: skip
@@ -52,9 +57,12 @@ class Effort:
     rounds: int  # of exchanges at most, because each lowers the objective less
     trials: int  # in each of them
     uncompiled_rows: int  # that may move alone at a time, where single-row moves are not compiled
+    # At the cap: rounds of detours. None where a cap only ends a step of a path, which goes on;
+    # there splits do not come with unions either.
+    detours: int = 0
 
 
-THOROUGH = Effort(rounds=30, trials=8, uncompiled_rows=sys.maxsize)
+THOROUGH = Effort(rounds=30, trials=8, uncompiled_rows=sys.maxsize, detours=6)
 
 
 @dataclass(frozen=True)
@@ -126,10 +134,12 @@ class Descent:
         self.effort = effort
         self.divisions = divisions
         self.points: list[Potential] = []
+        self.relocated: Potential | None = None  # after the last relocation of all rows
         self.is_capped = False  # there would be more clusters, were it not for the cap
         self.n_splits = 0
         self.n_merges = 0
         self.exchanges_left = effort.rounds
+        self.detours_left = effort.detours if passes.makes_detours else 0
         self.max_steps = sys.maxsize
         self.halfway = 0  # after so many steps other stages do not wait for sweeps to converge
         self.max_changes = 0  # a sweep in which at most so many rows change counts as converged
@@ -186,11 +196,19 @@ class Descent:
 
     def relocate(self) -> bool:
         """Rows at the border of their cluster move one by one where that lowers the objective."""
-        ids = np.arange(self.state.rows.n_rows)
-        if not (self.passes.sweeps_together and self.state.is_few):
-            ids = border_rows(self.state, self.partition, self.passes.border_slack)
+        state, rows = self.state, self.state.rows
+        entries = rows.n_rows * rows.entries_per_row * state.n_clusters
+        if entries < self.passes.walked_entries and rows.n_rows <= rows.most_taken:
+            if self.points[-1] == self.relocated:  # nothing has changed since
+                return False
+            changed = self._apply(propose_all_relocations(state, self.partition, self.rng))
+            self.relocated = self.points[-1]
+            return changed
+        ids = np.arange(rows.n_rows)
+        if not (self.passes.sweeps_together and state.is_few):
+            ids = border_rows(state, self.partition, self.passes.border_slack)
             limit = sys.maxsize if self.passes.are_compiled else self.effort.uncompiled_rows
-            ids = ids[: min(limit, self.state.rows.most_taken)]
+            ids = ids[: min(limit, rows.most_taken)]
         return self._apply(self._relocations(ids))
 
     def sweep_to_convergence(self) -> bool:
@@ -210,7 +228,8 @@ class Descent:
         )
         if state.n_clusters >= partition.max_clusters:
             self.is_capped |= bool(self.divisions.are_worth_it(partition.penalty).any())
-        return self._apply(propose_splits(state, partition, self.divisions))
+        with_unions = self.effort.detours > 0
+        return self._apply(propose_splits(state, partition, self.divisions, with_unions))
 
     def exchange(self) -> bool:
         """Try splits and merges together, where neither alone lowers the objective."""
@@ -218,11 +237,24 @@ class Descent:
             return False
         self.exchanges_left -= 1
         assert self.divisions is not None  # a stage before this one
+        pairs_alone = self.effort.detours > 0 and self.is_capped
         return self._apply(
             propose_exchanges(
-                self.state, self.partition, self.passes.refine, self.divisions, self.effort.trials
+                self.state,
+                self.partition,
+                self.passes.refine,
+                self.divisions,
+                self.effort.trials,
+                pairs_alone,
             )
         )
+
+    def detour(self) -> bool:
+        """At the cap: have more clusters for a while, where exchanges no longer help."""
+        if not (self.is_capped and self.detours_left):
+            return False
+        self.detours_left -= 1
+        return self._apply(propose_detour(self.state, self.partition, self.rng))
 
     # -- sweeps ------------------------------------------------------------------------------------
 

@@ -79,6 +79,7 @@ class FallingPath(Path):
             # Just below, so that what changes there has changed; lower where it was not worth it.
             penalty = min(penalty * (1.0 if grew else STEP), change * (1 - 1e-6))
             self.go_down_to(penalty, k + more)
+            self.state.rows.pool.report.step("path, clusters", self.n_clusters, n_clusters)
             grew = self.n_clusters > k
             if self.next_change <= end:  # nothing to gain, as far as is known: divide all again
                 self.divide_anew()
@@ -96,8 +97,10 @@ class FallingPath(Path):
 
         There may be better ones than the path came by on its way down.
         """
-        for penalty in sorted(self._penalties[1:-1]):
+        penalties = sorted(self._penalties[1:-1])
+        for done, penalty in enumerate(penalties, 1):
             self._solve(penalty, None, self.partition.max_clusters)
+            self.state.rows.pool.report.step("way back, penalties", done, len(penalties))
 
     def divide_anew(self) -> None:
         """Divide all clusters of the last solution, whatever is known of them."""

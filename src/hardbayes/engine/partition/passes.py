@@ -1,26 +1,19 @@
 """Which passes go with which costs: the one place that reads what a divergence offers.
 
-Squared distances have a closed form for the change that a single row makes, so that moves of rows
-are compiled, small data is swept in one call, and paths go by single clusters. Any other divergence
-has the general versions.
+Where there is a formula for the change that a single row makes, moves of rows are compiled, and
+paths go by single clusters. Small data with squared distances is swept in one call. Any other
+divergence has the general versions.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hardbayes.engine.partition.falling_path import FallingPath
 from hardbayes.engine.partition.stepped_path import SteppedPath
-from hardbayes.geometry.entrywise_totals import EntrywiseTotals
-from hardbayes.moves.partition.cluster_potentials import (
-    ClusterPotentials,
-    EntrywisePotentials,
-    SeparablePotentials,
-)
 from hardbayes.moves.partition.local_search import refine_by_rows, refine_by_turns
 from hardbayes.moves.partition.rows_by_potentials import walk_by_potentials
 from hardbayes.moves.partition.single_rows import walk_compiled
@@ -35,6 +28,9 @@ if TYPE_CHECKING:
 
 # Costs of rows at centres up to which every round of moves ends with single-row moves of all rows.
 SMALL = 1 << 17
+# Entries of rows compared with clusters, up to which rows at the border are not picked: costs at
+# centres of which they are a part say little of what rows would pay elsewhere.
+WALKED = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -46,24 +42,20 @@ class Passes:
     sweeps_together: bool  # small data is swept in one compiled call
     relocated_costs: int  # after moves, all rows are relocated if there are fewer costs than this
     border_slack: float  # of the test for rows that might move; its factors are exact, or rough
+    walked_entries: int  # all rows are relocated if fewer entries than this are compared
     are_compiled: bool  # single-row moves: any number of rows may be visited
+    makes_detours: bool  # at the cap (`moves.partition.detours`)
 
 
-def passes_for(partition: Partition, sparse: bool) -> Passes:
-    """Return the passes for a partition of dense or sparse rows."""
+def passes_for(partition: Partition) -> Passes:
+    """Return the passes for a partition."""
     geometry = partition.geometry
     if geometry.distance_costs:
         alone = not partition.prior_weight
-        return Passes(walk_compiled, refine_by_rows, alone, SMALL, 0.9, True)
-    walk = partial(walk_by_potentials, _potentials(geometry, sparse))
-    return Passes(walk, refine_by_turns, False, 0, 0.8, False)
-
-
-def _potentials(geometry: Geometry, sparse: bool) -> type[ClusterPotentials]:
-    """Return the cheapest way to compute what rows cost in clusters."""
-    if isinstance(geometry, EntrywiseTotals):
-        return EntrywisePotentials
-    return SeparablePotentials if sparse and geometry.separable else ClusterPotentials
+        return Passes(walk_compiled, refine_by_rows, alone, SMALL, 0.9, 0, True, alone)
+    if geometry.formula is not None:
+        return Passes(walk_compiled, refine_by_rows, False, 0, 0.8, WALKED, True, False)
+    return Passes(walk_by_potentials, refine_by_turns, False, 0, 0.8, 0, False, False)
 
 
 def layout_for(geometry: Geometry, sparse: bool, dtype: np.dtype) -> Layout:
@@ -79,5 +71,6 @@ def layout_for(geometry: Geometry, sparse: bool, dtype: np.dtype) -> Layout:
 
 def path_type(partition: Partition) -> type[Path]:
     """Return the kind of path for a partition."""
-    steps = partition.geometry.distance_costs and not partition.prior_weight
-    return SteppedPath if steps else FallingPath
+    geometry = partition.geometry
+    steps = geometry.distance_costs and not partition.prior_weight
+    return SteppedPath if steps or geometry.formula is not None else FallingPath

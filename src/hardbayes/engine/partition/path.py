@@ -104,6 +104,20 @@ class Path(ABC):
         """
         return [(s.terms.n_clusters, s.cost) for s in self.solutions]
 
+    def labels_with(self, n_clusters: int) -> NDArray[np.int32] | None:
+        """Return the labels (n,), 0 to k - 1, of the best solution with exactly k clusters.
+
+        None where the path has no such solution.
+        """
+        found = [s for s in self.solutions if s.terms.n_clusters == n_clusters]
+        return min(found, key=lambda s: s.cost).labels if found else None
+
+    @property
+    def partitions(self) -> dict[int, NDArray[np.int32]]:
+        """For each number of clusters that came up, labels (n,) of the best partition: any."""
+        ranked = sorted(self.solutions, key=lambda s: s.cost, reverse=True)
+        return {s.terms.n_clusters: s.labels for s in ranked}
+
     @property
     def first_penalty(self) -> float:
         """Above this penalty one cluster is best of all that is known; one where it always is."""

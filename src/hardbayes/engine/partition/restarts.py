@@ -56,7 +56,7 @@ def minimise(
     changed)`` is called after every step.
     """
     rows = state.rows
-    passes = passes_for(partition, rows.layout.sparse)
+    passes = passes_for(partition)
     best: Solution | None = None
     for start in range(starts.number if starts.random else 1):
         visit_rank = draw_visit_rank(rows.n_rows, starts.order, rng)

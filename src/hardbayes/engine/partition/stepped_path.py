@@ -1,4 +1,4 @@
-"""A path by steps of one cluster, from one to many and back. For squared distances, no prior.
+"""A path by steps of one cluster, from one to many and back.
 
 No penalty takes part: for each number of clusters the best solution found is kept. On the way up
 the cluster divides whose division saves most; on the way back the two unite whose union costs
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hardbayes.local.incremental import IncrementalPartition
+    from hardbayes.local.incremental_totals import IncrementalTotals
     from hardbayes.matrices import Floats
+
+    Incremental = IncrementalPartition | IncrementalTotals
 
 # The way back begins beyond the end, because the last steps had no chance to be improved: with
 # this part of the clusters more, or so many, the more the fewer rows there are.
@@ -63,7 +66,8 @@ class SteppedPath(Path):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         n_rows = self.state.rows.n_rows
-        self._max_changes = 0 if n_rows <= ALWAYS_CONVERGED else n_rows // UNCONVERGED
+        quick = n_rows <= ALWAYS_CONVERGED and self.partition.geometry.formula is None
+        self._max_changes = 0 if quick else n_rows // UNCONVERGED
         self._steps: dict[int, Step] = {}
         self._beyond: list[tuple[int, float]] = []
         self._found: dict[int, Solution] = {}
@@ -95,6 +99,11 @@ class SteppedPath(Path):
         steps = [(k, step.fit) for k, step in sorted(self._steps.items())]
         return steps + self._beyond + super().points
 
+    @property
+    def partitions(self) -> dict[int, NDArray[np.int32]]:
+        """As of any path."""
+        return super().partitions | {k: step.labels for k, step in self._steps.items()}
+
     def trace(self, n_clusters: int, cap: int | None = None, thorough: bool = False) -> None:
         """Go to so many clusters, or as long as something is gained, and back to one.
 
@@ -107,14 +116,17 @@ class SteppedPath(Path):
         most = min(n_clusters + max(more, int(BEYOND * n_clusters)), n_rows)
         self._found.clear()
         self._begin(most)
+        report = rows.pool.report
         while self._current.n_clusters < most and self._one_more():
-            pass
+            report.step("path, clusters", self._current.n_clusters, most)
         if self._current.n_clusters < n_clusters:
-            self.floor = self._end
+            self.floor = 0.0 if self.partition.prior_weight else self._end
         while self._current.n_clusters > 1:
             self._one_fewer(*self._current.cheapest_unions(1)[0])
             if thorough:
                 self._exchange()
+            left = self._current.n_clusters
+            report.step("way back, clusters", len(self._steps) - left, len(self._steps) - 1)
         # Beyond the end only the fit terms count: they tell what the last numbers are worth.
         beyond = [k for k in self._steps if k > n_clusters]
         self._beyond = [(k, self._steps.pop(k).fit) for k in beyond]
@@ -132,6 +144,11 @@ class SteppedPath(Path):
             self._found[best] = self._solution(self._steps[best])
         others = [s for s in self.solutions if s.terms.n_clusters <= most]
         return self._best(penalty, [self._found[best], *others])
+
+    def labels_with(self, n_clusters: int) -> NDArray[np.int32] | None:
+        """As of any path; the last rows may not have moved yet, where there are many."""
+        step = self._steps.get(n_clusters)
+        return super().labels_with(n_clusters) if step is None else consecutive(step.labels)
 
     # -- steps -------------------------------------------------------------------------------------
 
@@ -185,15 +202,17 @@ class SteppedPath(Path):
         step = Step(self._fit, incremental.labels.copy(), self._n_splits, self._n_merges)
         if 1 in self._steps and self._fit < TINY * self._steps[1].fit:
             step = step._replace(fit=self._solution(step).terms.fit)
+        if self.partition.prior_weight:
+            self.fits.append((incremental.n_clusters, incremental.free_fit()))
         known = self._steps.get(incremental.n_clusters)
         if known is None or step.fit < known.fit:
             self._steps[incremental.n_clusters] = step
 
-    def _incremental(self, labels: NDArray[np.int32], n_slots: int) -> IncrementalPartition:
+    def _incremental(self, labels: NDArray[np.int32], n_slots: int) -> Incremental:
         k = int(labels.max()) + 1
         weights, centres = self._clusters(labels, k)
-        local = self.state.rows.take()
-        return local.incremental(labels, weights, centres, n_slots, self.rng)
+        form = self.partition.moving_form(centres)
+        return self.state.rows.take().incremental(form, labels, weights, n_slots, self.rng)
 
     def _clusters(self, labels: NDArray[np.int32], k: int) -> tuple[Floats, Floats]:
         totals, numbers = self.state.rows.totals(k, labels), np.arange(k)
@@ -201,16 +220,33 @@ class SteppedPath(Path):
         return weights, self.partition.centres(weights, totals.sums(numbers))
 
     def _solution(self, step: Step) -> Solution:
-        number = (np.cumsum(np.bincount(step.labels) > 0) - 1).astype(np.int32)
-        labels, k = number[step.labels], int(number[-1]) + 1
+        labels = consecutive(step.labels)
+        k = int(labels.max()) + 1
         if self._max_changes:
             partition = self._incremental(labels, k)
             partition.relocate(0)
             labels = partition.labels
         centres = self._clusters(labels, k)[1]
+        labels = self._with_weightless(labels, centres)
         costs = self.state.costs_at(centres, labels)
         terms = measure(costs, self.state.rows.weights, self.partition, centres)
         return Solution(
             labels, centres, terms, np.array([terms.fit]), np.array([len(centres)]),
             Status.CONVERGED, step.n_splits, step.n_merges,
         )  # fmt: skip
+
+    def _with_weightless(self, labels: NDArray[np.int32], centres: Floats) -> NDArray[np.int32]:
+        """Return labels with rows of no weight, which may not have moved, where they cost least."""
+        rows = self.state.rows
+        weightless = np.flatnonzero(np.broadcast_to(rows.weights, rows.n_rows) == 0)
+        if not len(weightless) or self.partition.geometry.formula is None:
+            return labels
+        costs = rows.take(weightless).costs(self.partition.direct_form(centres))
+        labels[weightless] = costs.argmin(axis=1)
+        return labels
+
+
+def consecutive(labels: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return labels (n,) as numbers from 0 to k - 1, in the same order."""
+    number = (np.cumsum(np.bincount(labels) > 0) - 1).astype(np.int32)
+    return number[labels]

@@ -59,10 +59,7 @@ class MemoryGaussianRows(GaussianRows):
 
     def roots(self, scatters: Floats) -> tuple[Floats, Floats]:
         """Factorise ``(I + S)^-1``."""
-        roots, logarithms = np.zeros_like(scatters), np.empty(len(scatters))
-        work = self._h * self.d**2
-        self._run(sums.invert_roots, len(scatters), work, scatters, roots, logarithms)
-        return roots, logarithms
+        return self._inverted(scatters, 1.0, 0.0)
 
     def nearest(
         self, means: Floats, roots: Floats, offsets: Floats | None = None
@@ -146,10 +143,29 @@ class MemoryGaussianRows(GaussianRows):
         self.pool.run(task, len(trials))
         return found
 
-    def _run(self, kernel: Callable[..., Any], n: int, work: int, *arguments: Any) -> None:
-        """Call a kernel for tiles of n items, with ``work`` multiply-adds for each."""
+    def _inverted(self, matrices: Floats, ridge: float, precision: float) -> tuple[Floats, Floats]:
+        """Return roots of ``(ridge I + M)^-1``, and ``log|ridge I + M|``."""
+        roots, logarithms = np.zeros_like(matrices), np.empty(len(matrices))
+        given = (matrices, ridge, precision)
+        work = self._h * self.d**2
+        self._run(sums.invert_roots, len(matrices), work, *given, roots, logarithms)
+        return roots, logarithms
+
+    def _run(
+        self,
+        kernel: Callable[..., Any],
+        n: int,
+        work: int,
+        *arguments: Any,
+        scratch: Floats | None = None,
+    ) -> None:
+        """Call a kernel for tiles of n items, with ``work`` multiply-adds for each.
+
+        ``scratch[w]`` is the memory of thread w; (d,) unless given.
+        """
         tiles = _cut(n, work)
-        self.pool.run(lambda t, w: kernel(*arguments, self._gaps[w], *tiles[t]), len(tiles))
+        own = self._gaps if scratch is None else scratch
+        self.pool.run(lambda t, w: kernel(*arguments, own[w], *tiles[t]), len(tiles))
 
 
 def _cut(n: int, work: int) -> list[tuple[int, int]]:

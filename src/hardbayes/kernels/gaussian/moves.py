@@ -88,7 +88,7 @@ def add_row(rows, i, w, c, sizes, means, scatters, roots, gap):
     sizes[c] = size + w
     for j in range(d):
         means[c, j] += w / (size + w) * gap[j]
-    invert_root(scatters, c, roots)
+    invert_root(scatters, c, roots, c, 1.0, 0.0)
 
 
 @kernel
@@ -178,7 +178,9 @@ def bisect(rows, weights, sides, sizes, means, scatters, roots, gap, n_rounds):
             for j in range(d):
                 gap[j] = rows[p, j] - means[side, j]
             add_outer(scatters, side, weights[p], gap)
-        total = invert_root(scatters, 0, roots) + invert_root(scatters, 1, roots)
+        total = 0.0
+        for side in range(2):
+            total += invert_root(scatters, side, roots, side, 1.0, 0.0)
         if step == n_rounds:
             break
         moved = False

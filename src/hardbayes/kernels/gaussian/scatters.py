@@ -2,7 +2,9 @@
 
 import numpy as np
 
-from hardbayes.kernels.compiling import inlined, kernel
+from hardbayes.kernels.compiling import called, inlined, kernel
+
+PRECISION = 1e-12  # of a diagonal: the least pivot of a covariance
 
 
 @kernel
@@ -52,8 +54,10 @@ def add_up(rows, weights, order, places, sizes, means, scatters, gap, start, sto
     d = rows.shape[1]
     for c in range(start, stop):
         sizes[c] = 0.0
-        means[c, :] = 0.0
-        scatters[c, :, :] = 0.0
+        for j in range(d):
+            means[c, j] = 0.0
+            for m in range(scatters.shape[1]):
+                scatters[c, m, j] = 0.0
         for p in range(places[c], places[c + 1]):
             i = order[p]
             sizes[c] += weights[i]
@@ -74,47 +78,48 @@ def add_up(rows, weights, order, places, sizes, means, scatters, gap, start, sto
                 scatters[c, m, j] = scatters[c, j, m]
 
 
-@inlined
-def invert_root(scatters, c, roots):
-    """OUT roots (k, h, d): a lower triangular W with ``W'W = (I + S)^-1``; return ``log|I + S|``.
+@called
+def invert_root(matrices, c, roots, r, ridge, precision):
+    """OUT roots[r] (h, d): a lower triangular W with ``W'W = (ridge I + M)^-1``.
 
-    IN scatters (k, h, d): the lower triangle is read. Rounding may leave a diagonal below zero.
+    IN matrices (k, h, d): the lower triangle of the c-th, M, is read. Return ``log|ridge I + M|``.
+    Pivots are at least ``ridge`` and ``precision`` of the diagonal: rounding may leave them below.
     """
-    d = scatters.shape[2]
+    d = matrices.shape[2]
     total = 0.0
-    if scatters.shape[1] == 1:
+    if matrices.shape[1] == 1:
         for j in range(d):
-            width = 1.0 + max(scatters[c, 0, j], 0.0)
-            roots[c, 0, j] = 1.0 / np.sqrt(width)
+            width = ridge + max(matrices[c, 0, j], 0.0)
+            roots[r, 0, j] = 1.0 / np.sqrt(width)
             total += np.log(width)
         return total
     for j in range(d):  # the Cholesky factor, then its inverse in the same place
         for m in range(j + 1):
-            value = scatters[c, j, m]
+            value = matrices[c, j, m]
             for t in range(m):
-                value -= roots[c, j, t] * roots[c, m, t]
+                value -= roots[r, j, t] * roots[r, m, t]
             if j == m:
-                value = max(value + 1.0, 1.0)  # each pivot of I + S is at least one
-                roots[c, j, j] = np.sqrt(value)
+                value = max(value + ridge, max(ridge, precision * matrices[c, j, j]))
+                roots[r, j, j] = np.sqrt(value)
                 total += np.log(value)
             else:
-                roots[c, j, m] = value / roots[c, m, m]
+                roots[r, j, m] = value / roots[r, m, m]
     for j in range(d):
-        pivot = 1.0 / roots[c, j, j]
+        pivot = 1.0 / roots[r, j, j]
         for m in range(j):
             value = 0.0
             for t in range(m, j):
-                value -= roots[c, j, t] * roots[c, t, m]
-            roots[c, m, j] = value * pivot  # kept above the diagonal while row j is still read
-        roots[c, j, j] = pivot
+                value -= roots[r, j, t] * roots[r, t, m]
+            roots[r, m, j] = value * pivot  # kept above the diagonal while row j is still read
+        roots[r, j, j] = pivot
         for m in range(j):
-            roots[c, j, m] = roots[c, m, j]
-            roots[c, m, j] = 0.0
+            roots[r, j, m] = roots[r, m, j]
+            roots[r, m, j] = 0.0
     return total
 
 
 @kernel
-def invert_roots(scatters, roots, logarithms, gap, start, stop):
-    """OUT roots (k, h, d), logarithms (k,): those of `invert_root` for each cluster."""
+def invert_roots(matrices, ridge, precision, roots, logarithms, gap, start, stop):
+    """OUT roots (k, h, d), logarithms (k,): those of `invert_root` for each matrix."""
     for c in range(start, stop):
-        logarithms[c] = invert_root(scatters, c, roots)
+        logarithms[c] = invert_root(matrices, c, roots, c, ridge, precision)

@@ -9,12 +9,15 @@ import numpy as np
 
 from hardbayes.kernels.compiling import kernel, part
 from hardbayes.kernels.partition.rows import pick, product, row_cost
-from hardbayes.kernels.partition.single_row import is_worth_it, transfer
+from hardbayes.kernels.partition.single_row import (
+    cheapest_other,
+    is_worth_it,
+    leaving,
+    near_factor,
+    opening,
+    transfer,
+)
 from hardbayes.kernels.partition.totals import add_row, move_row
-
-# Between two passes over all rows only those move whose best other cluster costs them at most so
-# many times their own.
-NEAR = 1.2
 
 
 @kernel
@@ -98,19 +101,20 @@ def mark_border(
 
 @kernel
 def relocate(
-    rows, weights, constants, centres, sizes, members, ids, groups, first, places, penalty,
+    rows, weights, constants, clusters, sizes, members, ids, groups, first, places, penalty,
     prior_weight, near, some, tally, gain, n_passes, start, stop,
 ):  # fmt: skip
-    """Move rows one by one, each by the exact change of the objective; squared distances only.
+    """Move rows one by one, each by the exact change of the objective.
 
     Group by group: all rows, then those near to moving until none of them moves, then all rows
     again; until none of all moves, or ``n_passes`` are made. The last row to leave a cluster frees
     the penalty too. A slot without members is a cluster not yet opened: it holds the prior alone.
 
-    IN some: the first pass is for rows near to moving only; IN/OUT centres: exact and exact_offset
-    follow every move; sizes (slots,): weights with the prior's; members (slots,) int64: rows of
-    positive weight; places (m,) int64; near (m,) bool; tally (2,) int64: how many clusters may
-    still be opened, and the number of moves; gain (1,): by how much the objective has fallen.
+    IN some: the first pass is for rows near to moving only; IN/OUT clusters: Centres with squared
+    distances, or ClusterTotals, which follow every move; sizes (slots,): weights with the prior's;
+    members (slots,) int64: rows of positive weight; places (m,) int64; near (m,) bool; tally (2,)
+    int64: how many clusters may still be opened, and the number of moves; gain (1,): by how much
+    the objective has fallen.
     """
     end = start
     while end < stop:
@@ -121,7 +125,7 @@ def relocate(
         for _ in range(n_passes):
             moves = tally[1]
             walk(
-                rows, weights, constants, centres, sizes, members, ids, first[groups[begin]],
+                rows, weights, constants, clusters, sizes, members, ids, first[groups[begin]],
                 first[groups[begin] + 1], places, penalty, prior_weight, near, tally, gain,
                 only_near, begin, end,
             )  # fmt: skip
@@ -133,7 +137,7 @@ def relocate(
 
 @part
 def walk(
-    rows, weights, constants, centres, sizes, members, ids, first, last_slot, places, penalty,
+    rows, weights, constants, clusters, sizes, members, ids, first, last_slot, places, penalty,
     prior_weight, near, tally, gain, only_near, begin, end,
 ):  # fmt: skip
     """One pass of `relocate` over the rows of one group, with slots from ``first`` on."""
@@ -150,32 +154,20 @@ def walk(
         left = prior_weight if last else sizes[own] - weight
         frees = penalty if last else 0.0
         if left > 0.0:
-            frees += weight * sizes[own] / left * row_cost(rows, i, constants, centres, own)
-        least = np.inf
-        winner = np.int64(-1)
-        unopened = np.int64(-1)
-        for k in range(first, last_slot):
-            if members[k] == 0:
-                if unopened < 0:
-                    unopened = np.int64(k)
-            elif k != own:
-                pays = weight * sizes[k] * row_cost(rows, i, constants, centres, k)
-                if pays < least * (sizes[k] + weight):  # a division for the best alone
-                    least = pays / (sizes[k] + weight)
-                    winner = np.int64(k)
+            frees += leaving(rows, i, weight, weight, constants, clusters, sizes, own, left)
+        least, winner, unopened = cheapest_other(
+            rows, i, weight, constants, clusters, sizes, members, own, first, last_slot
+        )
         if unopened >= 0 and not last and tally[0] > 0:
-            pays = penalty
-            if prior_weight > 0.0:
-                factor = weight * prior_weight / (prior_weight + weight)
-                pays += factor * row_cost(rows, i, constants, centres, unopened)
+            pays = penalty + opening(rows, i, weight, constants, clusters, prior_weight, unopened)
             if pays < least:
                 least = pays
                 winner = unopened
-        near[p] = least < NEAR * frees
+        near[p] = least < near_factor(clusters) * frees
         if not is_worth_it(least, frees, weight):
             continue
         tally[0] += np.int64(last) - np.int64(members[winner] == 0)
         tally[1] += 1
         gain[0] += frees - least
-        transfer(rows, i, weight, own, winner, left, centres, sizes, members)
+        transfer(rows, i, weight, own, winner, left, clusters, sizes, members)
         places[p] = winner

@@ -124,6 +124,14 @@ def product(rows, i, vectors, k):
     """Inner product of row i with ``vectors[k]``, in float64."""
 
 
+def entries(rows, i):
+    """Return where the entries of row i begin and end; those of a dense row are its columns."""
+
+
+def entry(rows, i, p, scale):
+    """Return column and value of entry p of row i."""
+
+
 def blend(rows, i, keep, take, centres, k):
     """OUT centres.exact[k] = keep * itself + take * row i, and its square in exact_offset[k]."""
 
@@ -168,6 +176,20 @@ def _product(rows, i, vectors, k):
             return total
 
     return multiply
+
+
+@overload(entries, jit_options=INLINE)
+def _entries(rows, i):
+    if rows.instance_class is DenseRows:
+        return lambda rows, i: (np.int64(0), np.int64(rows.values.shape[1]))
+    return lambda rows, i: (np.int64(rows.starts[i]), np.int64(rows.starts[i + 1]))
+
+
+@overload(entry, jit_options=INLINE)
+def _entry(rows, i, p, scale):
+    if rows.instance_class is DenseRows:
+        return lambda rows, i, p, scale: (p, (rows.values[i, p] - rows.shift[p]) * scale)
+    return lambda rows, i, p, scale: (np.int64(rows.columns[p]), rows.values[p] * scale)
 
 
 @overload(blend, jit_options=INLINE)

@@ -1,16 +1,24 @@
-"""One row moves between two clusters: when that is worth it, and what it does to their means.
+"""One row moves between two clusters: what that costs, when it is worth it, and what it does.
 
-With squared distances a row of weight w pays ``w N / (N + w) d^2`` to join a cluster of weight N,
-and frees ``w N / (N - w) d^2`` where it leaves one (Hartigan's rule).
+Clusters are given in one of two forms. As `Centres`, for squared distances: a row of weight w pays
+``w N / (N + w) d^2`` to join a cluster of weight N, and frees ``w N / (N - w) d^2`` where it leaves
+one (Hartigan's rule). As `ClusterTotals`: it pays ``w phi(x) + P - P'`` to join a cluster whose
+potential is P without and P' with it, and frees as much where it leaves one.
 """
 
 import numpy as np
+from numba.extending import overload
 
-from hardbayes.kernels.compiling import inlined
-from hardbayes.kernels.partition.rows import blend
+from hardbayes.kernels.compiling import INLINE, inlined
+from hardbayes.kernels.partition.cluster_totals import NOISE, add, empty, join, refresh
+from hardbayes.kernels.partition.rows import blend, pick, row_cost
+from hardbayes.tuples import Centres
 
+# Between two passes over all rows only those are visited whose best other cluster costs them at
+# most so many times their own. Costs of divergences have a large part that is much the same in all
+# clusters.
+NEAR_DISTANCE, NEAR_DIVERGENCE = 1.2, 1.05
 # A row moves only where that gains more than rounding could pretend.
-NOISE = 1e-12
 FLOOR = 1e-15
 
 
@@ -20,18 +28,151 @@ def is_worth_it(pays, frees, unit):
     return pays < frees - NOISE * frees - FLOOR * np.sqrt(unit * frees)
 
 
-@inlined
-def transfer(rows, i, weight, source, target, left, centres, sizes, members):
-    """Move row i; means, sizes and members of both clusters follow.
+def near_factor(clusters):
+    """Return how many times its own cost a row may pay elsewhere to be near to moving."""
 
-    ``left``: the size of the source without the row; 0 where that is nothing at all. IN/OUT
-    centres: exact and exact_offset; sizes (slots,); members (slots,) int64.
+
+def leaving(rows, i, weight, unit, constants, clusters, sizes, k, left):
+    """Return what row i frees where it leaves slot k, for ``unit`` of its weight.
+
+    ``left``: the size of the slot without the row.
     """
-    if left > 0.0:
-        blend(rows, i, sizes[source] / left, -weight / left, centres, source)
-    share = weight / (sizes[target] + weight)
-    blend(rows, i, 1.0 - share, share, centres, target)
-    sizes[source] = left
-    sizes[target] += weight
-    members[source] -= 1
-    members[target] += 1
+
+
+def cheapest_other(rows, i, weight, constants, clusters, sizes, members, own, first, last):
+    """Return what row i pays in the cheapest of the other clusters, that slot, and a free slot.
+
+    Slots from ``first`` to ``last``; those without members are free. -1 where there is none.
+    """
+
+
+def opening(rows, i, weight, constants, clusters, prior_weight, k):
+    """Return what row i pays, beside the penalty, in a free slot: that holds the prior alone."""
+
+
+def transfer(rows, i, weight, source, target, left, clusters, sizes, members):
+    """Move row i; the clusters, their sizes and numbers of members follow.
+
+    ``left``: the size of the source without the row; that of the prior where it was the last.
+    IN/OUT clusters, sizes (slots,); members (slots,) int64.
+    """
+
+
+@overload(near_factor, jit_options=INLINE)
+def _near_factor(clusters):
+    near = NEAR_DISTANCE if clusters.instance_class is Centres else NEAR_DIVERGENCE
+    return lambda clusters: near
+
+
+@overload(leaving, jit_options=INLINE)
+def _leaving(rows, i, weight, unit, constants, clusters, sizes, k, left):
+    if clusters.instance_class is Centres:
+
+        def free(rows, i, weight, unit, constants, clusters, sizes, k, left):
+            return unit * sizes[k] / left * row_cost(rows, i, constants, clusters, k)
+
+    else:
+
+        def free(rows, i, weight, unit, constants, clusters, sizes, k, left):
+            join(rows, i, -weight, clusters, sizes, k, k + 1)
+            kept = clusters.potentials[k] - clusters.joined[k]
+            return unit * (pick(constants, i) - kept / weight)
+
+    return free
+
+
+@overload(cheapest_other, jit_options=INLINE)
+def _cheapest_other(rows, i, weight, constants, clusters, sizes, members, own, first, last):
+    if clusters.instance_class is Centres:
+
+        def find(rows, i, weight, constants, clusters, sizes, members, own, first, last):
+            least = np.inf
+            winner = np.int64(-1)
+            free = np.int64(-1)
+            for k in range(first, last):
+                if members[k] == 0:
+                    if free < 0:
+                        free = np.int64(k)
+                elif k != own:
+                    pays = weight * sizes[k] * row_cost(rows, i, constants, clusters, k)
+                    if pays < least * (sizes[k] + weight):  # a division for the best alone
+                        least = pays / (sizes[k] + weight)
+                        winner = np.int64(k)
+            return least, winner, free
+
+    else:
+
+        def find(rows, i, weight, constants, clusters, sizes, members, own, first, last):
+            stop = first
+            free = np.int64(-1)
+            for k in range(first, last):
+                if members[k] > 0:
+                    stop = k + 1
+                elif free < 0:
+                    free = np.int64(k)
+            join(rows, i, weight, clusters, sizes, first, max(stop, free + 1))
+            potentials = clusters.potentials
+            brings = weight * pick(constants, i) + NOISE * abs(potentials[own])
+            least = np.inf
+            winner = np.int64(-1)
+            for k in range(first, stop):
+                if members[k] > 0 and k != own:
+                    noise = NOISE * abs(potentials[k])
+                    pays = brings + (potentials[k] - clusters.joined[k]) + noise
+                    if pays < least:
+                        least = pays
+                        winner = np.int64(k)
+            return least, winner, free
+
+    return find
+
+
+@overload(opening, jit_options=INLINE)
+def _opening(rows, i, weight, constants, clusters, prior_weight, k):
+    if clusters.instance_class is Centres:
+
+        def pay(rows, i, weight, constants, clusters, prior_weight, k):
+            if prior_weight == 0.0:
+                return 0.0
+            factor = weight * prior_weight / (prior_weight + weight)
+            return factor * row_cost(rows, i, constants, clusters, k)
+
+    else:
+
+        def pay(rows, i, weight, constants, clusters, prior_weight, k):
+            # `cheapest_other` has found the potential with the row.
+            return weight * pick(constants, i) + clusters.potentials[k] - clusters.joined[k]
+
+    return pay
+
+
+@overload(transfer, jit_options=INLINE)
+def _transfer(rows, i, weight, source, target, left, clusters, sizes, members):
+    if clusters.instance_class is Centres:
+
+        def move(rows, i, weight, source, target, left, clusters, sizes, members):
+            if left > 0.0:
+                blend(rows, i, sizes[source] / left, -weight / left, clusters, source)
+            share = weight / (sizes[target] + weight)
+            blend(rows, i, 1.0 - share, share, clusters, target)
+            sizes[source] = left
+            sizes[target] += weight
+            members[source] -= 1
+            members[target] += 1
+
+    else:
+
+        def move(rows, i, weight, source, target, left, clusters, sizes, members):
+            sizes[source] = left
+            sizes[target] += weight
+            members[source] -= 1
+            members[target] += 1
+            add(rows, i, weight, clusters, target)
+            refresh(clusters, sizes[target], target)
+            if members[source] == 0:  # exactly, without the rounding of the moves before
+                empty(clusters, source)
+            else:
+                add(rows, i, -weight, clusters, source)
+                refresh(clusters, left, source)
+
+    return move

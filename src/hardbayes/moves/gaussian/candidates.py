@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardbayes.matrices import Floats, chunks
-from hardbayes.moves.label_first.model import Unions
+from hardbayes.moves.label_first.model import Ids, Unions
 from hardbayes.structure.gaussians import GaussianPartition, Gaussians
 
 N_AXES = 3  # widest directions along which a cluster is cut
@@ -53,7 +53,7 @@ def neighbouring_unions(clusters: Gaussians, partition: GaussianPartition, roots
     near = min(N_NEIGHBOURS, k - 1)
     partners = np.concatenate(
         [
-            _neighbours(clusters, roots, part, near)
+            nearest_means(clusters.means, roots, near, part)
             for part in chunks(k, k * clusters.means.shape[1])
         ]
     )
@@ -69,13 +69,19 @@ def neighbouring_unions(clusters: Gaussians, partition: GaussianPartition, roots
     return Unions(pairs[order, 0], pairs[order, 1], costs[order])
 
 
-def _neighbours(clusters: Gaussians, roots: Floats, part: slice, near: int) -> NDArray[np.intp]:
-    """Return, for some clusters, those whose means are nearest in their own metrics (m, near)."""
-    gaps = clusters.means[part, np.newaxis, :] - clusters.means
+def nearest_means(means: Floats, roots: Floats, near: int, part: slice = slice(None)) -> Ids:
+    """Return up to ``near`` others (m, near) whose means are nearest to each cluster of a part.
+
+    In its own metric, ``roots`` (k, h, d); ascending where there are more, else nearest first.
+    """
+    k = len(means)
+    gaps = means[part, np.newaxis, :] - means
     if roots.shape[1] == 1:
         scaled = gaps * roots[part]
     else:
         scaled = np.einsum("mkd,med->mke", gaps, roots[part], optimize=True)
     apart = np.einsum("mkd,mkd->mk", scaled, scaled)
-    apart[np.arange(len(apart)), np.arange(part.start, part.stop)] = np.inf
-    return np.argpartition(apart, near - 1, axis=1)[:, :near]
+    apart[np.arange(len(apart)), np.arange(k)[part]] = np.inf
+    if near >= k - 1:
+        return np.ascontiguousarray(np.argsort(apart, axis=1, kind="stable")[:, : k - 1])
+    return np.sort(np.argpartition(apart, near - 1, axis=1)[:, :near], axis=1)

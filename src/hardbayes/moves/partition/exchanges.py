@@ -60,10 +60,12 @@ def propose_exchanges(
     refine: Refine,
     divisions: Divisions,
     n_trials: int,
+    pairs_alone: bool = False,
 ) -> PartitionProposal | None:
     """Try exchanges, the most promising first; propose those that lower the objective together.
 
-    Trials taken up have no cluster in common.
+    Trials taken up have no cluster in common. ``pairs_alone``: all unite two clusters and divide
+    one, as at the cap, where there is no room for a division alone.
     """
     weights, totals = state.totals()
     centres = partition.centres(weights, totals)
@@ -75,7 +77,7 @@ def propose_exchanges(
     numbers: list[Ids] = []
     opened: list[Floats] = []
     gain, n_splits, n_merges = 0.0, 0, 0
-    pairs = _promising(partition, weights, centres, divisions, n_trials)
+    pairs = _promising(partition, weights, centres, divisions, n_trials, pairs_alone)
     for trials in _batches(state, pairs, _neighbours(partition, centres), touched):
         # Near the cap no cluster opens but those of the trials themselves.
         room = max(0, partition.max_clusters - k - len(opened) - 2 * len(trials))
@@ -110,9 +112,17 @@ def propose_exchanges(
 
 
 def _promising(
-    partition: Partition, weights: Floats, centres: Floats, divisions: Divisions, n_trials: int
+    partition: Partition,
+    weights: Floats,
+    centres: Floats,
+    divisions: Divisions,
+    n_trials: int,
+    pairs_alone: bool,
 ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Yield what to unite and what to divide, alone and in pairs, best ranks first."""
+    """Yield what to unite and what to divide, alone (unless told not to) and in pairs.
+
+    Best ranks first.
+    """
     unions: list[tuple[int, ...]] = [()]
     if len(centres) > 1:
         partners, costs = nearest_partners(partition, weights, centres)
@@ -129,7 +139,7 @@ def _promising(
     for total in range(1, len(unions) + len(divided)):
         for u in range(max(0, total - len(divided) + 1), min(total, len(unions) - 1) + 1):
             united, parted = unions[u], divided[total - u]
-            if set(united) & set(parted):
+            if set(united) & set(parted) or (pairs_alone and not (united and parted)):
                 continue
             yield united, parted
             n_trials -= 1
@@ -150,7 +160,8 @@ def _batches(
     rows = state.rows
     members = state.member_counts()
     budget = max(
-        ENTRIES / rows.n_columns, PART_OF_A_SWEEP * rows.n_rows * len(members)
+        ENTRIES / rows.n_columns,
+        PART_OF_A_SWEEP * rows.n_rows * len(members),
     )  # costs of rows at centres
     trials: list[Trial] = []
     n_rows = 0

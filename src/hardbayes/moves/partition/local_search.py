@@ -32,9 +32,9 @@ class Refine(Protocol):
 def refine_by_rows(
     grouped: GroupedRows, partition: Partition, penalty: float, room: int
 ) -> tuple[Floats, Floats]:
-    """Move rows one by one, by exact changes of the objective: for squared distances."""
+    """Move rows one by one, by exact changes of the objective, where these are compiled."""
     weights, centres = _clusters(grouped, partition)
-    clusters = grouped.moving(partition.direct_form(centres), weights, partition.prior_weight)
+    clusters = grouped.moving(partition.moving_form(centres), weights, partition.prior_weight)
     grouped.relocate(clusters, penalty, room, MAX_PASSES)
     weights = np.where(clusters.members > 0, clusters.sizes - partition.prior_weight, 0.0)
     return weights, clusters.centres

@@ -8,6 +8,7 @@ import numpy as np
 
 from hardbayes.matrices import chunks
 from hardbayes.moves.partition.proposal import PartitionProposal
+from hardbayes.tuples import TotalsForm
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,9 +60,16 @@ def nearest_partners(
 ) -> tuple[NDArray[np.intp], Floats]:
     """Return with which other cluster each (k,) unites most cheaply, and what that costs.
 
-    Neighbours are found by their divergence, weighted as if there were no prior; the costs of
-    unions with the nearest few are then exact.
+    All costs are compared where they are compiled. Else neighbours are found by their divergence,
+    weighted as if there were no prior, and the costs of unions with the nearest few are exact.
     """
+    form = partition.moving_form(centres)
+    if isinstance(form, TotalsForm):
+        from hardbayes.local.cluster_totals import all_union_costs  # with compiled kernels
+
+        all_costs = all_union_costs(form, weights)
+        best = all_costs.argmin(axis=1)
+        return best, all_costs[np.arange(len(best)), best]
     k, d = centres.shape
     near = min(NEAREST, k - 1)
     sizes = weights + partition.prior_weight

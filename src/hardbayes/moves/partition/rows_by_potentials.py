@@ -8,10 +8,11 @@ that follow. So each row chooses by the costs that it would find if rows came on
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hardbayes.moves.partition.cluster_potentials import Batch, ClusterPotentials
 from hardbayes.moves.partition.single_rows import Walked
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from hardbayes.local.rows import LocalRows
     from hardbayes.matrices import Floats
-    from hardbayes.moves.partition.cluster_potentials import ClusterPotentials
     from hardbayes.moves.partition.single_rows import Clusters
     from hardbayes.structure.partition import Partition
 
@@ -29,7 +29,6 @@ NOISE = 1e-12  # of what is compared: no move gains less
 
 
 def walk_by_potentials(
-    kind: type[ClusterPotentials],
     local: LocalRows,
     partition: Partition,
     numbers: NDArray[np.intp],
@@ -38,12 +37,12 @@ def walk_by_potentials(
 ) -> Walked:
     """Visit rows one by one; each goes to where the objective is lowest.
 
-    ``kind``: how costs of rows in clusters are computed. IN/OUT numbers (n,): clusters of the rows.
+    IN/OUT numbers (n,): clusters of the rows.
     """
-    potentials = kind(partition, *clusters)
+    potentials = ClusterPotentials(partition, *clusters)
     row_weights = local.weights_at()
     paying = np.flatnonzero(row_weights > 0)
-    largest = max(1, TOGETHER // potentials.effort(local.entries_per_row))
+    largest = max(1, TOGETHER // potentials.totals.size)
     size, n_moves, gain = largest, 0, 0.0
     for _ in range(max_passes):
         before = n_moves
@@ -52,7 +51,7 @@ def walk_by_potentials(
         while start < len(paying):
             part = paying[start : start + size]
             start += len(part)
-            batch = potentials.batch(local.matrix(part), row_weights[part])
+            batch = Batch(local.matrix(part), row_weights[part])
             own = numbers[part]
             moved, gained = _walk(potentials, batch, local.constants_at(part), own)
             numbers[part] = own
@@ -66,7 +65,7 @@ def walk_by_potentials(
 
 
 def _walk(
-    clusters: ClusterPotentials, batch: Any, constants: Floats, own: NDArray[np.intp]
+    clusters: ClusterPotentials, batch: Batch, constants: Floats, own: NDArray[np.intp]
 ) -> tuple[int, float]:
     """Let the rows of a batch move; return how many did, and what was gained.
 

@@ -4,8 +4,8 @@ The objective changes exactly by what the row frees where it leaves and pays whe
 Hartigan's rule, and with every row visited in order the collapsed DP-means of Broderick, Kulis &
 Jordan 2013, section 4.1.
 
-Two ways to visit rows, of which `engine.partition.passes` picks one: compiled for squared
-distances, and with costs from NumPy for any divergence (`priced_rows`).
+Two ways to visit rows, of which `engine.partition.passes` picks one: compiled, and with costs from
+NumPy for any divergence (`rows_by_potentials`).
 """
 
 from __future__ import annotations
@@ -85,6 +85,27 @@ def propose_relocations(
     return PartitionProposal(-walked.gain, ids, numbers, walked.opened)
 
 
+def propose_all_relocations(
+    state: PartitionState, partition: Partition, rng: np.random.RandomState
+) -> PartitionProposal | None:
+    """Propose to move rows one after the other, of all rows in memory; no cluster opens.
+
+    Each row is compared with all clusters first, then with those that have changed since. For
+    clusters whose potentials have a formula.
+    """
+    weights, centres = state.centres()
+    before = np.maximum(state.numbers(), 0)  # rows of no weight may have no cluster; they stay
+    moving = state.rows.take().incremental(
+        partition.moving_form(centres), before, weights, len(weights), rng
+    )
+    fit = moving.fit()
+    moving.relocate(0)
+    ids = np.flatnonzero(moving.labels != before)
+    if not len(ids):
+        return None
+    return PartitionProposal(moving.fit() - fit, ids, moving.labels[ids].astype(np.intp))
+
+
 def border_rows(state: PartitionState, partition: Partition, slack: float) -> Ids:
     """Return the rows for which moving alone might pay, as clusters are now; and lone rows.
 
@@ -110,11 +131,11 @@ def border_rows(state: PartitionState, partition: Partition, slack: float) -> Id
 def walk_compiled(
     local: LocalRows, partition: Partition, numbers: Ids, clusters: Clusters, max_passes: int
 ) -> Walked:
-    """Visit rows by the compiled rule for squared distances."""
+    """Visit rows by the compiled rule."""
     weights, centres, members = clusters
     k, n_rows = len(weights), local.n_rows
     eta = partition.prior_weight
-    moving = local.moving(partition.direct_form(centres), weights, members, eta)
+    moving = local.moving(partition.moving_form(centres), weights, members, eta)
     n_moves, gain, start = 0, 0.0, 0
     while start < n_rows:
         n_ready = int(np.count_nonzero(moving.members == 0))
@@ -141,7 +162,7 @@ def _with_room(local: LocalRows, partition: Partition, moving: MovingClusters) -
     """Return the clusters with more slots that hold nothing but the prior."""
     prior = np.tile(partition.prior_mean, (SPARE, 1))
     return local.moving(
-        partition.direct_form(np.append(moving.centres, prior, axis=0)),
+        partition.moving_form(np.append(moving.centres, prior, axis=0)),
         np.append(moving.sizes - partition.prior_weight, np.zeros(SPARE)),
         np.append(moving.members, np.zeros(SPARE, np.int64)),
         partition.prior_weight,

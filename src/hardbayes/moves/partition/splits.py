@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.moves.partition.merges import WORTHWHILE
+from hardbayes.moves.partition.merges import WORTHWHILE, nearest_partners
 from hardbayes.moves.partition.proposal import PartitionProposal
+from hardbayes.tuples import TotalsForm
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,6 +34,7 @@ STRETCHES = 2  # steps of power iteration towards the widest direction
 # Rows that propose: as many as this, or so many for each cluster.
 SAMPLE = 1 << 13
 SAMPLE_A_CLUSTER = 128
+MOST_HALVED = 1 << 10  # rows of a cluster on which compiled divisions are tried
 # Entries of the centres that are divided together.
 LARGEST_BATCH = 1 << 19
 # A cluster that gained or lost less than this part of its weight, and moved for less than this part
@@ -61,16 +63,17 @@ def n_starts(n_clusters: int) -> int:
 
 
 def propose_splits(
-    state: PartitionState, partition: Partition, divisions: Divisions
+    state: PartitionState, partition: Partition, divisions: Divisions, with_unions: bool = True
 ) -> PartitionProposal | None:
     """Propose to split clusters where all rows confirm that it lowers the objective.
+
+    At the cap, a split may come with the union of two other clusters that costs less than it saves;
+    unless there are to be none, ``with_unions``.
 
     OUT divisions: what all rows save replaces what a sample promised.
     """
     k = state.n_clusters
-    room = partition.max_clusters - k
-    chosen = np.flatnonzero(divisions.are_worth_it(partition.penalty))
-    chosen = chosen[np.argsort(-divisions.saved[chosen], kind="stable")][: max(room, 0)]
+    chosen, paid, unions = _affordable(state, partition, divisions, with_unions)
     if not len(chosen):
         return None
     halves = np.stack([divisions.left[chosen], divisions.right[chosen]], axis=1)
@@ -87,19 +90,56 @@ def propose_splits(
     divisions.saved[chosen] = 0.0
     divisions.saved[chosen[real]] = saved
     stays = np.zeros(len(chosen), bool)
-    stays[real] = saved > partition.penalty * (1 + WORTHWHILE)
+    stays[real] = saved > paid[real] * (1 + WORTHWHILE)
     if not stays.any():
         return None
     divisions.names[chosen[stays]] = -1  # divide both parts again, whatever their weight
     going = stays[division.parts]
     new = k + np.cumsum(stays) - 1
+    made = unions[stays & (unions[:, 0] >= 0)]
+    united = np.arange(k)
+    united[made[:, 1]] = made[:, 0]
     return PartitionProposal(
-        float(partition.penalty * stays.sum() - saved[stays[real]].sum()),
+        float(paid[stays].sum() - saved[stays[real]].sum()),
         division.ids[going],
         new[division.parts[going]],
         divisions.right[chosen[stays]],
+        united=united if len(made) else None,
         n_splits=int(stays.sum()),
+        n_merges=len(made),
     )
+
+
+def _affordable(
+    state: PartitionState, partition: Partition, divisions: Divisions, with_unions: bool
+) -> tuple[Ids, Floats, Ids]:
+    """Return clusters (c,) to split, what each split costs, and the clusters (c, 2) it unites.
+
+    A split costs the penalty and unites none, -1. Where the cap leaves no room, it costs what the
+    cheapest union of two others does. No cluster takes part twice.
+    """
+    wanted = np.flatnonzero(divisions.are_worth_it(partition.penalty))
+    wanted = wanted[np.argsort(-divisions.saved[wanted], kind="stable")]
+    room = max(partition.max_clusters - state.n_clusters, 0)
+    chosen = wanted[:room].tolist()
+    paid = [partition.penalty] * len(chosen)
+    unions = [(-1, -1)] * len(chosen)
+    if with_unions and len(wanted) > room and state.n_clusters > 2:
+        partners, costs = nearest_partners(partition, *state.centres())
+        pairs = [(int(a), int(partners[a])) for a in np.argsort(costs, kind="stable")]
+        taken = set(chosen)
+        for c in wanted[room:].tolist():
+            if c in taken:
+                continue
+            pairs = [pair for pair in pairs if taken.isdisjoint(pair)]
+            pair = next((pair for pair in pairs if c not in pair), None)
+            if pair is None or not divisions.saved[c] > costs[pair[0]] * (1 + WORTHWHILE):
+                break
+            taken.update((c, *pair))
+            chosen.append(c)
+            paid.append(float(costs[pair[0]]))
+            unions.append((min(pair), max(pair)))
+    return np.array(chosen, np.intp), np.array(paid), np.array(unions, np.intp).reshape(-1, 2)
 
 
 def divide_clusters(
@@ -166,6 +206,9 @@ def _best_divisions(
     ``rows`` (m,): positions sorted by the ``numbers`` (m,) of their clusters, which have
     ``weights`` (k,) and ``centres`` (k, d) with rows that may not be among them.
     """
+    form = partition.moving_form(centres)
+    if isinstance(form, TotalsForm):
+        return _halve(local, partition, form, rows, numbers, weights, rng)
     k = len(centres)
     sides = _start(local, partition, rows, numbers, centres, rng)
     starts = len(sides)
@@ -192,6 +235,35 @@ def _best_divisions(
     best = saved.argmax(axis=0)
     at = 2 * (best * k + np.arange(k))
     return saved[best, np.arange(k)], parts[at], parts[at + 1]
+
+
+def _halve(
+    local: LocalRows,
+    partition: Partition,
+    form: TotalsForm,
+    rows: Ids,
+    numbers: Ids,
+    weights: Floats,
+    rng: np.random.RandomState,
+) -> tuple[Floats, Floats, Floats]:
+    """Return what `_best_divisions` does, from compiled divisions of some rows of each cluster."""
+    k = len(weights)
+    first = np.searchsorted(numbers, np.arange(k))
+    step = (np.bincount(numbers, minlength=k) - 1) // MOST_HALVED + 1
+    some = (np.arange(len(numbers)) - first[numbers]) % step[numbers] == 0
+    rows, numbers = rows[some], numbers[some]
+    saved, second = local.grouped(rows, numbers, np.arange(k + 1)).halve(form, n_starts(k), rng)
+    grouped = local.grouped(rows, numbers, np.arange(0, 2 * k + 1, 2))
+    grouped.places[:] = 2 * numbers + second
+    part_weights, totals = grouped.totals()
+    sampled = part_weights[0::2] + part_weights[1::2]
+    # As if the sample were the whole; both parts stand where the cluster does if it is undivided.
+    share = weights / np.where(sampled > 0, sampled, 1.0)
+    undivided = np.repeat(saved == 0, 2)
+    part_weights[undivided], totals[undivided] = 1.0, np.repeat(form.centres, 2, axis=0)[undivided]
+    shares = np.where(undivided, 1.0, np.repeat(share, 2))
+    parts = partition.centres(shares * part_weights, shares[:, np.newaxis] * totals)
+    return share * saved, parts[0::2], parts[1::2]
 
 
 def _start(

@@ -1,0 +1,70 @@
+"""Clusters by their totals, made for kernels and read back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hardbayes.kernels.partition.cluster_totals import TOGETHER, ClusterTotals, recount, union_costs
+from hardbayes.kernels.partition.halving import Halves
+
+if TYPE_CHECKING:
+    from hardbayes.matrices import Floats
+    from hardbayes.tuples import TotalsForm
+
+
+def totals_of(form: TotalsForm, sizes: Floats) -> ClusterTotals:
+    """Return clusters (slots,) of these sizes, with the prior's, at the centres of a form."""
+    slots, d = form.centres.shape
+    totals = np.empty((d, slots))
+    np.multiply(sizes, form.centres.T, out=totals)
+    clusters = ClusterTotals(
+        formula=int(form.formula),
+        totals=totals,
+        terms=np.empty((d, slots)),
+        sums=np.empty(slots),
+        term_sums=np.empty(slots),
+        potentials=np.empty(slots),
+        prior_weight=form.prior_weight,
+        prior=form.prior_weight * form.prior_mean,
+        prior_terms=np.empty(d),
+        alone=np.empty(3),
+        joined=np.zeros(slots),
+        together=np.zeros((slots, TOGETHER)),
+        turnover=np.zeros(slots),
+        absences=np.zeros((2, slots)),
+        absent_weights=np.zeros((2, slots)),
+    )
+    recount(clusters, sizes)
+    return clusters
+
+
+def halves_for(form: TotalsForm, n_rows: int) -> Halves:
+    """Return scratch memory to halve clusters of at most so many rows."""
+    alone = form._replace(centres=np.tile(form.prior_mean, (2, 1)))
+    sizes = np.full(2, form.prior_weight)
+    return Halves(
+        np.zeros(n_rows, np.intp), np.zeros(n_rows, np.int64), np.zeros(n_rows, bool),
+        np.zeros(n_rows), np.zeros((2, n_rows)), totals_of(alone, sizes), sizes,
+        np.zeros(2, np.int64), np.array([0, 2]), np.zeros(2, np.int64), np.zeros(1),
+    )  # fmt: skip
+
+
+def centres_of(clusters: ClusterTotals, sizes: Floats) -> Floats:
+    """Return the centres (slots, d) of clusters of these sizes; at zero where they are empty."""
+    return np.ascontiguousarray((clusters.totals / np.where(sizes > 0, sizes, 1.0)).T)
+
+
+def all_union_costs(form: TotalsForm, weights: Floats) -> Floats:
+    """Return how much the objective rises, penalties aside, when two clusters unite (k, k).
+
+    Infinite for a cluster with itself. Not less than what rounding may hide.
+    """
+    sizes = weights + form.prior_weight
+    clusters = totals_of(form, sizes)
+    costs = np.empty((len(sizes), len(sizes)))
+    for a, row in enumerate(costs):
+        union_costs(clusters, sizes, a, row)
+    np.fill_diagonal(costs, np.inf)
+    return costs

@@ -1,0 +1,135 @@
+"""How far out the rows of each cluster lie: a few upper quantiles of their costs.
+
+A row is a stranger to its cluster, at a share of 0.01, if it costs more than all but that share of
+the cluster's training rows. Ten numbers for each cluster are enough for any share: between them the
+cost is linear in the logarithm of the share, as in an exponential tail, and so beyond the last.
+
+A quantile is the cluster's own where enough rows lie beyond it. Farther out, the shape of the tail
+is that of all clusters together, each in units of its own mean cost; of the smallest clusters only
+that mean cost is used, and the overall one with it, as if that came from a few rows more.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hardbayes.matrices import Floats
+
+#: Shares of the rows beyond each quantile.
+SHARES = np.array([1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001])
+# Rows beyond a quantile from which it is taken for the cluster's own.
+ENOUGH = 5
+# Rows of the overall mean cost that each cluster's is averaged with.
+PSEUDO_ROWS = 4
+# Rows that are sorted: more are taken at equal distances.
+MOST_ROWS = 1 << 16
+
+
+def spread_of(costs: Floats, labels: NDArray[np.int32], n_clusters: int, weights: Floats) -> Floats:
+    """Return the quantiles (k, shares) of the costs (n,) of the rows of each cluster.
+
+    ``weights`` (n,) or (1,): what rows count.
+    """
+    weights = np.broadcast_to(weights, len(costs))
+    rows = np.flatnonzero(weights)
+    rows = rows[:: -(-len(rows) // MOST_ROWS)]
+    costs, labels, weights = np.maximum(costs[rows], 0.0), labels[rows], weights[rows]
+    members = np.bincount(labels, minlength=n_clusters)
+    scales = _scales(costs, labels, members, weights)
+    own = _quantiles(costs, labels, n_clusters, weights)
+
+    relative = np.zeros(len(costs))  # a cost of zero is zero in any unit
+    np.divide(costs, scales[labels], out=relative, where=costs > 0)
+    several = members[labels] > 1
+    shape = _tail(relative[several], weights[several])
+
+    last = np.count_nonzero(members[:, np.newaxis] * SHARES[1:] >= ENOUGH, axis=1)
+    anchors = own[np.arange(n_clusters), last]
+    anchored = (last > 0) & (anchors > 0) & (shape[last] > 0)
+    unit = np.where(anchored, anchors / np.where(anchored, shape[last], 1.0), scales)
+    is_own = np.arange(len(SHARES)) <= np.where(anchored, last, 0)[:, np.newaxis]
+    return np.maximum.accumulate(np.where(is_own, own, unit[:, np.newaxis] * shape), axis=1)
+
+
+def is_spread(spread: Floats, n_clusters: int) -> bool:
+    """Whether an array may be the quantiles of so many clusters."""
+    return (
+        spread.shape == (n_clusters, len(SHARES))
+        and spread.dtype == np.float64
+        and bool((np.isfinite(spread) & (spread >= 0)).all())
+    )
+
+
+def costs_at_share(spread: Floats | None, share: float) -> Floats:
+    """Return for each cluster (k,) the cost above which a row is a stranger at this share."""
+    if spread is None:
+        raise ValueError(
+            "This model comes from a file of hardbayes 0.1.0, which does not tell how far out the "
+            "rows of a cluster lie. Fit it again, or use novelty=True."
+        )
+    places, wanted = -np.log(SHARES), -np.log(share)
+    at = int(np.clip(np.searchsorted(places, wanted) - 1, 0, len(places) - 2))
+    part = (wanted - places[at]) / (places[at + 1] - places[at])
+    return spread[:, at] + part * (spread[:, at + 1] - spread[:, at])
+
+
+def _scales(
+    costs: Floats, labels: NDArray[np.int32], members: NDArray[np.int64], weights: Floats
+) -> Floats:
+    """Return the mean cost of each cluster (k,), averaged with a few rows of the overall one.
+
+    One row in each cluster does not count: its centre went to meet it.
+    """
+    k = len(members)
+    sums, sizes = np.bincount(labels, weights * costs, k), np.bincount(labels, weights, k)
+    free = sizes * (1.0 - 1.0 / np.maximum(members, 1))
+    overall = sums.sum() / free.sum() if free.any() else 0.0
+    pseudo = PSEUDO_ROWS * sizes.sum() / members.sum()
+    return (sums + pseudo * overall) / (free + pseudo)
+
+
+def _tail(relative: Floats, weights: Floats) -> Floats:
+    """Return the quantiles (shares,) of costs relative to the mean of their cluster.
+
+    Where too few rows lie beyond one, the tail goes on with its last slope; without any, as an
+    exponential one.
+    """
+    shape = np.zeros(len(SHARES))
+    n_known = 1 + np.count_nonzero(len(relative) * SHARES[1:] >= ENOUGH)
+    if n_known > 1:
+        one = np.zeros(len(relative), np.int32)
+        shape[:n_known] = _quantiles(relative, one, 1, weights)[0, :n_known]
+    slope = 1.0
+    for at in range(1, len(SHARES)):
+        length = np.log(SHARES[at - 1] / SHARES[at])
+        if at < n_known:
+            slope = (shape[at] - shape[at - 1]) / length
+        else:
+            shape[at] = shape[at - 1] + slope * length
+    return shape
+
+
+def _quantiles(
+    costs: Floats, labels: NDArray[np.int32], n_clusters: int, weights: Floats
+) -> Floats:
+    """Return costs (k, shares) that no more than each share of a cluster's weight lies above.
+
+    Halfway between two rows, so that rounding does not change on which side a row is.
+    """
+    order = np.lexsort((costs, labels))
+    heap = np.cumsum(weights[order])
+    sizes = np.bincount(labels, weights, n_clusters)
+    before = np.cumsum(sizes) - sizes
+    targets = before[:, np.newaxis] + sizes[:, np.newaxis] * (1.0 - SHARES)
+    # The first row of the cluster at least, and of no other: sums of weights are rounded.
+    ends = np.cumsum(np.bincount(labels, minlength=n_clusters))[:, np.newaxis]
+    starts = np.concatenate([[[0]], ends[:-1]])
+    at = np.minimum(np.maximum(np.searchsorted(heap, targets), starts), ends - 1)
+    ranked = costs[order]
+    halfway = 0.5 * (ranked[at] + ranked[np.minimum(at + 1, ends - 1)])
+    return np.where(ends > starts, halfway, 0.0)

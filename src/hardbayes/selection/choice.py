@@ -1,0 +1,114 @@
+"""The rule that chooses among numbers of clusters.
+
+A number counts if its plateau is clearly wider than those of structureless data of about as many
+clusters, or if held-out rows thin out on the borders of its clusters. Of the numbers that count,
+the one of the largest ``sqrt(k) * width`` is chosen; then any larger number that counts and adds
+borders that are clearly empty. If none counts, the answer is one cluster.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from hardbayes.selection.valleys import filling, valley_p_value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from hardbayes.local.borders import Borders
+
+# A plateau must exceed the reference, which varies from draw to draw, by these factors and by this
+# margin: of narrow plateaus some are twice as wide as others by chance. Those of FEW clusters vary
+# least.
+FEW = 2
+STANDS_OUT_OF_FEW = 1.2
+STANDS_OUT = 1.5
+MARGIN = 0.25
+# No plateau counts if borders are filled to more than this part of the least without clusters.
+FULL = 1.5
+LEVEL = 0.1  # of the tests for valleys, for all numbers together
+# Borders that a finer number adds: filled to less than this part, with a score above this.
+EMPTY = 0.7
+CLEARLY = 2.3
+LEAST_WIDTH = 0.05  # of a finer number: a penalty within a narrower plateau may miss it
+
+
+class Fold(NamedTuple):
+    """The clusters of one half of the rows, and the rows of the other half on their borders."""
+
+    labels: NDArray[np.int32]
+    borders: Borders
+
+
+class Candidate(NamedTuple):
+    """A number of clusters, and the evidence for it."""
+
+    k: int
+    width: float
+    reference: float
+    is_division: bool  # whether more than outliers are divided from the largest cluster
+    p_value: float  # of the valleys, times k (k - 1): the levels of all numbers add up to one
+    filled: float  # how full the borders are
+    folds: dict[int, Fold]  # by number of the half; those of a halving are 2h and 2h + 1
+
+    @property
+    def strength(self) -> float:
+        """The stronger evidence, as a part of what is needed: from 1 on the number counts."""
+        if not self.is_division:
+            return 0.0
+        width = self.width / needed_width(self.k, self.reference) if self.filled <= FULL else 0.0
+        return max(width, float(np.log(max(self.p_value, 1e-300)) / np.log(LEVEL)))
+
+    @property
+    def score(self) -> float:
+        """The largest wins; borders that are more than full count against a number."""
+        return self.width * float(np.sqrt(self.k / max(1.0, self.filled)))
+
+
+def with_evidence(
+    k: int, width: float, reference: float, is_division: bool, folds: dict[int, Fold]
+) -> Candidate:
+    """Return a candidate with what its folds tell; both of a halving are there, or neither."""
+    borders = [folds[number].borders for number in sorted(folds)]
+    p_value = valley_p_value(list(zip(borders[::2], borders[1::2], strict=True)))
+    p_value = min(1.0, p_value * k * (k - 1))
+    return Candidate(k, width, reference, is_division, p_value, filling(borders)[0], folds)
+
+
+def needed_width(k: int, reference: float) -> float:
+    """Return how wide a plateau of k clusters must be, given that of structureless data."""
+    if k <= FEW:
+        return max(STANDS_OUT_OF_FEW * reference, reference + MARGIN)
+    return STANDS_OUT * reference + MARGIN
+
+
+def choose(candidates: Sequence[Candidate]) -> int:
+    """Return the number of clusters, 1 where none counts."""
+    counting = [candidate for candidate in candidates if candidate.strength >= 1.0]
+    if not counting:
+        return 1
+    best = max(counting, key=lambda candidate: (candidate.score, -candidate.k))
+    for finer in sorted(counting, key=lambda candidate: candidate.k):
+        if finer.k > best.k and finer.width >= LEAST_WIDTH and _refines(finer, best):
+            best = finer
+    return best.k
+
+
+def _refines(fine: Candidate, coarse: Candidate) -> bool:
+    """Whether held-out rows thin out where the finer clusters divide coarser ones."""
+    borders, inner = [], []
+    for number in sorted(fine.folds.keys() & coarse.folds.keys()):
+        labels, found = fine.folds[number]
+        shared = np.zeros((fine.k, coarse.k))
+        np.add.at(shared, (labels, coarse.folds[number].labels), 1.0)
+        parent = shared.argmax(axis=1)
+        inner.append(parent[found.pairs[:, 0]] == parent[found.pairs[:, 1]])
+        borders.append(found)
+    if not any(mask.any() for mask in inner):
+        return False
+    filled, score = filling(borders, inner)
+    return filled < EMPTY and score > CLEARLY

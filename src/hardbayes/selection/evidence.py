@@ -1,0 +1,91 @@
+"""What is told about an automatic choice: the table of candidates, and sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hardbayes.matrices import is_sparse
+from hardbayes.selection.choice import LEVEL
+
+if TYPE_CHECKING:
+    from hardbayes.geometry.base import Geometry
+    from hardbayes.matrices import Floats, Matrix
+    from hardbayes.selection.automatic import Choice
+    from hardbayes.selection.choice import Candidate
+
+COLUMNS = {
+    "n_clusters": np.int64,
+    "penalty": np.float64,
+    "width": np.float64,
+    "reference": np.float64,
+    "p_value": np.float64,
+    "strength": np.float64,
+    "chosen": np.bool_,
+}
+# Standard deviations of columns differ by orders of magnitude where their ratio is above this.
+ORDERS_OF_MAGNITUDE = 100.0
+ENOUGH_ROWS = 10_000  # to estimate them
+
+#: One array for each of COLUMNS, one entry for each candidate.
+Table = dict[str, Any]
+
+
+def choice_attributes(choice: Choice) -> dict[str, Any]:
+    """Return the fitted attributes that tell why a number of clusters was chosen."""
+    shown = choice.shown
+    return {
+        "plateau_width_": shown.width if shown else 0.0,
+        "plateau_reference_": shown.reference if shown else 0.0,
+        "penalty_choice_": table_of(choice),
+    }
+
+
+def table_of(choice: Choice) -> Table:
+    """Return the candidates of a choice."""
+    rows = [
+        (c.k, choice.penalties[c.k], c.width, c.reference, c.p_value, c.strength,
+         c.k == choice.n_clusters)
+        for c in choice.candidates
+    ]  # fmt: skip
+    return table_from(np.array(rows, np.float64).reshape(len(rows), len(COLUMNS)))
+
+
+def table_from(numbers: Floats) -> Table:
+    """Return the table of an array (candidates, columns), as files hold it."""
+    return {name: numbers[:, at].astype(dtype) for at, (name, dtype) in enumerate(COLUMNS.items())}
+
+
+def numbers_of(table: Table) -> Floats:
+    """Return a table as an array (candidates, columns) for a file."""
+    return np.column_stack([table[name] for name in COLUMNS]).astype(np.float64)
+
+
+def no_number_sentence(nearest: Candidate, call: str) -> str:
+    """Return why there is one cluster, which number came nearest, and how to get it."""
+    k = nearest.k
+    return (
+        "No number of clusters stood out from data without structure, so there is one cluster. "
+        f"Nearest came {k} clusters: optimal over a factor of {np.exp(nearest.width):.3g} in the "
+        f"penalty ({np.exp(nearest.reference):.3g} without structure), and fewer held-out rows "
+        f"between them with a p-value of {nearest.p_value:.2g} ({LEVEL:g} is needed). "
+        f"To use {k} clusters: {call}, or penalty_path(X).model({k})."
+    )
+
+
+def spread_sentence(matrix: Matrix, geometry: Geometry) -> str:
+    """Return a sentence on columns whose spreads differ by orders of magnitude; else nothing."""
+    if is_sparse(matrix) or geometry.degree != 2:
+        return ""
+    some = matrix[:: 1 + len(matrix) // ENOUGH_ROWS]
+    with np.errstate(over="ignore", invalid="ignore"):
+        spreads = np.std(some, axis=0, dtype=np.float64)
+    spreads = spreads[np.isfinite(spreads) & (spreads > 0)]
+    if not len(spreads) or spreads.max() < ORDERS_OF_MAGNITUDE * spreads.min():
+        return ""
+    return (
+        "The columns of X differ in spread by a factor of about "
+        f"{float(f'{spreads.max() / spreads.min():.1g}'):,.0f}, so that a few of them decide: "
+        "scale them first, as StandardScaler does."
+    )

@@ -1,0 +1,105 @@
+"""How likely partitions are: their marginal likelihood, and how Gaussian their clusters look."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import betainc
+
+from hardbayes.selection.gaussian.clusters import clusters_of, pooled_covariance
+from hardbayes.structure.gaussians import Gaussians, united
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hardbayes.executors.gaussian.mixture import MixtureRows
+    from hardbayes.executors.gaussian.protocol import Ids
+    from hardbayes.matrices import Floats
+
+# Rows that the pooled covariance may count for in that of each cluster. If none but the least were
+# allowed, two clusters in 32 columns would never be likelier than one.
+PRIOR_ROWS = (2.0, 8.0, 32.0, 128.0, 512.0, 2048.0)
+SHARE_ROWS = 0.5  # in the prior of each cluster's share, as in the kernel: Jeffreys' prior
+
+
+class MarginalLikelihood:
+    """Log marginal likelihood of clusters, mean, covariance and share of each integrated out.
+
+    The prior's covariance is the pooled one of a partition and counts as ``prior_rows`` rows.
+    """
+
+    def __init__(self, rows: MixtureRows, partition: Gaussians, prior_rows: float) -> None:
+        self.rows = rows
+        self.prior_rows = prior_rows
+        self.pooled_rows = max(prior_rows, rows.least_rows)  # for classification EM
+        self.total = float(partition.weights.sum())
+        self._pooled = pooled_covariance(rows, partition)
+
+    def of_each(self, clusters: Gaussians) -> Floats:
+        """Return the logarithm (k,) for each cluster, up to a constant for each row."""
+        numbers = np.arange(clusters.k)
+        none = np.full(clusters.k, -1)
+        return self.rows.evidence(clusters, numbers, none, (self.prior_rows,), self._pooled)
+
+    def of_shares(self, k: int) -> float:
+        """Return what the labels of k clusters contribute besides."""
+        return math.lgamma(SHARE_ROWS * k) - math.lgamma(self.total + SHARE_ROWS * k)
+
+    def of_partition(self, clusters: Gaussians) -> float:
+        """Return the logarithm for all clusters together."""
+        return float(self.of_each(clusters).sum()) + self.of_shares(clusters.k)
+
+
+def likeliest_prior(rows: MixtureRows, clusters: Gaussians) -> tuple[MarginalLikelihood, float]:
+    """Return the prior under which a partition is likeliest, and how likely it is."""
+    priors = [MarginalLikelihood(rows, clusters, number) for number in PRIOR_ROWS]
+    values = [prior.of_partition(clusters) for prior in priors]
+    best = int(np.argmax(values))
+    return priors[best], values[best]
+
+
+def gain_of_two(
+    rows: MixtureRows, clusters: Gaussians, lefts: Ids, rights: Ids, prior_rows: Sequence[float]
+) -> Floats:
+    """Return by how much pairs (m,) are likelier than their unions, all other clusters aside."""
+    one = united(clusters.pick(lefts), clusters.pick(rights))
+    apart = rows.evidence(clusters, lefts, rights, prior_rows)
+    none = np.full(len(lefts), -1)
+    return apart - rows.evidence(one, np.arange(len(lefts)), none, prior_rows)
+
+
+def departure(rows: MixtureRows, labels: Ids, k: int) -> float:
+    """Return how far clusters are from being Gaussian, between 0 and 1.
+
+    Kolmogorov's distance, over all rows, between the squared Mahalanobis distance from the own mean
+    and its distribution for n Gaussian rows: m / (n - 1) ~ Beta(d / 2, (n - d - 1) / 2). Diagonal
+    covariances: each column by itself.
+    """
+    clusters = clusters_of(rows, labels, k)
+    covariances = clusters.scatters / np.maximum(clusters.weights, 1e-300)[:, None, None]
+    roots = rows.factorised(rows.floored(covariances))[0]
+    order, places = rows.by_cluster(labels, k)
+    shares, weights = [], []
+    for c in range(k):
+        ids, n = order[places[c] : places[c + 1]], clusters.weights[c]
+        if len(ids) < 3 * rows.least_rows:
+            continue
+        gaps = rows.rows[ids] - clusters.means[c]
+        if rows.diagonal:
+            squares = (gaps * roots[c, 0]) ** 2
+            shares.append(betainc(0.5, (n - 2) / 2, np.clip(squares / (n - 1), 0, 1)).ravel())
+            weights.append(np.repeat(rows.weights[ids], rows.d) / rows.d)
+        else:
+            squares = ((gaps @ roots[c].T) ** 2).sum(axis=1)
+            spread = (n - rows.d - 1) / 2
+            shares.append(betainc(rows.d / 2, spread, np.clip(squares / (n - 1), 0, 1)))
+            weights.append(rows.weights[ids])
+    if not shares:
+        return 1.0
+    share, weight = np.concatenate(shares), np.concatenate(weights)
+    by_share = np.argsort(share, kind="stable")
+    share, weight = share[by_share], weight[by_share] / weight.sum()
+    after = np.cumsum(weight)
+    return float(max((after - share).max(), (share - after + weight).max()))

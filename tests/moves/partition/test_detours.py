@@ -1,0 +1,70 @@
+"""Detours: more clusters for a while, and a proposal where that ends lower."""
+
+import numpy as np
+import pytest
+
+from hardbayes.moves.partition import detours
+from hardbayes.moves.partition.detours import _lengths, propose_detour
+from tests.moves.partition.cases import labelled, random_case
+
+
+def badly_divided(k=6, n=20):
+    """Heaps in a row; the first two share a cluster, and the last is halved."""
+    rng = np.random.default_rng(0)
+    member = np.repeat(np.arange(k), n)
+    X = 100.0 * member[:, np.newaxis] + rng.normal(size=(k * n, 2))
+    labels = np.where(member == k - 1, np.where(np.arange(k * n) % 2, 0, k - 1), member)
+    labels = np.where(member == 0, 1, labels)
+    return X, None, labels
+
+
+def propose(case, seed=0):
+    return propose_detour(case.state, case.partition, np.random.RandomState(seed))
+
+
+def test_a_detour_finds_the_heaps():
+    X, weights, labels = badly_divided()
+    with labelled(X, weights, labels, max_clusters=6) as case:
+        proposal = propose(case)
+        assert proposal is not None and proposal.n_splits == proposal.n_merges
+        case.state.apply(proposal)
+        case.state.refit()
+        numbers = case.state.numbers()
+    assert case.state.n_clusters == 6
+    assert len(np.unique(np.stack([np.repeat(np.arange(6), 20), numbers]), axis=1).T) == 6
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_proposal_keeps_the_contract_and_the_number(seed):
+    X, weights, labels = random_case(seed)
+    with labelled(X, weights, labels, max_clusters=6) as case:
+        before = case.value()
+        proposal = propose(case, seed)
+        assert proposal is not None and proposal.change < 0
+        case.state.apply(proposal)
+        case.state.refit()
+        assert case.state.n_clusters == 6
+        assert case.value() - before == pytest.approx(proposal.change, rel=1e-9)
+
+
+def test_nothing_is_proposed_where_nothing_is_gained():
+    X = np.repeat(10.0 * np.eye(4), 5, axis=0)
+    with labelled(X, None, np.repeat(np.arange(4), 5), max_clusters=4) as case:
+        assert propose(case) is None
+    with labelled(X, None, np.zeros(20, int), max_clusters=1) as case:
+        assert propose(case) is None
+
+
+@pytest.mark.parametrize("limit", ["MOST_ROWS", "MOST_CLUSTERS", "MOST_ENTRIES"])
+def test_large_data_make_no_detour(limit, monkeypatch):
+    monkeypatch.setattr(detours, limit, 5)
+    with labelled(*badly_divided(), max_clusters=6) as case:
+        assert propose(case) is None
+
+
+@pytest.mark.parametrize(
+    ("k", "lengths"),
+    [(2, [1, 2] * 4), (10, [5, 10, 5, 10, 5]), (40, [20]), (100, [40]), (1000, [40])],
+)
+def test_how_far_detours_go(k, lengths):
+    assert _lengths(k) == lengths

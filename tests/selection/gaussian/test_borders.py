@@ -1,0 +1,80 @@
+"""Borders between neighbouring clusters."""
+
+import numpy as np
+import pytest
+
+from hardbayes.selection.gaussian.borders import LIKELY, STRICT, Border, Borders, Rule
+from hardbayes.selection.gaussian.clusters import clusters_of
+from tests.selection.gaussian.samples import SQUARE, blobs, sampled
+
+MATRIX, TRUE = blobs(SQUARE)
+
+
+@pytest.fixture(params=[False, True], ids=["full", "diag"])
+def borders(request):
+    """Four clusters, the first of which is cut in two."""
+    with sampled(MATRIX, diagonal=request.param) as sample:
+        rows, labels = sample.rows, TRUE[sample.ids].copy()
+        labels[(labels == 0) & (rows.rows[:, 0] > np.median(rows.rows[labels == 0, 0]))] = 4
+        yield rows, labels, Borders(rows, labels, 5, sample.dip_rows)
+
+
+def test_valleys_and_likelihoods_tell_two_from_halves(borders):
+    _, _, found = borders
+    halves, *others = found.between([(0, 4), (0, 2), (1, 4), (1, 3)])
+    assert halves.p_value > 0.5 and halves.gain < 0.0
+    assert all(border.p_value < 1e-3 and border.nats > 50 for border in others)
+    for rule in (LIKELY, STRICT):
+        assert not halves.separates(rule)
+        assert all(border.separates(rule) for border in others)
+        assert found.weakest(rule) == (0, 4)
+        assert not found.separate(rule) and found.separate(rule, 0.5)
+
+
+def test_neighbours(borders):
+    pairs = borders[2].pairs()
+    assert {(0, 4), (1, 3), (2, 3)} <= set(pairs)
+    assert all(a < b for a, b in pairs) and len(set(pairs)) == len(pairs)
+
+
+def test_a_merge_has_the_moments_of_the_union(borders):
+    rows, labels, found = borders
+    found.between(found.pairs())
+    found.merge(0, 4)
+    merged = np.where(labels == 4, 0, labels)
+    expected = clusters_of(rows, merged, 4)
+    for mine, theirs in zip(found.clusters.pick(np.arange(4)), expected, strict=True):
+        np.testing.assert_allclose(mine, theirs, atol=1e-9)
+    np.testing.assert_array_equal(found.names, [0, 1, 2, 3, 0])
+    assert all(4 not in pair for pair in found.pairs())
+    fresh = Borders(rows, merged, 4, rows)
+    pairs = [pair for pair in found.pairs() if pair in fresh.pairs()]
+    for mine, theirs in zip(found.between(pairs), fresh.between(pairs), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-6)
+    assert found.weakest(STRICT) is None and found.separate(STRICT)
+
+
+def test_rules():
+    unsure = Border(nats=10.0, gain=0.1, p_value=0.15)
+    assert unsure.separates(LIKELY) and not unsure.separates(STRICT)
+    assert not unsure._replace(nats=2.0).separates(LIKELY)
+    assert Border(500.0, 1.5, 1.0).separates(LIKELY)
+    assert not Border(500.0, 1.5, 1.0).separates(STRICT)
+    assert Border(-5.0, -0.1, 0.01).separates(Rule(0.0, np.inf))
+
+
+def test_few_rows_are_judged_by_the_moments_of_others():
+    """In many columns the rows of one cloud look like two to their own moments."""
+    rng = np.random.default_rng(0)
+    with sampled(rng.normal(size=(60, 12))) as sample:
+        rows = sample.rows
+        direction = rng.normal(size=12)
+        labels = (rows.rows @ direction > 0).astype(np.int64)
+        assert Borders(rows, labels, 2, rows).between([(0, 1)])[0].p_value > 0.2
+
+
+def test_two_rows_say_nothing():
+    with sampled(np.array([[0.0], [0.1], [5.0], [5.1]])) as sample:
+        labels = np.array([0, 0, 1, 1])
+        found = Borders(sample.rows, labels, 2, sample.rows)
+        assert found.between(found.pairs())[0].p_value == 1.0
