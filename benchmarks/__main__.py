@@ -15,6 +15,7 @@ from benchmarks import (
     divergences,
     features,
     gaussian,
+    graphs,
     machine,
     memory,
     quality,
@@ -45,6 +46,7 @@ SECTIONS: dict[str, Callable[[Options], Section]] = {
     "memory": memory.run,
     "divergences": divergences.run,
     "features": features.run,
+    "graphs": graphs.run,
 }
 
 

@@ -48,7 +48,9 @@ def test_noise_is_compared_without_births_and_marked():
     assert not any("births allowed" in row[1] or "as called" in row[1] for row in section.rows)
 
 
-@pytest.mark.parametrize("name", ["quality", "recovery", "choosing", "search-cost", "features"])
+@pytest.mark.parametrize(
+    "name", ["quality", "recovery", "choosing", "search-cost", "features", "graphs"]
+)
 def test_quick_sections_give_tables(name):
     section = SECTIONS[name](Options(repeats=1, quick=True))
 
@@ -119,4 +121,5 @@ def test_every_section_has_a_name():
         "memory",
         "divergences",
         "features",
+        "graphs",
     ]

@@ -14,8 +14,10 @@ from hardbayes.problems.graph import GraphProblem
 # Shares of the penalty at which starts form their first clusters, zero for one that divides the
 # whole graph; after the last one, again.
 SHARES = (0.6, 0.0, 1.0, 0.3)
-# Links, each counted from both ends, above which divisions of the whole graph take too long.
+# Those of graphs with more links than this, each counted from both ends: divisions of the whole
+# graph take too long, and so do those of the few clusters that a share of one begins with.
 LARGE = 1 << 22
+SHARES_OF_LARGE = (0.6, 0.3)
 
 
 def best_fit(
@@ -33,7 +35,7 @@ def best_fit(
     ``given``: labels (m,) of linked vertices, each of which takes the place of one start.
     """
     working = penalty / problem.cost_unit
-    usual = SHARES if problem.links.nnz <= LARGE else [share for share in SHARES if share]
+    usual = SHARES if problem.links.nnz <= LARGE else SHARES_OF_LARGE
     shares = [usual[number % len(usual)] for number in range(n_init)][len(given) :]
     starts = tuple(problem.penalties(working, share) if share else () for share in shares)
     search = Search(problem.penalties(working), starts, max_clusters, max_steps)
