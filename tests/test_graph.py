@@ -188,6 +188,8 @@ def test_names_of_vertices():
     for X in (named, pd.DataFrame(named), np.array(named)):
         model = GraphDPMeans(-0.5, random_state=0).fit(X)
         assert model.vertex_names_.tolist() == [f"v{i}" for i in range(6)]
+    weighted = [(*pair, 2.0) for pair in named]
+    assert GraphDPMeans(-0.5).fit(weighted).cut_ == pytest.approx(2 / 7)
     plain = GraphDPMeans(-0.5, random_state=0).fit(TWO_TRIANGLES)
     np.testing.assert_array_equal(plain.vertex_names_, np.arange(6))
 

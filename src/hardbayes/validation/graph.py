@@ -94,6 +94,8 @@ def _array(X: Any) -> NDArray[Any]:
     """Return a matrix or a list of edges as an array (n, n), (m, 2) or (m, 3)."""
     try:
         array = np.asarray(X)
+        if array.dtype.kind in "SU" and not isinstance(X, np.ndarray):
+            array = np.array(X, dtype=object)  # or weights beside names would be text too
     except ValueError:  # rows of several lengths
         array = np.empty(0)
     if array.dtype.kind == "c":
