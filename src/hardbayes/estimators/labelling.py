@@ -99,7 +99,7 @@ def objective(
     >>> from hardbayes.datasets import load_karate_club
     >>> links, factions = load_karate_club()
     >>> print(f"{objective(links, factions, -0.3, cut='normalized'):.3f}")
-    -0.343
+    -0.318
     """
     if cut is not None:
         return graph_objective(X, labels, cluster_penalty, cut == "ratio", sample_weight)
