@@ -15,6 +15,7 @@ from benchmarks import (
     divergences,
     features,
     gaussian,
+    graphs,
     groups,
     machine,
     memory,
@@ -53,6 +54,7 @@ SECTIONS: dict[str, Callable[[Options], Section]] = {
     "features": features.run,
     "groups": groups.run,
     "topics": topics.run,
+    "graphs": graphs.run,
 }
 
 

@@ -59,7 +59,8 @@ def test_noise_is_compared_without_births_and_marked():
 
 
 @pytest.mark.parametrize(
-    "name", ["quality", "recovery", "choosing", "search-cost", "features", "groups", "topics"]
+    "name",
+    ["quality", "recovery", "choosing", "search-cost", "features", "groups", "topics", "graphs"],
 )
 def test_quick_sections_give_tables(name):
     section = SECTIONS[name](Options(repeats=1, quick=True))
@@ -136,4 +137,5 @@ def test_every_section_has_a_name():
         "features",
         "groups",
         "topics",
+        "graphs",
     ]

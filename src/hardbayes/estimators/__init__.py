@@ -3,6 +3,7 @@
 from hardbayes.estimators.bp_means import BPMeans
 from hardbayes.estimators.dp_means import DPMeans
 from hardbayes.estimators.gaussian_dp_means import GaussianDPMeans
+from hardbayes.estimators.graph_dp_means import GraphDPMeans
 from hardbayes.estimators.hdp_means import HDPMeans
 from hardbayes.estimators.hdp_topics import HDPTopics
 from hardbayes.estimators.k_features import KFeatures
@@ -13,6 +14,7 @@ __all__ = [
     "BPMeans",
     "DPMeans",
     "GaussianDPMeans",
+    "GraphDPMeans",
     "HDPMeans",
     "HDPTopics",
     "KFeatures",

@@ -39,29 +39,14 @@ SHARED_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-class Estimator(ABC, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base class: the fitted state is ``_model`` and the attributes that end in ``_``."""
+class Learner(ABC, BaseEstimator):
+    """Base of all: the fitted state is ``_model`` and the attributes that end in ``_``."""
 
     _model: Any
     _parameter_constraints: ClassVar[dict[str, list[Any]]]
     n_jobs: int | None
     random_state: Any
     verbose: int
-
-    @property
-    def _geometry(self) -> Geometry:
-        """The divergence of a fit."""
-        return SquaredEuclidean()
-
-    @abstractmethod
-    def _fitted(
-        self, matrix: Matrix, weights: Floats | None, rng: np.random.RandomState, pool: Pool
-    ) -> tuple[dict[str, Any], Status]:
-        """Return the fitted attributes for checked rows, and the status of the fit."""
-
-    @abstractmethod
-    def _costs(self, matrix: Matrix, pool: Pool) -> Floats:
-        """Return the cost of each row (n,) under the fitted model."""
 
     @abstractmethod
     def _model_from(self, arrays: dict[str, Any], fitted: dict[str, Any]) -> tuple[Any, int]:
@@ -70,88 +55,14 @@ class Estimator(ABC, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         Raises ValueError if the fitted attributes contradict it.
         """
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit the model to X.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows; `GaussianDPMeans` accepts dense rows only. C-contiguous float32 or float64 arrays,
-            memory maps and CSR matrices are not copied.
-        y : ignored
-            Not used, present for API consistency by convention.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. A row of weight zero opens no cluster, but is labelled like any
-            other.
-
-        Returns
-        -------
-        self : estimator
-            The fitted estimator. If an error is raised, the estimator is unchanged.
-        """
-        return self._fit(X, sample_weight)
-
-    def _fit(self, X: Any, sample_weight: Any, **beside: Any) -> Self:
-        """Fit; what else there is goes on to `_fitted`."""
-        matrix, weights, names = checked_data(self, self._geometry, X, sample_weight)
-        self._say("fit of {} rows, {} columns".format(*matrix.shape))
-        with Pool(resolve_threads(self.n_jobs), self._progress()) as pool:
-            fitted, status = self._fitted(matrix, weights, self._stream(), pool, **beside)
+    def _keep(self, fitted: dict[str, Any], status: Status) -> None:
+        """Set all fitted attributes at once; warn where the fit did not converge freely."""
         if status is not Status.CONVERGED:
             kind = UserWarning if status is Status.UNDIVIDED else ConvergenceWarning
             # The stack level skips fit and scikit-learn's wrapper of it.
             warnings.warn(fitted["status_"], kind, stacklevel=4)
         kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}
-        self.__dict__ = kept | fitted | names  # all attributes or none
-        return self
-
-    def score_samples(self, X: Any) -> Floats:
-        """Return minus the cost of each row, at its best centre or with its best features.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows. Their weights are one, or their lengths if the divergence has
-            ``length_as_weight``.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,)
-            Higher is better.
-        """
-        matrix = self._checked(X)
-        with Pool(resolve_threads(self.n_jobs)) as pool:
-            return -self._costs(matrix, pool)
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """Return minus the fit term of X under the fitted model.
-
-        The penalty is not included. More clusters or features fit better, also on new rows, so a
-        ``GridSearchCV`` over the penalty selects the smallest. Compare penalties by `penalty_path`,
-        or use "auto".
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows.
-        y : ignored
-            Not used, present for API consistency by convention.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        score : float
-            Sum of the weighted `score_samples`.
-        """
-        scores = self.score_samples(X)
-        weights = check_weights(sample_weight, scores[:, np.newaxis])
-        return float(np.sum(scores if weights is None else weights * scores))
-
-    def _checked(self, X: Any) -> Matrix:
-        check_is_fitted(self)
-        return check_matrix(X, self._model.geometry, self, reset=False)
+        self.__dict__ = kept | fitted  # all attributes or none
 
     def _stream(self) -> np.random.RandomState:
         """Return the generator of ``random_state``; for None a new one, not NumPy's global one."""
@@ -205,6 +116,103 @@ class Estimator(ABC, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
                 )
             fitted["feature_names_in_"] = np.array(names, dtype=object)
         self.__dict__.update(fitted, _model=model)
+
+
+class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
+    """Base of the estimators of rows."""
+
+    @property
+    def _geometry(self) -> Geometry:
+        """The divergence of a fit."""
+        return SquaredEuclidean()
+
+    @abstractmethod
+    def _fitted(
+        self, matrix: Matrix, weights: Floats | None, rng: np.random.RandomState, pool: Pool
+    ) -> tuple[dict[str, Any], Status]:
+        """Return the fitted attributes for checked rows, and the status of the fit."""
+
+    @abstractmethod
+    def _costs(self, matrix: Matrix, pool: Pool) -> Floats:
+        """Return the cost of each row (n,) under the fitted model."""
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the model to X.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows; `GaussianDPMeans` accepts dense rows only. C-contiguous float32 or float64 arrays,
+            memory maps and CSR matrices are not copied.
+        y : ignored
+            Not used, present for API consistency by convention.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. A row of weight zero opens no cluster, but is labelled like any
+            other.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator. If an error is raised, the estimator is unchanged.
+        """
+        self._keep(*self._fit_rows(X, sample_weight))
+        return self
+
+    def _fit_rows(self, X: Any, sample_weight: Any, **beside: Any) -> tuple[dict[str, Any], Status]:
+        """Return the fitted attributes and the status; what else there is goes to `_fitted`."""
+        matrix, weights, names = checked_data(self, self._geometry, X, sample_weight)
+        self._say("fit of {} rows, {} columns".format(*matrix.shape))
+        with Pool(resolve_threads(self.n_jobs), self._progress()) as pool:
+            fitted, status = self._fitted(matrix, weights, self._stream(), pool, **beside)
+        return fitted | names, status
+
+    def score_samples(self, X: Any) -> Floats:
+        """Return minus the cost of each row, at its best centre or with its best features.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows. Their weights are one, or their lengths if the divergence has
+            ``length_as_weight``.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            Higher is better.
+        """
+        matrix = self._checked(X)
+        with Pool(resolve_threads(self.n_jobs)) as pool:
+            return -self._costs(matrix, pool)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return minus the fit term of X under the fitted model.
+
+        The penalty is not included. More clusters or features fit better, also on new rows, so a
+        ``GridSearchCV`` over the penalty selects the smallest. Compare penalties by `penalty_path`,
+        or use "auto".
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+        y : ignored
+            Not used, present for API consistency by convention.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            Sum of the weighted `score_samples`.
+        """
+        scores = self.score_samples(X)
+        weights = check_weights(sample_weight, scores[:, np.newaxis])
+        return float(np.sum(scores if weights is None else weights * scores))
+
+    def _checked(self, X: Any) -> Matrix:
+        check_is_fitted(self)
+        return check_matrix(X, self._model.geometry, self, reset=False)
 
 
 def checked_data(

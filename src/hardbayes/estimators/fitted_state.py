@@ -30,7 +30,13 @@ GROUPED = {name: kind for name, kind in CLUSTERS.items() if name != "cluster_pen
     "group_cluster_weights_": np.ndarray,
     "groups_": np.ndarray,
 }
+NOT_OF_GRAPHS = ("inertia_", "cluster_centers_")
 PLATEAU = {"plateau_width_": float, "plateau_reference_": float}
+GRAPH = {name: kind for name, kind in CLUSTERS.items() if name not in NOT_OF_GRAPHS} | {
+    "cut_": float,
+    "cuts_per_cluster_": np.ndarray,
+    "vertex_names_": np.ndarray,
+}
 FEATURES = KINDS | {
     "components_": np.ndarray,
     "n_components_": int,
@@ -83,6 +89,21 @@ def check_grouped(fitted: dict[str, Any], n_groups: int, k: int, d: int) -> None
         and fitted["local_labels_"].shape == fitted["labels_"].shape
     ):
         raise ValueError("The saved model contradicts itself: groups disagree.")
+
+
+def check_graph_clusters(fitted: dict[str, Any], labels: Any, k: int) -> None:
+    """Raise ValueError unless these are the attributes of these labels (n,) of k clusters."""
+    _check_kinds(fitted, GRAPH)
+    if not (
+        fitted["n_clusters_"] == k
+        and fitted["n_features_in_"] == len(labels)
+        and fitted["labels_"].dtype == np.int32
+        and np.array_equal(fitted["labels_"], labels)
+        and fitted["vertex_names_"].shape == labels.shape
+        and fitted["cuts_per_cluster_"].shape == fitted["cluster_weights_"].shape == (k,)
+        and fitted["objective_history_"].shape == (fitted["n_iter_"],)
+    ):
+        raise ValueError("The saved model contradicts itself: sizes or labels disagree.")
 
 
 def check_features(fitted: dict[str, Any], k: int, d: int) -> None:

@@ -175,7 +175,8 @@ converged_, status_, n_features_in_, feature_names_in_
         self : estimator
             The fitted estimator. If an error is raised, the estimator is unchanged.
         """
-        return self._fit(X, sample_weight, groups=groups)
+        self._keep(*self._fit_rows(X, sample_weight, groups=groups))
+        return self
 
     def predict(  # type: ignore[override]
         self, X: Any, groups: Any = None, novelty: bool | float = False

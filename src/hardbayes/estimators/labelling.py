@@ -9,19 +9,23 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 
 from hardbayes.engine.partition.objective import measure_labels
 from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
+from hardbayes.models.graph import measure
 from hardbayes.pool import Pool, resolve_threads
 from hardbayes.problems.columns import used_columns
+from hardbayes.problems.graph import pose_graph
 from hardbayes.problems.partition import pose
 from hardbayes.structure.hdp import GroupedPartition
 from hardbayes.validation import check_groups, check_labels, check_matrix, check_weights
+from hardbayes.validation.graph import check_graph
 
 
 @validate_params(
     {
-        "cluster_penalty": [Interval(Real, 0, None, closed="left")],
+        "cluster_penalty": [Interval(Real, None, None, closed="neither")],
         "divergence": [StrOptions(set(GEOMETRIES)), Geometry],
         "prior_weight": [Interval(Real, 0, 1e9, closed="both")],
         "local_penalty": [Interval(Real, 0, None, closed="left")],
+        "cut": [StrOptions({"normalized", "ratio"}), None],
     },
     prefer_skip_nested_validation=True,
 )
@@ -35,6 +39,7 @@ def objective(
     sample_weight: Any = None,
     groups: Any = None,
     local_penalty: float = 0.0,
+    cut: str | None = None,
 ) -> float:
     """Objective of a labelling.
 
@@ -42,16 +47,16 @@ def objective(
 
     where ``mu_c`` is the minimising centre of cluster c (Kulis & Jordan 2012, eq. 1). For rows in
     groups ``local_penalty`` is added for each pair of a group and a cluster that has rows of it
-    (their eq. 2).
+    (their eq. 2). With ``cut``, X is a graph, and the objective is that of `GraphDPMeans`.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        Rows.
+        Rows; or a graph, as `GraphDPMeans.fit` takes it.
     labels : array-like of shape (n_samples,)
         Labels of any type; rows with equal labels form a cluster.
     cluster_penalty : float
-        Cost of each cluster.
+        Cost of each cluster, >= 0; of graphs, of any sign.
     divergence : str or Geometry, default="squared_euclidean"
         Cost of a row at a centre.
     prior_weight : float, default=0.0
@@ -64,12 +69,15 @@ def objective(
         The group of each row: any labels. None: one group.
     local_penalty : float, default=0.0
         Cost of each cluster in each group that uses it.
+    cut : {"normalized", "ratio"} or None, default=None
+        Which cut of a graph to measure; ``divergence``, ``prior_weight`` and ``sample_weight`` do
+        not apply to graphs. None where X has rows.
 
     Returns
     -------
     objective : float
-        The value that `DPMeans` minimises; with groups, the value that `HDPMeans` minimises, whose
-        ``global_penalty_`` is the `cluster_penalty` here.
+        The value that `DPMeans` or `GraphDPMeans` minimises; with groups, the value that `HDPMeans`
+        minimises, whose ``global_penalty_`` is the `cluster_penalty` here.
 
     Examples
     --------
@@ -95,7 +103,21 @@ def objective(
     ... )
     >>> print(f"{model.objective_:.2f}, {value:.2f}")
     312.41, 312.41
+
+    Of a graph:
+
+    >>> from hardbayes.datasets import load_karate_club
+    >>> links, factions = load_karate_club()
+    >>> print(f"{objective(links, factions, -0.3, cut='normalized'):.3f}")
+    -0.318
     """
+    if cut is not None:
+        return graph_objective(X, labels, cluster_penalty, cut == "ratio", sample_weight)
+    if cluster_penalty < 0:
+        raise ValueError(
+            "The 'cluster_penalty' parameter of objective must be a float in the range [0.0, inf), "
+            f'but for graphs (cut="normalized"). Got {cluster_penalty} instead.'
+        )
     geometry = geometry_for(divergence)
     matrix = check_matrix(X, geometry)
     numbers = check_labels(labels, matrix.shape[0])
@@ -112,3 +134,16 @@ def objective(
     n_local = len(np.unique(members * (int(numbers.max()) + 1) + numbers))
     penalties = in_units.total_penalty(n_local, terms.n_clusters)
     return (terms.fit + terms.prior) / problem.unit + penalties
+
+
+def graph_objective(
+    X: Any, labels: Any, cluster_penalty: float, ratio: bool, sample_weight: Any
+) -> float:
+    """Return the cut of any labels of the vertices of a graph, plus the penalty of each cluster."""
+    if sample_weight is not None:
+        raise ValueError("Vertices of a graph have no 'sample_weight'. Pass weights of links.")
+    links, loops, _ = check_graph(X)
+    numbers = check_labels(labels, len(loops))
+    with Pool(1) as pool:
+        cuts = measure(pose_graph(links, loops, ratio, pool), numbers, cluster_penalty)[1]
+    return float(cuts.sum()) + cluster_penalty * len(cuts)

@@ -12,8 +12,10 @@ from sklearn.utils._param_validation import Interval, validate_params
 
 from hardbayes.estimators.bp_means import BPMeans
 from hardbayes.estimators.dp_means import DPMeans
+from hardbayes.estimators.graph_dp_means import GraphDPMeans
 from hardbayes.paths.cluster_penalties import trace_clusters
 from hardbayes.paths.feature_penalties import trace_features
+from hardbayes.paths.graph_penalties import trace_graph
 from hardbayes.selection.hull import Plateau
 
 if TYPE_CHECKING:
@@ -42,7 +44,7 @@ class PenaltyPath:
         search.
     objectives : ndarray of shape (n_penalties,)
         Objective at each penalty.
-    models : list of DPMeans or of BPMeans
+    models : list of DPMeans, BPMeans or GraphDPMeans
         The fitted model at each penalty; where the rows were sampled, fitted to the sample.
     plateaus : list of Plateau
         Numbers of clusters with the penalties ``low`` to ``high`` between which they are best,
@@ -105,7 +107,7 @@ class PenaltyPath:
         """Return the penalty that the estimator itself would choose.
 
         Of features, the middle of the widest plateau; a base alone that all rows share does not
-        count.
+        count. Of graphs, 0 where no clusters describe the graph better than its degrees.
 
         Returns
         -------
@@ -193,12 +195,13 @@ class PenaltyPath:
                 "PenaltyPath.to_frame needs pandas. Install it: pip install pandas"
             ) from error
 
+        fit = "inertia" if hasattr(self.models[0], "inertia_") else "cut"
         return pd.DataFrame(
             {
                 "penalty": self.penalties,
                 "n_clusters": self.n_clusters,
                 "objective": self.objectives,
-                "inertia": [model.inertia_ for model in self.models],
+                fit: [getattr(model, f"{fit}_") for model in self.models],
             }
         )
 
@@ -222,7 +225,7 @@ class PenaltyPath:
 
 @validate_params(
     {
-        "estimator": [DPMeans, BPMeans, None],
+        "estimator": [DPMeans, BPMeans, GraphDPMeans, None],
         "penalties": ["array-like", None],
         "n_penalties": [Interval(Integral, 1, None, closed="left")],
     },
@@ -231,7 +234,7 @@ class PenaltyPath:
 def penalty_path(
     X: Any,
     *,
-    estimator: DPMeans | BPMeans | None = None,
+    estimator: DPMeans | BPMeans | GraphDPMeans | None = None,
     penalties: Any = None,
     n_penalties: int = 50,
     sample_weight: Any = None,
@@ -250,16 +253,18 @@ def penalty_path(
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        Rows. More than 16,384 (fewer where there are many columns) are sampled; the sample is given
-        the weight of all rows, so that its penalties are those of the whole.
-    estimator : DPMeans, BPMeans or None, default=None
+        Rows, or a graph where the estimator is a `GraphDPMeans`. More than 16,384 rows (fewer where
+        there are many columns) are sampled; the sample is given the weight of all rows, so that its
+        penalties are those of the whole.
+    estimator : DPMeans, BPMeans, GraphDPMeans or None, default=None
         What to fit: its parameters but for the penalty. None is ``DPMeans()``; `GaussianDPMeans`
         and `KFeatures` are refused, for the one has a prior of its own at every number of clusters
         and the other no penalty. With
         ``search="paper"`` or ``method="collapsed"`` each penalty has a fit of its own, for these
         end elsewhere from another start. With `BPMeans` the path is one of features, traced by
         K-features on all rows, up to its ``max_components`` or 64, with a warning where that is
-        too few for the smallest penalties.
+        too few for the smallest penalties. With `GraphDPMeans` penalties are below zero, and
+        `PenaltyPath.suggest` returns that whose clusters describe the graph best.
     penalties : array-like or None, default=None
         Penalties at which models are kept; plateaus do not depend on them. None spreads
         ``n_penalties`` evenly in the logarithm, from one cluster to 160, or one for every eight
@@ -283,10 +288,16 @@ def penalty_path(
     >>> max(path.plateaus, key=lambda plateau: plateau.width).k
     3
     """
-    asked = None if penalties is None else check_penalties(penalties)
+    sign = -1 if isinstance(estimator, GraphDPMeans) else 1
+    asked = None if penalties is None else check_penalties(penalties, sign)
     rows, choice = None, None
     exactly: Callable[[int], Any]
-    if isinstance(estimator, BPMeans):
+    if isinstance(estimator, GraphDPMeans):
+        if sample_weight is not None:
+            raise ValueError("Vertices of a graph have no 'sample_weight'. Pass weights of links.")
+        asked, models, found, best, exactly = trace_graph(X, estimator, asked, n_penalties)
+        counts = [model.n_clusters_ for model in models]
+    elif isinstance(estimator, BPMeans):
         asked, models, found, best, exactly = trace_features(
             X, estimator, asked, n_penalties, sample_weight
         )
@@ -309,15 +320,16 @@ def check_number(n_clusters: Any) -> None:
         raise ValueError(f"The 'n_clusters' must be an int >= 1. Got {n_clusters!r} instead.")
 
 
-def check_penalties(penalties: Any) -> Floats:
-    """Return penalties as falling numbers > 0."""
+def check_penalties(penalties: Any, sign: int = 1) -> Floats:
+    """Return penalties as falling numbers > 0, or < 0 where ``sign`` is -1."""
     try:
         checked = np.unique(np.asarray(penalties).astype(np.float64, casting="safe"))[::-1]
     except (TypeError, ValueError):
         checked = np.empty(0)
-    if not len(checked) or not (np.isfinite(checked) & (checked > 0)).all():
+    if not len(checked) or not (np.isfinite(checked) & (sign * checked > 0)).all():
         raise ValueError(
-            "The 'penalties' parameter of penalty_path must be numbers > 0, at least one. "
+            f"The 'penalties' parameter of penalty_path must be numbers {'<>'[sign > 0]} 0, at "
+            "least one. "
             f"Got {penalties!r} instead."
         )
     return checked

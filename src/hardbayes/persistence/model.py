@@ -9,8 +9,16 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from hardbayes._version import __version__
-from hardbayes.estimators import BPMeans, DPMeans, GaussianDPMeans, HDPMeans, HDPTopics, KFeatures
-from hardbayes.estimators.base import Estimator
+from hardbayes.estimators import (
+    BPMeans,
+    DPMeans,
+    GaussianDPMeans,
+    GraphDPMeans,
+    HDPMeans,
+    HDPTopics,
+    KFeatures,
+)
+from hardbayes.estimators.base import Learner
 from hardbayes.persistence.atomic import atomic_write
 from hardbayes.persistence.container import ContainerReader, ModelFileError, write_container
 from hardbayes.persistence.geometries import check_name, described, geometry_from, same_geometry
@@ -19,7 +27,8 @@ from hardbayes.persistence.values import check, decode, encode
 # The only classes that a file can name. Names are looked up here and never imported, so a file
 # cannot choose which code runs.
 REGISTRY: dict[str, type] = {
-    cls.__name__: cls for cls in (BPMeans, DPMeans, GaussianDPMeans, HDPMeans, HDPTopics, KFeatures)
+    cls.__name__: cls
+    for cls in (BPMeans, DPMeans, GaussianDPMeans, HDPMeans, HDPTopics, GraphDPMeans, KFeatures)
 }
 
 _HEADER_KEYS = {"library_version", "class", "params", "state"}
@@ -105,7 +114,7 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -
             header[_DIVERGENCE] = encode(_DIVERGENCE, described(divergence), arrays)
     except ValueError as error:
         raise ValueError(f"Cannot save this {cls_name} to {name!r}: {error}.") from error
-    if isinstance(model, Estimator) and not state:
+    if isinstance(model, Learner) and not state:
         warnings.warn(
             f"This {cls_name} is not fitted: the file holds its parameters alone.",
             UserWarning,
@@ -253,7 +262,8 @@ def _storable_params(model: Any) -> tuple[dict[str, Any], object]:
 def _state_of(model: Any) -> dict[str, Any]:
     """Return the fitted state; raise ValueError if `divergence` was changed after the fit."""
     state: dict[str, Any] = model._get_state()
-    if hasattr(model, "_model") and not same_geometry(model._geometry, model._model.geometry):
+    fitted = getattr(getattr(model, "_model", None), "geometry", None)
+    if fitted is not None and not same_geometry(model._geometry, fitted):
         raise ValueError(
             "its 'divergence' is not the one it was fitted with; set that again, or fit again"
         )

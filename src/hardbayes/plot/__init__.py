@@ -7,6 +7,7 @@ Importing this package does not import matplotlib; drawing does. Install it with
 from hardbayes.plot.clusters import ClustersDisplay
 from hardbayes.plot.components import ComponentsDisplay
 from hardbayes.plot.figure import fit_figure
+from hardbayes.plot.graph import GraphDisplay
 from hardbayes.plot.groups import GroupsDisplay
 from hardbayes.plot.objective import ObjectiveDisplay
 from hardbayes.plot.penalty_path import PenaltyPathDisplay
@@ -15,6 +16,7 @@ from hardbayes.plot.topics import TopicsDisplay
 __all__ = [
     "ClustersDisplay",
     "ComponentsDisplay",
+    "GraphDisplay",
     "GroupsDisplay",
     "ObjectiveDisplay",
     "PenaltyPathDisplay",

@@ -116,8 +116,10 @@ class PenaltyPathDisplay:
             )
         above, below = axes
         self._draw_clusters(above)
-        below.plot(self.penalties, self.objectives, color=COLORS[0])
-        below.set(xlabel="penalty", ylabel="objective", xscale="log", yscale="log")
+        # Of graphs, penalties and objectives are below zero.
+        below.plot(np.abs(self.penalties), np.abs(self.objectives), color=COLORS[0])
+        minus = "minus the " if self.penalties.max() < 0 else ""
+        below.set(xlabel=f"{minus}penalty", ylabel=f"{minus}objective", xscale="log", yscale="log")
         below.grid(alpha=0.3)
         self.axes_, self.figure_ = (above, below), above.figure
         return self
@@ -126,13 +128,14 @@ class PenaltyPathDisplay:
         from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
         ax.set(ylabel="clusters", xscale="log", yscale="log", title=self._title())
-        ax.step(self.penalties, self.n_clusters, where="mid", color=COLORS[0])
-        ends = np.array([self.penalties.min(), self.penalties.max()])
+        sizes = np.abs(self.penalties)  # those of graphs are below zero
+        ax.step(sizes, self.n_clusters, where="mid", color=COLORS[0])
+        ends = np.array([sizes.min(), sizes.max()])
         self._draw_references(ax, ends)
         marked = self._marked()
         ranked = sorted(self.plateaus, key=lambda plateau: (plateau.k != marked, -plateau.width))
         for rank, plateau in enumerate(ranked):
-            low, high = np.clip([plateau.low, plateau.high], *ends)
+            low, high = np.clip(np.abs([plateau.low, plateau.high]), *ends)
             is_marked = plateau.k == marked
             color, alpha = (COLORS[1], 1.0) if is_marked else (COLORS[0], 0.4)
             ax.hlines(plateau.k, low, high, color=color, linewidth=5, alpha=alpha)

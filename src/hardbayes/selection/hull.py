@@ -50,6 +50,20 @@ class Plateau(NamedTuple):
         return Plateau(self.k, factor * self.low + more, factor * self.high + more, prices)
 
 
+class CutPlateau(Plateau):
+    """A plateau of graphs, where penalties are below zero."""
+
+    @property
+    def width(self) -> float:
+        """Width in the logarithm of minus the penalty."""
+        return float(np.log(self.low / self.high)) if self.high < 0 else float("inf")
+
+    @property
+    def middle(self) -> float:
+        """Penalty in the geometric middle; half the lower end where penalties end at zero."""
+        return -float(np.sqrt(self.low * self.high)) if self.high < 0 else self.low / 2
+
+
 def lower_hull(points: list[tuple[int, float]]) -> list[tuple[int, float]]:
     """Return the vertices of the lower convex hull by increasing k, with the best fit of each."""
     best = dict(sorted(points, reverse=True))

@@ -14,12 +14,15 @@ from hardbayes.moves.label_first.model import Ids, S
 
 STAGES = {
     "paper": ("sweep",),
+    "divide": ("move_rows", "merge", "split"),  # from one cluster to several
     # From clusters that were chosen before: their number changes only if two had better be one.
     "local": ("choose", "move_rows", "merge"),
     # Splits come before births: they see whole clusters, and a cap is soon full.
-    "split-merge": ("choose", "move_rows", "merge", "split", "sweep", "exchange"),
+    "split-merge": ("choose", "move_rows", "regroup", "merge", "split", "sweep", "exchange"),
 }
 MAX_EXCHANGES = 30
+MAX_REGROUPS = 10  # moves of groups, which end with the first that gains less than this part
+LEAST_GAIN = 1e-4
 
 
 class Solution(NamedTuple, Generic[S]):
@@ -64,6 +67,8 @@ class Descent(Generic[S]):
         self.current = start
         self.report = report
         self.exchanges = exchanges
+        self.regroups = MAX_REGROUPS
+        self.rng = rng
         self.divisions = moves.Divisions(rng)
         self.history: list[float] = []
         self.n_splits = self.n_merges = 0
@@ -119,6 +124,15 @@ class Descent(Generic[S]):
     def sweep(self) -> bool:
         """Every row goes to its cheapest cluster, or opens one."""
         proposal, self.capped = moves.sweep(self.current)
+        return self.apply(proposal)
+
+    def regroup(self) -> bool:
+        """Move groups of rows."""
+        if not self.regroups:
+            return False
+        proposal = moves.regroup(self.current, self.rng)
+        gains = proposal is not None and proposal.change < -LEAST_GAIN * abs(self.history[-1])
+        self.regroups = self.regroups - 1 if gains else 0
         return self.apply(proposal)
 
     def exchange(self) -> bool:

@@ -103,3 +103,10 @@ class LabelFirstModel(Protocol[S]):
         prevented one. None where the model has none.
         """
         return None
+
+    def regroup(self, labels: Ids, rng: np.random.RandomState) -> Ids | None:
+        """Return labels (n,) after moves of groups of rows, at no higher objective.
+
+        None where the model has none.
+        """
+        return None

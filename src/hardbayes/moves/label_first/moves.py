@@ -60,6 +60,11 @@ def move_rows(current: Labelling[S]) -> Proposal[S] | None:
     return propose(current, labels, n_moves) if n_moves else None
 
 
+def regroup(current: Labelling[S], rng: np.random.RandomState) -> Proposal[S] | None:
+    """Return the proposal that groups of rows move."""
+    return _relabel(current, current.model.regroup(current.labels, rng))
+
+
 def merge(current: Labelling[S]) -> Proposal[S] | None:
     """Return the proposal of the cheapest unions of disjoint pairs that lower the objective."""
     model = current.model
@@ -112,16 +117,18 @@ def exchange(current: Labelling[S], divisions: Divisions) -> Proposal[S] | None:
     lefts, rights, costs = model.unions(current.statistics)
     found = divisions.of(current)
     saved = np.array([division.saved for division in found])
-    gains = saved - costs[:, np.newaxis]
-    gains[:, saved <= 0] = -np.inf
-    pairs = np.arange(len(costs))
-    gains[pairs, lefts] = gains[pairs, rights] = -np.inf
+    # A pair excludes two divisions, so the best exchanges are among these columns.
+    divided = np.sort(np.argsort(-saved, kind="stable")[: MAX_TRIALS + 2])
+    gains = saved[divided] - costs[:, np.newaxis]
+    gains[:, saved[divided] <= 0] = -np.inf
+    gains[(lefts[:, np.newaxis] == divided) | (rights[:, np.newaxis] == divided)] = -np.inf
     improves = model.work(current.k) <= LARGEST_TRIAL
     least = -np.inf if improves else WORTHWHILE * abs(current.objective)
     for at in np.argsort(-gains, axis=None, kind="stable")[:MAX_TRIALS]:
-        pair, c = np.unravel_index(at, gains.shape)
-        if not gains[pair, c] > least:
+        pair, column = np.unravel_index(at, gains.shape)
+        if not gains[pair, column] > least:
             break
+        c = divided[column]
         labels = np.where(current.labels == rights[pair], lefts[pair], current.labels)
         _divide(current, int(c), found[c], labels, int(rights[pair]))
         if improves:

@@ -1,0 +1,1 @@
+"""Partitions of graphs: a label-first model, and its starts."""

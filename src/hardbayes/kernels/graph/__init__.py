@@ -1,0 +1,1 @@
+"""Kernels on graphs: moves of single vertices, sums over clusters, coarser graphs."""

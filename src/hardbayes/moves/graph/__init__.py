@@ -1,0 +1,1 @@
+"""Moves on graphs: groups of vertices by coarser graphs, divisions by eigenvectors."""
