@@ -46,7 +46,7 @@ def by_size(model: Any) -> Any:
     numbered: Any = copy(model)
     numbered.labels_ = numbers[model.labels_]
     for name in ("cluster_centers_", "cluster_weights_", "covariances_"):
-        if name in vars(model):  # what the model itself shows follows from it
+        if name in vars(model):  # centres may be computed from the model
             setattr(numbered, name, getattr(model, name)[order])
     if "group_cluster_weights_" in vars(model):
         numbered.group_cluster_weights_ = model.group_cluster_weights_[:, order]
