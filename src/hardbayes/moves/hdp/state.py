@@ -148,7 +148,9 @@ class GroupedState:
         """
         numbers = self.base.numbers() if numbers is None else numbers
         k = self.n_clusters if k is None else k
-        return _counts(self.groups.numbers[self.weighted], numbers[self.weighted], self.ranks, k)
+        places = self.groups.numbers[self.weighted] * k + numbers[self.weighted]
+        counts = np.bincount(places, minlength=self.groups.n_groups * k)
+        return counts.reshape(-1, k).astype(np.int32)
 
     def tolls(self, local_penalty: float, ids: Ids) -> Tolls:
         """Return what groups pay, for single-row moves of rows ``ids``."""
@@ -276,7 +278,7 @@ class GroupedState:
         centres = np.array([*self._centres, *visited.opened])
         m = len(local.numbers)
         whole = Sweep(
-            _in_order(m), 0.0, local.opening, partition.max_clusters, self._opened_by(local.rows)
+            np.arange(m), 0.0, local.opening, partition.max_clusters, self._opened_by(local.rows)
         )
         moved = visit_rows(
             local.rows.take(), whole, Groups(np.zeros(m, np.intp), 1),
@@ -391,19 +393,9 @@ class GroupedState:
         return means, sums
 
 
-def _counts(groups: Ids, numbers: Labels, like: NDArray[np.int32], k: int) -> NDArray[np.int32]:
-    shape = (len(like), k)
-    flat = np.bincount(groups * k + numbers, minlength=shape[0] * k)
-    return flat.reshape(shape).astype(np.int32)
-
-
 def _is_same(before: Labels, after: Labels) -> bool:
     """Whether two labellings (n,) give the same partition."""
     if np.array_equal(before, after):
         return True
     both = len(np.unique(before.astype(np.int64) * (int(after.max()) + 1) + after))
     return both == len(np.unique(before)) == len(np.unique(after))
-
-
-def _in_order(n: int) -> Ids:
-    return np.arange(n)
