@@ -270,10 +270,9 @@ class GroupedState:
             order, grouped.local_penalty, grouped.row_openings(opening), partition.max_clusters,
             self._opened_by(self.rows),
         )  # fmt: skip
-        nearest = self._nearest()
         visited = visit_rows(
-            self.rows.take(), rows, self.groups, form, before, self.ranks, nearest
-        )  # fmt: skip
+            self.rows.take(), rows, self.groups, form, before, self.ranks, self._nearest()
+        )
         local = self._local_clusters(visited.labels, visited.ranks)
         centres = np.array([*self._centres, *visited.opened])
         m = len(local.numbers)
@@ -291,14 +290,8 @@ class GroupedState:
         np.minimum.at(first, (local.groups.numbers, moved.labels), np.arange(m, dtype=np.int32))
         self.ranks = np.where(first < m, first, -1).astype(np.int32)
         changed = np.flatnonzero(after != before)
-        self._change(
-            PartitionProposal(
-                0.0,
-                changed,
-                after[changed].astype(np.intp),
-                np.array(opened) if opened else None,
-            )
-        )
+        numbers, new = after[changed].astype(np.intp), np.array(opened) if opened else None
+        self._change(PartitionProposal(0.0, changed, numbers, new))
         same = _is_same(before[self.weighted], after[self.weighted])
         return Swept(len(changed), not same, visited.refused or moved.refused)
 
