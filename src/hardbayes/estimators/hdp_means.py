@@ -258,24 +258,6 @@ converged_, status_, n_features_in_, feature_names_in_
         weights = check_weights(sample_weight, scores[:, np.newaxis])
         return float(np.sum(scores if weights is None else weights * scores))
 
-    def transform(self, X: Any) -> Floats:
-        """Return the distance of each row from each centre, whatever its group.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        distances : ndarray of shape (n_samples, n_clusters_)
-            Euclidean distances; divergences for any other `divergence`.
-        """
-        matrix = self._checked(X)
-        with Pool(resolve_threads(self.n_jobs)) as pool:
-            distances = self._model.clusters.place(matrix, pool).distances()
-        return distances.astype(matrix.dtype, copy=False)
-
     @property
     def _geometry(self) -> Geometry:
         return geometry_for(self.divergence)

@@ -68,13 +68,18 @@ class FittedGroups:
         """Return the model with its clusters in another order (k,)."""
         return replace(self, clusters=self.clusters.reordered(order), in_use=self.in_use[:, order])
 
-    def place(self, matrix: Matrix, pool: Pool, groups: NDArray[np.intp]) -> GroupedPlacement:
+    def place(
+        self, matrix: Matrix, pool: Pool, groups: NDArray[np.intp] | None = None
+    ) -> GroupedPlacement:
         """Give each row of a checked matrix to the cluster where it pays least.
 
-        ``groups`` (n,): the number of each row's group, -1 where it is not known.
+        ``groups`` (n,): the number of each row's group, -1 where it is not known; None where no
+        group is.
         """
         from hardbayes.local.local_clusters import cheapest
 
+        if groups is None:
+            groups = np.full(matrix.shape[0], -1, np.intp)
         placed = self.clusters.place(matrix, pool)
         model = placed.model  # in the frame of these rows
         unit = model.frame.unit / self.clusters.frame.unit

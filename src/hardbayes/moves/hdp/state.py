@@ -148,7 +148,9 @@ class GroupedState:
         """
         numbers = self.base.numbers() if numbers is None else numbers
         k = self.n_clusters if k is None else k
-        return _counts(self.groups.numbers[self.weighted], numbers[self.weighted], self.ranks, k)
+        places = self.groups.numbers[self.weighted] * k + numbers[self.weighted]
+        counts = np.bincount(places, minlength=self.groups.n_groups * k)
+        return counts.reshape(-1, k).astype(np.int32)
 
     def tolls(self, local_penalty: float, ids: Ids) -> Tolls:
         """Return what groups pay, for single-row moves of rows ``ids``."""
@@ -268,15 +270,14 @@ class GroupedState:
             order, grouped.local_penalty, grouped.row_openings(opening), partition.max_clusters,
             self._opened_by(self.rows),
         )  # fmt: skip
-        nearest = self._nearest()
         visited = visit_rows(
-            self.rows.take(), rows, self.groups, form, before, self.ranks, nearest
-        )  # fmt: skip
+            self.rows.take(), rows, self.groups, form, before, self.ranks, self._nearest()
+        )
         local = self._local_clusters(visited.labels, visited.ranks)
         centres = np.array([*self._centres, *visited.opened])
         m = len(local.numbers)
         whole = Sweep(
-            _in_order(m), 0.0, local.opening, partition.max_clusters, self._opened_by(local.rows)
+            np.arange(m), 0.0, local.opening, partition.max_clusters, self._opened_by(local.rows)
         )
         moved = visit_rows(
             local.rows.take(), whole, Groups(np.zeros(m, np.intp), 1),
@@ -289,14 +290,8 @@ class GroupedState:
         np.minimum.at(first, (local.groups.numbers, moved.labels), np.arange(m, dtype=np.int32))
         self.ranks = np.where(first < m, first, -1).astype(np.int32)
         changed = np.flatnonzero(after != before)
-        self._change(
-            PartitionProposal(
-                0.0,
-                changed,
-                after[changed].astype(np.intp),
-                np.array(opened) if opened else None,
-            )
-        )
+        numbers, new = after[changed].astype(np.intp), np.array(opened) if opened else None
+        self._change(PartitionProposal(0.0, changed, numbers, new))
         same = _is_same(before[self.weighted], after[self.weighted])
         return Swept(len(changed), not same, visited.refused or moved.refused)
 
@@ -391,19 +386,9 @@ class GroupedState:
         return means, sums
 
 
-def _counts(groups: Ids, numbers: Labels, like: NDArray[np.int32], k: int) -> NDArray[np.int32]:
-    shape = (len(like), k)
-    flat = np.bincount(groups * k + numbers, minlength=shape[0] * k)
-    return flat.reshape(shape).astype(np.int32)
-
-
 def _is_same(before: Labels, after: Labels) -> bool:
     """Whether two labellings (n,) give the same partition."""
     if np.array_equal(before, after):
         return True
     both = len(np.unique(before.astype(np.int64) * (int(after.max()) + 1) + after))
     return both == len(np.unique(before)) == len(np.unique(after))
-
-
-def _in_order(n: int) -> Ids:
-    return np.arange(n)
