@@ -16,10 +16,10 @@ from hardbayes.kernels.compiling import (
     OPTIONS,
     Notice,
     _forgive,
-    called,
     inlined,
     kernel,
     part,
+    shared,
 )
 
 FIT = """
@@ -44,7 +44,7 @@ def test_a_division_by_zero_gives_infinity():
     assert njit(**OPTIONS)(ratio)(1.0, 0.0) == np.inf
 
 
-@pytest.mark.parametrize("decorator", [inlined, part, called])
+@pytest.mark.parametrize("decorator", [inlined, part, shared])
 def test_functions_that_become_a_part_of_their_caller(decorator):
     inner = decorator(ratio)
 

@@ -310,10 +310,12 @@ class DPMeans(ClusterEstimator):
         self, arrays: dict[str, Any], fitted: dict[str, Any]
     ) -> tuple[FittedPartition, int]:
         shown = fitted.pop("cluster_centers_", None)  # in files of version 0.1
-        if shown is not None:
+        if isinstance(shown, np.ndarray):
             arrays["working_dtype"] = str(shown.dtype)
         arrays["n_columns"] = fitted.get("n_features_in_")
         model = FittedPartition.from_arrays(self._geometry, self.max_clusters, arrays)
+        if shown is not None and np.shape(shown) != (len(model.centres), model.n_columns):
+            raise ValueError("The saved model contradicts itself: centres have the wrong shape.")
         check_clusters(fitted, len(model.centres), model.n_columns)
         return model, model.n_columns
 

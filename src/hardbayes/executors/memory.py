@@ -14,8 +14,8 @@ import numpy as np
 from hardbayes.executors.bounds import BOUNDS, CALMER, has_little_room, no_bounds
 from hardbayes.executors.labelling import Labelling, is_same_partition
 from hardbayes.kernels.partition.births import consider
-from hardbayes.kernels.partition.border import mark_near_border
 from hardbayes.kernels.partition.costs import costs
+from hardbayes.kernels.partition.near_border import mark_near_border
 from hardbayes.kernels.partition.nearest import ABOVE, DECIDED, assign
 from hardbayes.kernels.partition.rows import Batch, new_batch
 from hardbayes.local.exact_totals import NO_ROUNDING, NO_TOTALS, ExactTotals, Rounding

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 leave, enter = leave_ring.py_func, enter_ring.py_func  # type: ignore[attr-defined]
 # Entries of rows compared with centres before Ctrl-C is noticed.
 ENTRIES_A_CALL = 1 << 24
-# Calls after which moves that only rounding makes are suspected.
-MANY_CALLS = 64
 # Rows on which a cluster is divided.
 MOST_DIVIDED = 1 << 12
 
@@ -173,15 +171,13 @@ class IncrementalPartition:
         """Move rows one by one while the objective falls.
 
         Until no more than ``max_changes`` rows move in a pass over all; after very many passes, a
-        few more: rows at a tie may change places for ever by rounding.
+        few more.
         """
-        progress, calls = np.zeros(2, np.int64), 0
+        progress = np.zeros(3, np.int64)
         while not relocate_changed(
             *self._data, self._clusters, max_changes, progress, ENTRIES_A_CALL
         ):
-            calls += 1
-            if calls % MANY_CALLS == 0:
-                max_changes = 2 * max_changes + 1
+            pass
 
     def divide(self, n_starts: int, unchanged: float) -> None:
         """Find for every cluster the best of ``n_starts`` divisions.

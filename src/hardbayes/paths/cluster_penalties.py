@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -65,10 +65,10 @@ def trace_clusters(
         # With the same seed as in a fit, so that path and model agree.
         prior_weight = prior_weight_for(template.prior_weight, geometry, every)
         cap = template.max_clusters
-        choice = choose_penalty(
-            every, geometry, every_weight, prior_weight, cap, template._stream(), pool
-        )
         rng = template._stream()
+        choice = choose_penalty(
+            every, geometry, every_weight, prior_weight, cap, deepcopy(rng), pool
+        )
         matrix, weights, rows = sample_rows(every, every_weight, rng)
         columns = used_columns(matrix, geometry)
         problem = pose(columns.of(matrix), geometry, weights, pool)

@@ -250,7 +250,7 @@ class SteppedPath(Path):
         costs = self.state.costs_at(centres, labels)
         terms = measure(costs, self.state.rows.weights, self.partition, centres)
         return Solution(
-            labels, centres, terms, np.array([terms.fit]), np.array([len(centres)]),
+            labels, centres, terms, np.array([terms.fit + terms.prior]), np.array([k]),
             Status.CONVERGED, step.n_splits, step.n_merges,
         )  # fmt: skip
 
