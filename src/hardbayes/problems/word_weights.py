@@ -64,7 +64,8 @@ def word_weights(matrix: Matrix, weighting: str, sample_weight: Floats | None) -
     n_words = matrix.shape[1]
     per_row = (row_sums(matrix) > 0) * (1.0 if sample_weight is None else sample_weight)
     per_entry = np.repeat(per_row, np.diff(matrix.indptr)) * (matrix.data > 0)
-    total = float((matrix.data.astype(float) * per_entry).sum())
+    with np.errstate(over="ignore"):
+        total = float((matrix.data.astype(float) * per_entry).sum())
     if total > 0 and not SMALLEST < total < 1 / SMALLEST:
         raise ValueError(f"The counts of X sum to {total:g}. Scale them to sums near one or above.")
     if not total > 0:
