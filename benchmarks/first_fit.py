@@ -18,6 +18,10 @@ def main() -> None:
 
         penalty = parameter if parameter == "auto" else float(parameter)
         DPMeans(penalty, search=library, random_state=0).fit(X)
+    elif library in ("GaussianDPMeans", "BPMeans"):
+        import hardbayes
+
+        getattr(hardbayes, library)(random_state=0).fit(X)
     else:
         from sklearn.cluster import KMeans
 

@@ -201,7 +201,8 @@ def test_pipelines_names_and_frames(dice):
 
 @pytest.mark.parametrize("model", [KFeatures(3, n_init=2), BPMeans(20.0, n_init=2)], ids=str)
 def test_files_and_pickles(model, dice, tmp_path):
-    save(model, tmp_path / "unfitted")
+    with pytest.warns(UserWarning, match="is not fitted"):
+        save(model, tmp_path / "unfitted")
     assert load(tmp_path / "unfitted").get_params() == model.get_params()
     model.fit(dice)
     save(model, tmp_path / "fitted")

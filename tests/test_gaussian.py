@@ -267,7 +267,8 @@ def test_scikit_learn_checks(estimator, check):
 
 
 def test_an_unfitted_estimator_survives_a_file(tmp_path):
-    save(GaussianDPMeans(cluster_penalty=2.0), tmp_path / "unfitted.hb")
+    with pytest.warns(UserWarning, match="is not fitted"):
+        save(GaussianDPMeans(cluster_penalty=2.0), tmp_path / "unfitted.hb")
     back = load(tmp_path / "unfitted.hb")
     assert back.cluster_penalty == 2.0
     assert not hasattr(back, "labels_")

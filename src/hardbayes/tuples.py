@@ -60,7 +60,7 @@ class Centres(NamedTuple):
     """
 
     theta: np.ndarray  # the type of scores; laid out for dense or for sparse rows
-    offset: np.ndarray  # (slots,), the type of scores; inf in a free slot
+    offset: np.ndarray  # (slots,), the type of scores, lowered; inf in a free slot
     exact: np.ndarray  # (slots, d) float64: centres if squared, else theta
     exact_offset: np.ndarray  # (slots,) float64
     rank: np.ndarray  # (slots,) int64: order of creation; -1 in a free slot
@@ -69,6 +69,7 @@ class Centres(NamedTuple):
     offset_bound: float  # largest absolute finite offset
     block: int  # slots in a block
     precision: float  # of scores, relative
+    lowered: float  # by what part of itself each offset of a score is lowered
     tiny: float  # smallest normal number of their dtype
     used: int  # slots before the first that was never taken
     room: int  # slots that the table has, never taken ones included
@@ -87,7 +88,7 @@ def centres_without_scores(form: DirectForm, dtype: np.dtype) -> Centres:
     k = len(form.exact)
     return Centres(
         np.empty((0, 0, 0), dtype), np.empty(0, dtype), form.exact, form.offset, np.arange(k),
-        form.squared, 0.0, 0.0, 1, 0.0, 0.0, k, k,
+        form.squared, 0.0, 0.0, 1, 0.0, 0.0, 0.0, k, k,
     )  # fmt: skip
 
 

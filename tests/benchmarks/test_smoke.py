@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from benchmarks import real
 from benchmarks.__main__ import SECTIONS
 from benchmarks.cases import CASES, NOISE
 from benchmarks.contestants import delayed_births
@@ -28,6 +29,15 @@ def test_tiny_case_gives_a_table():
     compared = [row[1] for row in section.rows]
     assert "scikit-learn, same start, births allowed" in compared
     assert "scikit-learn, as called" in compared
+
+
+def test_real_data_are_compared_sweep_by_sweep(monkeypatch):
+    monkeypatch.setattr(real, "SETS", {"digits": real.SETS["digits"]})
+    section = real.run(Options(repeats=1, quick=True))
+    ((data, k, sweeps, *_),) = section.rows
+    assert (data, k) == ("digits, 1,797 x 64", "40") and 1 < int(sweeps) <= real.MAX_SWEEPS
+    assert abs(float(section.rows[0][7].split()[0])) < 0.1  # the objectives, in percent
+    assert real.patches().shape == (160 * 106, 48)
 
 
 def test_no_births_is_lloyd():
@@ -111,10 +121,13 @@ def test_every_section_has_a_name():
         "quality",
         "recovery",
         "choosing",
+        "gaussian",
         "search-cost",
+        "real",
         "whole-fits",
         "sparse",
         "sparse-sweeps",
+        "text",
         "small",
         "cold",
         "threads",

@@ -10,6 +10,7 @@ import pytest
 import hardbayes
 from hardbayes.cli import demo, main
 from hardbayes.cli.errors import CommandError
+from hardbayes.kernels.compiling import Notice
 from tests.conftest import LIBRARY
 
 
@@ -143,6 +144,7 @@ def test_a_path_that_cannot_be_shown_is_escaped(name, encoding, shown, tmp_path)
     arguments = ["demo", "-o", os.fsdecode(name)]
     # UTF-8 mode: the encoding of the file name does not depend on the machine.
     done = in_shell(arguments, "", tmp_path, PYTHONIOENCODING=encoding, PYTHONUTF8="1")
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.returncode == 0
+    assert done.stderr in (b"", Notice.line.encode() + b"\n")  # the first fit on a machine
     assert done.stdout.endswith(b"/" + shown + b"\n")
     assert os.listdir(os.fsencode(tmp_path)) == [name]

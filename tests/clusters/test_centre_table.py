@@ -30,7 +30,7 @@ def assert_holds(table, centres):
     view = table.view()
     np.testing.assert_allclose(view.exact[table.slots], exact, rtol=1e-14)
     np.testing.assert_allclose(view.exact_offset[table.slots], offset, rtol=1e-14)
-    np.testing.assert_allclose(view.offset[table.slots], offset, rtol=1e-6)
+    np.testing.assert_allclose(view.offset[table.slots], (1 - view.lowered) * offset, rtol=1e-6)
     np.testing.assert_allclose(theta_of(table, view)[table.slots], theta, rtol=1e-6)
     np.testing.assert_allclose(table.theta_norm[table.slots], np.linalg.norm(theta, axis=1))
     assert view.theta_bound == pytest.approx(np.linalg.norm(theta, axis=1).max())

@@ -260,6 +260,42 @@ def test_bounds_for_other_slots_are_made_anew():
         assert_bounds_hold(problem.rows, state._table.view())
 
 
+def test_bounds_that_spare_little_are_given_up_until_less_changes(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(2000, 4))
+    with posed(X) as problem:
+        rows, state = problem.rows, problem.state(problem.partition(1.0, 0.0, None))
+        state.start(rows.take(np.arange(30)).dense())
+        carried, changed = [], []
+        for _ in range(30):
+            swept = state.sweep(NEVER, np.arange(2000), 30)
+            state.refit()
+            carried.append(rows._labelling.bounds is not None)
+            changed.append(swept.n_changed)
+        assert carried[0] and not carried[1]  # fresh ones, which then left most rows to scores
+        again = carried.index(True, 2)
+        assert changed[again - 1] <= changed[1] * bounds_file.CALMER < changed[again - 2]
+        expected = state.numbers()
+        monkeypatch.setattr(DistanceBounds, "spare_little", lambda *_: False)
+        state.start(rows.take(np.arange(30)).dense())
+        for _ in range(30):
+            state.sweep(NEVER, np.arange(2000), 30)
+            state.refit()
+        assert rows._labelling.bounds is not None
+        np.testing.assert_array_equal(state.numbers(), expected)
+
+
+def test_when_bounds_spare_little():
+    table = new_table(random_centres(40, 4), dtype=np.float32)
+    view = table.view()
+    bounds = DistanceBounds(1000, table.layout, view, lambda: None)
+    groups = 1000 * -(-view.n_blocks // bounds.span)
+    assert bounds.spare_little(view, groups) and not bounds.spare_little(view, 0)
+    cost = bounds_file.scoring_cost(view)
+    enough = 1 - bounds_file.BOUND_COST / cost
+    assert bounds.spare_little(view, int(groups * (enough + 0.01)))
+    assert not bounds.spare_little(view, int(groups * (enough - 0.01)))
+
+
 @pytest.mark.parametrize("share", [0.5, 0.05])
 def test_bounds_survive_few_births_and_not_many(share):
     """After many births few bounds would still be tight."""

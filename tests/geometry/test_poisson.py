@@ -35,7 +35,3 @@ def test_domain():
     np.testing.assert_array_equal(GEOMETRY.inside(values), [0.0, 0.0, 1e-300])
     assert GEOMETRY.takes_zeros
     assert GEOMETRY.default_prior_weight(has_border=True) == 10
-
-
-def test_rounding_below_zero_is_no_error_in_entry_terms():
-    np.testing.assert_array_equal(GEOMETRY.entry_terms(np.array([-1e-17, 0.0, 1.0])), 0.0)

@@ -8,9 +8,19 @@ import sys
 import numpy as np
 import pytest
 from numba import njit
+from numba.core import event
 
 from hardbayes.kernels import compiling
-from hardbayes.kernels.compiling import INLINE, OPTIONS, _forgive, inlined, kernel, part
+from hardbayes.kernels.compiling import (
+    INLINE,
+    OPTIONS,
+    Notice,
+    _forgive,
+    inlined,
+    kernel,
+    part,
+    shared,
+)
 
 FIT = """
 import numpy as np
@@ -34,7 +44,7 @@ def test_a_division_by_zero_gives_infinity():
     assert njit(**OPTIONS)(ratio)(1.0, 0.0) == np.inf
 
 
-@pytest.mark.parametrize("decorator", [inlined, part])
+@pytest.mark.parametrize("decorator", [inlined, part, shared])
 def test_functions_that_become_a_part_of_their_caller(decorator):
     inner = decorator(ratio)
 
@@ -99,3 +109,47 @@ def test_a_fit_survives_files_that_were_cut_short(tmp_path):
         file.write_bytes(file.read_bytes()[:20])
     assert fit() == first
     assert all(file.stat().st_size > 20 for file in files if file.suffix == ".nbi")
+
+
+class Compiler:
+    """Events of a compiler whose functions take so long as the test says."""
+
+    def __init__(self):
+        self.now = 0.0
+        self.notice = Notice(lambda: self.now)
+
+    def compile(self, seconds, module="hardbayes.kernels.partition.rows", inner=None):
+        function = njit(ratio)
+        function.py_func = type("function", (), {"__module__": module})
+        data = {"dispatcher": function}
+        self.notice.on_start(event.Event("numba:compile", event.EventStatus.START, data))
+        if inner is not None:
+            inner()
+        self.now += seconds
+        self.notice.on_end(event.Event("numba:compile", event.EventStatus.END, data))
+
+
+def test_one_line_says_that_a_fit_waits_for_the_compiler(capsys):
+    compiler = Compiler()
+    for _ in range(3):
+        compiler.compile(0.6)
+        compiler.now += 10.0  # of other things
+    assert capsys.readouterr().err == ""
+    compiler.compile(0.6)
+    said = capsys.readouterr()
+    assert said.err == Notice.line + "\n" and said.out == ""
+    compiler.compile(60.0)
+    assert capsys.readouterr().err == ""
+
+
+def test_functions_within_functions_are_counted_once(capsys):
+    compiler = Compiler()
+    compiler.compile(0.5, inner=lambda: compiler.compile(1.4))
+    assert capsys.readouterr().err == ""
+    compiler.compile(0.2)
+    assert capsys.readouterr().err == Notice.line + "\n"
+
+
+def test_what_others_compile_is_not_told(capsys):
+    Compiler().compile(60.0, module="their.own")
+    assert capsys.readouterr().err == ""

@@ -256,17 +256,3 @@ def test_a_large_cluster_is_divided_on_some_of_its_rows(monkeypatch):
     assert partition.split(0)
     assert before - partition.fit() == pytest.approx(promised, rel=0.2)
     assert len(np.unique(np.column_stack([partition.labels, member]), axis=0)) == 2
-
-
-def test_rows_that_change_places_for_ever_are_stopped(monkeypatch):
-    partition = begin(pose_here(np.eye(4)), np.zeros(4, np.int32), 2)
-    allowed = []
-
-    def never_below_three(rows, weights, constants, clusters, max_changes, progress, entries):
-        allowed.append(max_changes)
-        return max_changes >= 3
-
-    monkeypatch.setattr(incremental_file, "relocate_changed", never_below_three)
-    partition.relocate(0)
-    calls = incremental_file.MANY_CALLS
-    assert allowed == [0] * calls + [1] * calls + [3]

@@ -16,6 +16,7 @@ from hardbayes.engine.status import Status
 from hardbayes.geometry import GEOMETRIES, geometry_for
 from hardbayes.models.partition import FittedPartition, fitted_attributes
 from hardbayes.pool import Pool
+from hardbayes.problems.columns import Columns
 from tests.partition_states import pose_here
 from tests.reference.dp_means import divergence_matrix, prepared_rows
 from tests.test_divergences import rows_for
@@ -79,7 +80,7 @@ def fitted(divergence, prior_weight=1.0, penalty=0.7, seed=0):
     partition = problem.partition(penalty, prior_weight, None)
     centres = problem.rows.take(np.arange(5)).dense() * 0.9 + 0.1 * problem.mean
     partition = replace(partition, penalty=penalty * problem.frame.unit, prior_weight=prior_weight)
-    model = FittedPartition(partition, problem.frame, centres)
+    model = FittedPartition(partition, problem.frame, centres, Columns(None, X.shape[1]), X.dtype)
     return X, model, problem.frame.from_working(centres)
 
 
@@ -120,7 +121,7 @@ def test_rows_at_a_centre_are_never_novel():
     problem = pose_here(X)
     partition = problem.partition(0.0, 0.0, None)
     centres = problem.rows.take().dense() * (1 + 2.0**-52)
-    model = FittedPartition(partition, problem.frame, centres)
+    model = FittedPartition(partition, problem.frame, centres, Columns(None, X.shape[1]), X.dtype)
     placed = model.place(X, Pool(1))
     assert (placed.costs() > 0).any() and not placed.novel().any()
     assert model.place(X + 1e-3, Pool(1)).novel().all()
@@ -154,7 +155,7 @@ def test_tables_are_kept_for_each_kind_of_rows_and_in_no_file():
 def test_arrays_and_back():
     X, model, _ = fitted("poisson")
     arrays = model.to_arrays()
-    again = FittedPartition.from_arrays(model.geometry, 7, dict(arrays))
+    again = FittedPartition.from_arrays(model.geometry, 7, arrays | {"n_columns": 4})
     assert again.partition.max_clusters == 7
     assert again.partition.penalty == model.partition.penalty
     assert again.partition.prior_weight == model.partition.prior_weight
@@ -170,25 +171,31 @@ DAMAGE = {
     "working_shift": np.full(4, np.nan),
     "working_scale": 0.0,
     "working_centres": np.zeros((0, 4)),
+    "working_columns": np.array([0, 2, 1, 3]),
+    "n_columns": 5,
     "more": 1.0,
 }
+OPTIONAL = {"working_columns", "n_columns", "more"}
 
 
 @pytest.mark.parametrize("name", DAMAGE)
 def test_arrays_that_contradict_each_other_are_refused(name):
     _, model, _ = fitted("poisson")
-    damaged = model.to_arrays() | {name: DAMAGE[name]}
+    damaged = model.to_arrays() | {"n_columns": 4, name: DAMAGE[name]}
     with pytest.raises(ValueError, match="contradicts itself"):
         FittedPartition.from_arrays(model.geometry, None, damaged)
 
 
-@pytest.mark.parametrize("name", [name for name in DAMAGE if name != "more"])
+@pytest.mark.parametrize("name", [name for name in DAMAGE if name not in OPTIONAL])
 def test_missing_arrays_are_named(name):
     _, model, _ = fitted("poisson")
-    arrays = model.to_arrays()
+    arrays = model.to_arrays() | {"n_columns": 4}
     del arrays[name]
     with pytest.raises(ValueError, match=f"incomplete.*{name}"):
         FittedPartition.from_arrays(model.geometry, None, arrays)
+
+
+ALL = Columns(None, 4)
 
 
 def solution_of(problem, trace):
@@ -206,13 +213,14 @@ def test_attributes_are_in_the_users_units():
     problem = pose_here(X, weights=weights)
     partition = problem.partition(3.0, 2.0, None)
     solution = solution_of(problem, [5.0, 1.0])
-    found = fitted_attributes(solution, problem, partition, 3.0, np.dtype(np.float32))
+    found = fitted_attributes(solution, problem, partition, 3.0, ALL, np.dtype(np.float32))
     unit = problem.unit
     np.testing.assert_allclose(found["objective_history_"], [5.0 / unit + 3, 1.0 / unit + 6])
     assert found["objective_"] == 1.0 / unit + 6
     assert found["inertia_"] == pytest.approx(0.75 / unit)
-    assert found["cluster_centers_"].dtype == np.float32
-    np.testing.assert_allclose(found["cluster_centers_"], X[:2].astype(np.float32), rtol=1e-6)
+    centres = found["_model"].shown_centres()
+    assert centres.dtype == np.float32
+    np.testing.assert_allclose(centres, X[:2].astype(np.float32), rtol=1e-6)
     expected = [weights[::2].sum(), weights[1::2].sum()]
     np.testing.assert_allclose(found["cluster_weights_"], expected)
     assert found["cluster_penalty_"] == 3.0 and found["prior_weight_"] == pytest.approx(2.0)
@@ -222,7 +230,7 @@ def test_attributes_are_in_the_users_units():
     # New rows weigh one each.
     assert found["_model"].partition.penalty == 3.0 * problem.frame.unit
     stopped = replace(solution, status=Status.OUT_OF_STEPS)
-    found = fitted_attributes(stopped, problem, partition, 3.0, np.dtype(np.float64))
+    found = fitted_attributes(stopped, problem, partition, 3.0, ALL, np.dtype(np.float64))
     assert not found["converged_"]
 
 
@@ -232,5 +240,5 @@ def test_an_infinite_objective_is_refused(worst):
     solution = solution_of(problem, [worst, 1.0])
     with pytest.raises(ValueError, match="not a finite number"):
         fitted_attributes(
-            solution, problem, problem.partition(3.0, 0.0, None), 3.0, np.dtype(np.float64)
+            solution, problem, problem.partition(3.0, 0.0, None), 3.0, ALL, np.dtype(np.float64)
         )

@@ -163,6 +163,6 @@ def test_a_path_in_three_lines(path):
     assert len(lines) == 3
     assert lines[0].startswith("PenaltyPath of all rows: 3 penalties from ")
     assert lines[1].strip() == "1 to 30 clusters"
-    assert lines[2].strip().startswith("widest plateau: ")
+    assert lines[2].strip().startswith("suggested: ")
     constant = repr(penalty_path(np.ones((4, 2)), n_penalties=2))
-    assert constant.endswith("1 to 1 clusters\n  no plateau")
+    assert constant.splitlines()[2].strip().startswith("suggested: 1, at ")

@@ -131,7 +131,8 @@ def assert_refused(wrong, tmp_path, monkeypatch):
     [
         {"cluster_centers_": np.zeros((3, 7))},
         {"cluster_centers_": np.zeros(4)},
-        {"cluster_centers_": None},
+        {"cluster_centers_": "text"},
+        {"working_centres": None},
         {"labels_": np.array([10**6], dtype=np.int32)},
         {"labels_": np.array([-1], dtype=np.int32)},
         {"labels_": "zero"},
@@ -147,7 +148,7 @@ def test_inconsistent_state_in_a_whole_file(change, tmp_path, monkeypatch):
     assert_refused({**state_of_a_small_fit(), **change}, tmp_path, monkeypatch)
 
 
-FITTED = """labels_ n_clusters_ cluster_centers_ cluster_weights_ cluster_penalty_ prior_weight_
+FITTED = """labels_ n_clusters_ cluster_weights_ cluster_penalty_ prior_weight_
 inertia_ objective_ objective_history_ n_iter_ n_splits_ n_merges_ converged_ status_
 n_features_in_"""
 

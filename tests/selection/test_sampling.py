@@ -72,7 +72,7 @@ def test_empty_columns_are_left_out():
     found = drawn(X)
     assert found.sample.rows.shape[1] == len(np.unique(X.indices))
     np.testing.assert_allclose(found.in_user_coordinates(found.sample.rows.toarray()), X.toarray())
-    assert drawn(sparse.csr_array((20, 4))).sample.rows.shape == (20, 1)
+    assert drawn(sparse.csr_array((20, 4))).sample.rows.shape == (20, 4)  # nothing but empty ones
 
 
 def test_some_rows_weigh_as_much_as_all():

@@ -243,10 +243,16 @@ class CentreTable(ABC):
             offset_bound,
             self.block,
             float(self._limits.eps),
+            self._lowered,
             float(self._limits.tiny),
             self.used,
             self.n_slots,
         )
+
+    @property
+    def _lowered(self) -> float:
+        """By what part of themselves the offsets of scores are lowered."""
+        return 0.0
 
     # -- memory ------------------------------------------------------------------------------------
 

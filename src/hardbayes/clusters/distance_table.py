@@ -9,6 +9,7 @@ import numpy as np
 
 from hardbayes.clusters.centre_table import CentreTable
 from hardbayes.kernels.partition.placing import place_means
+from hardbayes.kernels.partition.rows import ROUNDINGS
 from hardbayes.local.exact_totals import potential, prior_potential, with_remainder
 
 if TYPE_CHECKING:
@@ -26,6 +27,18 @@ class DistanceTable(CentreTable):
     """
 
     per_slot = (*CentreTable.per_slot, "_explained")
+
+    @property
+    def _lowered(self) -> float:
+        """By what part of themselves offsets are lowered, and so the scores of dense rows.
+
+        A score ``|c|^2 - 2 <x, c>`` errs by at most so much of ``|c|^2``, and by what depends on
+        the row alone. So each centre has an error of its own: with one bound for all, a single
+        centre far away would leave all rows in doubt.
+        """
+        if self.layout.sparse:
+            return 0.0
+        return 2.0 * (self.n_columns + ROUNDINGS) * float(self._limits.eps)
 
     def refit(self, totals: Totals) -> tuple[float, float]:
         """Move the centres to the means; those whose members have not changed stay."""

@@ -1,6 +1,6 @@
 """Base class of the clustering estimators: predict and transform."""
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,7 @@ from sklearn.base import ClusterMixin
 from hardbayes.estimators.base import Estimator
 from hardbayes.matrices import Floats, Matrix
 from hardbayes.pool import Pool, resolve_threads
+from hardbayes.selection.choice_table import Columns, numbers_of, table_from
 from hardbayes.validation import check_novelty
 
 
@@ -20,6 +21,8 @@ class ClusterEstimator(ClusterMixin, Estimator):
     """
 
     n_clusters_: int
+    #: Columns of ``penalty_choice_``, for estimators that have it.
+    _choice_columns: ClassVar[Columns] = {}
     #: How to get a given number of clusters, for a user who passes ``n_clusters``.
     _given_number = "Pass {name}(0, max_clusters={k}) for at most so many."
 
@@ -85,6 +88,18 @@ class ClusterEstimator(ClusterMixin, Estimator):
     def _costs(self, matrix: Matrix, pool: Pool) -> Floats:
         costs: Floats = self._model.place(matrix, pool).costs()
         return costs
+
+    def _get_state(self) -> dict[str, Any]:
+        state = super()._get_state()
+        if "penalty_choice_" in state:
+            state["penalty_choice_"] = numbers_of(state["penalty_choice_"])
+        return state
+
+    def _set_state(self, state: dict[str, Any]) -> None:
+        if "penalty_choice_" in state:
+            table = table_from(state["penalty_choice_"], self._choice_columns)
+            state = state | {"penalty_choice_": table}
+        super()._set_state(state)
 
     @property
     def _n_features_out(self) -> int:

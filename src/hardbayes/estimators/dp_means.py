@@ -20,11 +20,10 @@ from hardbayes.problems.columns import used_columns
 from hardbayes.problems.partition import Problem, pose
 from hardbayes.selection.automatic import Choice, choose_penalty
 from hardbayes.selection.evidence import (
+    COLUMNS,
     choice_attributes,
     no_number_sentence,
-    numbers_of,
     spread_sentence,
-    table_from,
 )
 from hardbayes.selection.farthest_first import farthest_first_penalty
 from hardbayes.validation import check_centres, touches_border
@@ -154,6 +153,7 @@ class DPMeans(ClusterEstimator):
     array([ 1, -1], dtype=int32)
     """
 
+    _choice_columns = COLUMNS
     _given_number = (
         "For exactly {k} use penalty_path(X).model({k}), or {name}(0, max_clusters={k}).fit(X)."
     )
@@ -306,23 +306,17 @@ class DPMeans(ClusterEstimator):
         )
         return tags
 
-    def _get_state(self) -> dict[str, Any]:
-        state = super()._get_state()
-        if "penalty_choice_" in state:
-            state["penalty_choice_"] = numbers_of(state["penalty_choice_"])
-        return state
-
     def _model_from(
         self, arrays: dict[str, Any], fitted: dict[str, Any]
     ) -> tuple[FittedPartition, int]:
         shown = fitted.pop("cluster_centers_", None)  # in files of version 0.1
-        if shown is not None:
+        if isinstance(shown, np.ndarray):
             arrays["working_dtype"] = str(shown.dtype)
         arrays["n_columns"] = fitted.get("n_features_in_")
         model = FittedPartition.from_arrays(self._geometry, self.max_clusters, arrays)
+        if shown is not None and np.shape(shown) != (len(model.centres), model.n_columns):
+            raise ValueError("The saved model contradicts itself: centres have the wrong shape.")
         check_clusters(fitted, len(model.centres), model.n_columns)
-        if "penalty_choice_" in fitted:
-            fitted["penalty_choice_"] = table_from(fitted["penalty_choice_"])
         return model, model.n_columns
 
 

@@ -4,8 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from hardbayes.selection.evidence import COLUMNS
-
 KINDS: dict[str, type] = {
     "inertia_": float,
     "objective_": float,
@@ -42,12 +40,9 @@ def check_clusters(fitted: dict[str, Any], k: int, d: int) -> None:
     """Raise ValueError unless these are all fitted attributes of k clusters in d columns."""
     automatic: dict[str, type] = dict(PLATEAU) if set(fitted) >= set(PLATEAU) else {}
     if automatic and "penalty_choice_" in fitted:  # the first files have none
-        automatic["penalty_choice_"] = np.ndarray
+        automatic["penalty_choice_"] = dict
     _check_kinds(fitted, CLUSTERS | {"prior_weight_": float} | automatic)
     _check_sizes(fitted, k, d)
-    choice = fitted.get("penalty_choice_", np.empty((0, len(COLUMNS))))
-    if choice.dtype != np.float64 or choice.shape[1:] != (len(COLUMNS),):
-        raise ValueError("The saved model contradicts itself: 'penalty_choice_' is malformed.")
 
 
 def check_gaussians(fitted: dict[str, Any], k: int, d: int, shape: tuple[int, ...]) -> None:
@@ -55,7 +50,7 @@ def check_gaussians(fitted: dict[str, Any], k: int, d: int, shape: tuple[int, ..
     arrays = ("cluster_centers_", "covariances_", "covariance_prior_")
     kinds = CLUSTERS | dict.fromkeys(arrays, np.ndarray)
     if "penalty_choice_" in fitted:  # of an automatic penalty
-        kinds |= {"penalty_choice_": tuple}
+        kinds |= {"penalty_choice_": dict}
     _check_kinds(fitted, kinds)
     if fitted["cluster_centers_"].shape != (k, d):
         raise ValueError("The saved model contradicts itself: centres have the wrong shape.")

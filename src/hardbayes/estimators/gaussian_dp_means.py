@@ -16,7 +16,7 @@ from hardbayes.models.gaussian import FittedGaussians
 from hardbayes.pool import Pool
 from hardbayes.problems.gaussian import given_prior
 from hardbayes.problems.partition import cluster_bound
-from hardbayes.selection.gaussian.choice import candidates_from
+from hardbayes.selection.gaussian.choice import COLUMNS
 from hardbayes.selection.gaussian.fitting import fit_rows
 from hardbayes.validation import check_centres
 
@@ -108,7 +108,7 @@ class GaussianDPMeans(ClusterEstimator):
     status_ : str
         How the fit ended, and what to do about it. Where an automatic penalty gives one cluster, it
         says which number came nearest, and how to get it.
-    penalty_choice_ : tuple of named tuples
+    penalty_choice_ : dict of ndarrays of shape (n_candidates,)
         Only where the penalty was "auto": every number of clusters that was considered, with
         ``n_clusters``, ``evidence`` (nats by which a sample of the rows is likelier in so many
         Gaussian clusters than in one), ``p_value`` (of the valleys that rows held out show between
@@ -134,6 +134,7 @@ class GaussianDPMeans(ClusterEstimator):
     2
     """
 
+    _choice_columns = COLUMNS
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "cluster_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "covariance_type": [StrOptions({"full", "diag"})],
@@ -219,7 +220,5 @@ class GaussianDPMeans(ClusterEstimator):
         penalty = fitted.get("cluster_penalty_", np.nan)  # checked below
         model = FittedGaussians.from_arrays(self.covariance_type == "diag", penalty, arrays)
         k, d = model.clusters.means.shape
-        if "penalty_choice_" in fitted:
-            fitted["penalty_choice_"] = candidates_from(fitted["penalty_choice_"])
         check_gaussians(fitted, k, d, model.whitening.forward.shape)
         return model, d

@@ -45,7 +45,7 @@ def by_size(model: Any) -> Any:
     numbered: Any = copy(model)
     numbered.labels_ = numbers[model.labels_]
     for name in ("cluster_centers_", "cluster_weights_", "covariances_"):
-        if hasattr(model, name):
+        if name in vars(model):  # centres may be computed from the model
             setattr(numbered, name, getattr(model, name)[order])
     numbered._model = model._model.reordered(order)
     return numbered

@@ -33,8 +33,12 @@ if TYPE_CHECKING:
 # bound.
 STATE_BYTES = 48e6
 BYTES_WITHOUT_LOWER = 17
-# Nanoseconds to maintain one bound of a row; to score a row against one block takes 5 + 0.3 d.
+# Nanoseconds to maintain one bound of a row; to score a row against one block takes 5 + 0.3 d, and
+# ROW_COST in any case.
 BOUND_COST = 25
+ROW_COST = 20
+# Bounds that spare too little are given up until so small a part of the changes is left.
+CALMER = 1 / 4
 # Nanoseconds a row to maintain `CostBounds`, which are looser than bounds on distances.
 COST_BOUNDS = 50
 # Entries of centres that are compared with each other, for each row.
@@ -50,6 +54,11 @@ def has_little_room(n_rows: int) -> bool:
 def cell_of(layout: Layout, n_columns: int) -> int:
     """Return how many blocks are scored before the two least scores are found."""
     return 1 if layout.sparse else int(np.ceil(BOUND_COST / (5 + 0.3 * n_columns)))
+
+
+def scoring_cost(centres: Centres) -> float:
+    """Return roughly how many nanoseconds it takes to score a row against all centres."""
+    return ROW_COST + centres.n_blocks * (5 + 0.3 * centres.exact.shape[1])
 
 
 def no_bounds(layout: Layout, centres: Centres) -> Bounds:
@@ -87,6 +96,11 @@ class DistanceBounds:
     def are_worth_it(layout: Layout, centres: Centres) -> bool:
         """Whether bounds spare more than they cost."""
         return _used(centres) > 1
+
+    def spare_little(self, centres: Centres, n_scored: int) -> bool:
+        """Whether a pass that scored so many groups in all would be faster without bounds."""
+        groups = -(-centres.n_blocks // self.span) * len(self.upper)
+        return (1 - n_scored / groups) * scoring_cost(centres) < BOUND_COST
 
     def hold_for(self, centres: Centres) -> bool:
         """Whether the centres have the slots that these bounds were made for."""

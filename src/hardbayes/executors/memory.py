@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.executors.bounds import BOUNDS, has_little_room, no_bounds
+from hardbayes.executors.bounds import BOUNDS, CALMER, has_little_room, no_bounds
 from hardbayes.executors.labelling import Labelling, is_same_partition
 from hardbayes.kernels.partition.births import consider
-from hardbayes.kernels.partition.border import mark_near_border
 from hardbayes.kernels.partition.costs import costs
+from hardbayes.kernels.partition.near_border import mark_near_border
 from hardbayes.kernels.partition.nearest import ABOVE, DECIDED, assign
 from hardbayes.kernels.partition.rows import Batch, new_batch
 from hardbayes.local.exact_totals import NO_ROUNDING, NO_TOTALS, ExactTotals, Rounding
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     Ids = NDArray[np.signedinteger]
     Labels = NDArray[np.int32]
 
-# Part of the rows that scores in less than the data's own precision may leave undecided.
+# Part of the rows that scores in less than the highest precision may leave undecided.
 DOUBTFUL = 1 / 16
 BATCH_BYTES = 1 << 17
 ALL = slice(None)
@@ -96,6 +96,8 @@ class MemoryRows:
         self._labelling = Labelling(self.n_rows, labels)
         self._totals: ExactTotals | None = None
         self._births_expected = True
+        self._n_changed = 0  # rows, in the last assignment
+        self._most_changes = self.n_rows  # with which bounds are carried
         if totals is not None:
             self._totals = self._new_totals(0)
             self._totals.set(totals)
@@ -159,10 +161,15 @@ class MemoryRows:
             if self._births_expected or not totals.can_be_shared():
                 totals = None
         before = labelling.copy()
-        labelling.bounds = self._carried(centres, drift)
-        n_above, n_changed = self._assign(
-            centres, opening, labelling.slots, labelling.bounds, totals
+        carried = labelling.bounds
+        bounds = labelling.bounds = self._carried(centres, drift)
+        n_above, n_changed, n_scored = self._assign(
+            centres, opening, labelling.slots, bounds, totals
         )
+        self._n_changed = n_changed
+        if bounds is not None and bounds is carried and bounds.spare_little(centres, n_scored):
+            self._most_changes = int(CALMER * n_changed)
+            labelling.drop_bounds()
         if totals is None:
             labelling.counted = before
         elif n_above:  # their clusters are not yet decided, so they are not counted
@@ -190,6 +197,8 @@ class MemoryRows:
         kind, bounds = BOUNDS[self.layout.costs], self._labelling.bounds
         if drift is None or not kind.are_worth_it(self.layout, centres):
             return None
+        if self._n_changed > self._most_changes:
+            return None
         if bounds is None or not bounds.hold_for(centres):
             return kind(self.n_rows, self.layout, centres, self._radius)
         bounds.move(centres, drift)
@@ -202,8 +211,8 @@ class MemoryRows:
         labels: Labels,
         bounds: DistanceBounds | None,
         totals: ExactTotals | None,
-    ) -> tuple[int, int]:
-        """Run the pass; return the number of rows above their opening cost, and of changes.
+    ) -> tuple[int, int, int]:
+        """Run the pass; return how many rows are above, how many changed, how many groups scored.
 
         IN/OUT labels (n,), bounds; totals follow, but for the rows above.
         """
@@ -211,7 +220,7 @@ class MemoryRows:
         rounding = NO_ROUNDING, NO_ROUNDING
         if totals is not None:
             rounding = self.rounding.rows, self.rounding.weights
-        found: list[tuple[int, int, int]] = []
+        found: list[tuple[int, int, int, int]] = []
 
         def task(worker: int, start: int, stop: int) -> None:
             found.append(
@@ -223,15 +232,16 @@ class MemoryRows:
             )  # fmt: skip
 
         self._tiling.run(task, self.n_rows, len(centres.rank))
-        n_above, n_changed, n_doubtful = map(sum, zip(*found, strict=True))
+        n_above, n_changed, n_doubtful, n_scored = map(sum, zip(*found, strict=True))
         if totals is not None:
             totals.add_shares()
         if bounds is not None:
             bounds.hold_now()
-        values = self._rows.values.dtype
-        if n_doubtful > DOUBTFUL * self.n_rows and self.layout.dtype != values:
-            self.layout = self.layout._replace(dtype=values)
-        return n_above, n_changed
+        # Sparse rows are scored in their own type.
+        finest = self._rows.values.dtype if self.layout.sparse else np.dtype(np.float64)
+        if n_doubtful > DOUBTFUL * self.n_rows and self.layout.dtype != finest:
+            self.layout = self.layout._replace(dtype=finest)
+        return n_above, n_changed, n_scored
 
     def offer(
         self, centres: Centres, births: Births, ids: Ids | None = None, decide: bool = False

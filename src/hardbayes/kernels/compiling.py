@@ -1,10 +1,13 @@
-"""How kernels are compiled: options and decorators."""
+"""How kernels are compiled: options, decorators, and a line on stderr while a user waits."""
 
+import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 from numba import njit
+from numba.core import event
 
 # No fastmath: it reorders sums and removes guards against inf and NaN. With the numpy error model a
 # division by zero gives inf. Kernels allocate nothing, so reference counting is switched off: its
@@ -35,8 +38,8 @@ def part(function: Callable[..., Any]) -> Callable[..., Any]:
     return njit(inline="always", **OPTIONS)(function)
 
 
-def called(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile ``function`` once for all kernels that call it.
+def shared(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile ``function`` once for all kernels that call it; inlined, each would compile it again.
 
     For long functions that run for each cluster rather than for each row. Pass no literal numbers
     as indices: every literal is a type of its own and compiled for itself.
@@ -74,3 +77,48 @@ def _forgive(cache: Any) -> None:
             save(signature, result)
 
     cache.load_overload, cache.save_overload = load_overload, save_overload
+
+
+class Notice(event.Listener):
+    """Says on stderr, once, that a fit waits for the compiler: after two seconds of it."""
+
+    seconds = 2.0
+    line = "hardbayes: compiling for this machine, once; later fits start at once"
+
+    def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
+        self._clock = clock
+        self._spent = 0.0
+        self._begin = 0.0
+        self._depth = 0  # functions are compiled while their callers are
+        self._is_said = False
+
+    def on_start(self, compiled: event.Event) -> None:
+        """Note that a function begins to be compiled."""
+        if _is_ours(compiled):
+            if self._depth == 0:
+                self._begin = self._clock()
+            self._depth += 1
+            self._say_if_long()
+
+    def on_end(self, compiled: event.Event) -> None:
+        """Note that a function has been compiled."""
+        if _is_ours(compiled):
+            self._say_if_long()
+            self._depth -= 1
+            if self._depth == 0:
+                self._spent += self._clock() - self._begin
+
+    def _say_if_long(self) -> None:
+        if not self._is_said and self._spent + self._clock() - self._begin > self.seconds:
+            self._is_said = True
+            if sys.stderr is not None:
+                with suppress(OSError, ValueError):  # a line is not worth a failed fit
+                    print(self.line, file=sys.stderr, flush=True)  # noqa: T201 - a user waits
+
+
+def _is_ours(compiled: event.Event) -> bool:
+    function = compiled.data["dispatcher"].py_func
+    return bool(function.__module__.startswith("hardbayes."))
+
+
+event.register("numba:compile", Notice())

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from hardbayes.kernels.compiling import called, inlined, kernel
+from hardbayes.kernels.compiling import inlined, kernel, shared
 
 
-@called
+@shared
 def hull(x, f, side, low, high, vertices):
     """OUT vertices[side] (m,) int64: of a hull of points low to high; return their number.
 

@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.kernels.partition.dividing import Divisions, Workspace, divide, split
+from hardbayes.kernels.partition.costs import costs
+from hardbayes.kernels.partition.dividing import Divisions, Workspace, divide
 from hardbayes.kernels.partition.incremental import (
     IncrementalClusters,
+    enter_ring,
+    leave_ring,
     relocate_changed,
-    total_cost,
     union_costs,
     unite,
 )
+from hardbayes.kernels.partition.local import add_up, choose
 from hardbayes.tuples import DirectForm, no_totals
 
 if TYPE_CHECKING:
@@ -23,12 +26,12 @@ if TYPE_CHECKING:
 
     from hardbayes.local.rows import LocalRows
     from hardbayes.matrices import Floats
-    from hardbayes.tuples import Centres
+    from hardbayes.tuples import Centres, Totals
 
+# As plain functions: a kernel for them would have to be compiled.
+leave, enter = leave_ring.py_func, enter_ring.py_func  # type: ignore[attr-defined]
 # Entries of rows compared with centres before Ctrl-C is noticed.
 ENTRIES_A_CALL = 1 << 24
-# Calls after which moves that only rounding makes are suspected.
-MANY_CALLS = 64
 # Rows on which a cluster is divided.
 MOST_DIVIDED = 1 << 12
 
@@ -128,7 +131,10 @@ class IncrementalPartition:
 
     def fit(self) -> float:
         """Return the sum of weighted costs."""
-        return float(total_cost(*self._data, self._clusters))
+        rows, weights, constants = self._data
+        each = np.empty(self._local.n_rows)
+        costs(rows, constants, self._clusters.table, self.labels, each, 0, len(each))
+        return float(np.cumsum(weights * each)[-1])  # one after the other
 
     def free_fit(self) -> float:
         """Return the fit term that clusters have without a prior, which there is none of."""
@@ -165,15 +171,13 @@ class IncrementalPartition:
         """Move rows one by one while the objective falls.
 
         Until no more than ``max_changes`` rows move in a pass over all; after very many passes, a
-        few more: rows at a tie may change places for ever by rounding.
+        few more.
         """
-        progress, calls = np.zeros(2, np.int64), 0
+        progress = np.zeros(3, np.int64)
         while not relocate_changed(
             *self._data, self._clusters, max_changes, progress, ENTRIES_A_CALL
         ):
-            calls += 1
-            if calls % MANY_CALLS == 0:
-                max_changes = 2 * max_changes + 1
+            pass
 
     def divide(self, n_starts: int, unchanged: float) -> None:
         """Find for every cluster the best of ``n_starts`` divisions.
@@ -193,13 +197,44 @@ class IncrementalPartition:
 
     def split(self, c: int) -> bool:
         """Divide the cluster in slot c as found; return whether both parts have rows."""
-        new = int(self._clusters.members.argmin())
-        done = split(*self._data, self._clusters, self._divisions, c, new, self._workspace)
+        clusters = self._clusters
+        new = int(clusters.members.argmin())
         self.savings[[c, new]] = 0.0
-        if done:
-            self._divisions.when[[c, new]] = -1  # divide both again, whatever their weight
-            self.n_clusters += 1
-        return bool(done)
+        members = np.flatnonzero(clusters.labels == c)
+        sides, totals = self._take_sides(members, self._divisions.halves[c])
+        weighted = sides if len(self._data[1]) == 1 else sides[self._data[1][members] > 0]
+        counts = np.bincount(weighted, minlength=2)
+        if not counts.all():
+            return False
+        clusters.labels[members[sides == 1]] = new
+        clusters.clock[0] += 1
+        leave(clusters, c)
+        for side, slot in enumerate((c, new)):
+            clusters.sizes[slot] = totals.weight_coarse[side]
+            clusters.members[slot] = counts[side]
+            _put(totals.coarse[side] / totals.weight_coarse[side], clusters.table, slot)
+            enter(clusters, slot)
+        self._divisions.when[[c, new]] = -1  # divide both again, whatever their weight
+        self.n_clusters += 1
+        return True
+
+    def _take_sides(
+        self, members: NDArray[np.intp], halves: Floats
+    ) -> tuple[NDArray[np.int64], Totals]:
+        """Return to which of two centres (2, d) rows (m,) are nearer, and totals of either side."""
+        rows, weights, constants = self._data
+        space, m = self._workspace, len(members)
+        for side in range(2):
+            _put(halves[side], space.parts, side)
+        choose(
+            rows, constants, space.parts, members, space.groups, space.two, space.places,
+            space.costs, 0, m,
+        )  # fmt: skip
+        totals = no_totals(2, self._local.n_columns)
+        add_up(
+            rows, weights, members, space.places, totals, space.no_rounding, space.no_rounding, 0, m
+        )
+        return space.places[:m], totals
 
     def unite(self, a: int, b: int) -> None:
         """Unite the clusters in slots a and b."""
@@ -207,3 +242,9 @@ class IncrementalPartition:
         self.savings[[a, b]] = 0.0
         self._divisions.when[[a, b]] = -1
         self.n_clusters -= 1
+
+
+def _put(centre: Floats, table: Centres, slot: int) -> None:
+    """Write a centre (d,) into a slot; its square is summed up one column after the other."""
+    table.exact[slot] = centre
+    table.exact_offset[slot] = np.cumsum(centre * centre)[-1]

@@ -142,13 +142,13 @@ class IncrementalTotals:
                 COMFORT, progress, ENTRIES_A_CALL,
             ):  # fmt: skip
                 pass
-            pending = clusters.pending > 0
-            pending[LARGE] &= local.n_rows <= FEW_ROWS
+            kinds = slice(SLIGHT, LARGE + 1 if local.n_rows <= FEW_ROWS else LARGE)
+            pending = (clusters.pending[kinds] > 0).any(axis=0)
             if max_changes or not pending.any():
                 return
             clusters.clock[0] += 1
-            clusters.changed[pending] = clusters.clock[0]
-            clusters.pending[pending] = 0.0
+            clusters.changed[kinds, pending] = clusters.clock[0]
+            clusters.pending[kinds, pending] = 0.0
 
     def divide(self, n_starts: int, unchanged: float) -> None:
         """Find for every cluster the best of ``n_starts`` divisions.

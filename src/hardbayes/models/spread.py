@@ -35,9 +35,10 @@ def spread_of(costs: Floats, labels: NDArray[np.int32], n_clusters: int, weights
 
     ``weights`` (n,) or (1,): what rows count.
     """
+    # A few rows of many, before anything as long as the data is made of them.
     weights = np.broadcast_to(weights, len(costs))
-    rows = np.flatnonzero(weights)
-    rows = rows[:: -(-len(rows) // MOST_ROWS)]
+    rows = np.arange(0, len(costs), -(-np.count_nonzero(weights) // MOST_ROWS))
+    rows = rows[weights[rows] > 0]
     costs, labels, weights = np.maximum(costs[rows], 0.0), labels[rows], weights[rows]
     members = np.bincount(labels, minlength=n_clusters)
     scales = _scales(costs, labels, members, weights)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +20,7 @@ from hardbayes.pool import Pool, resolve_threads
 from hardbayes.problems.columns import used_columns
 from hardbayes.problems.partition import pose
 from hardbayes.selection.automatic import choose_penalty
-from hardbayes.selection.evidence import table_of
+from hardbayes.selection.evidence import choice_table
 from hardbayes.selection.tracing import (
     begin_path,
     most_clusters,
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
     from hardbayes.estimators.dp_means import DPMeans
     from hardbayes.matrices import Floats
-    from hardbayes.selection.evidence import Table
+    from hardbayes.selection.choice_table import Table
     from hardbayes.selection.hull import Plateau
 
     Exactly = ExactClusters | PublishedClusters
 
 
 class ClusterPath(NamedTuple):
-    """Penalties, a model at each, the plateaus, and the choice of the automatic penalty."""
+    """Penalties with a model at each, plateaus, and the choice of the automatic penalty."""
 
     penalties: Floats
     models: list[DPMeans]
@@ -65,10 +65,10 @@ def trace_clusters(
         # With the same seed as in a fit, so that path and model agree.
         prior_weight = prior_weight_for(template.prior_weight, geometry, every)
         cap = template.max_clusters
-        choice = choose_penalty(
-            every, geometry, every_weight, prior_weight, cap, template._stream(), pool
-        )
         rng = template._stream()
+        choice = choose_penalty(
+            every, geometry, every_weight, prior_weight, cap, deepcopy(rng), pool
+        )
         matrix, weights, rows = sample_rows(every, every_weight, rng)
         columns = used_columns(matrix, geometry)
         problem = pose(columns.of(matrix), geometry, weights, pool)
@@ -119,4 +119,4 @@ def trace_clusters(
         best_penalty = plain._penalty_for(choice.n_clusters, problem, prior_weight, choice)
     for model in models:
         model.__dict__.update(names)
-    return ClusterPath(penalties, models, found, rows, table_of(choice), best_penalty, exactly)
+    return ClusterPath(penalties, models, found, rows, choice_table(choice), best_penalty, exactly)

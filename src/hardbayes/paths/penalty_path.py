@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hardbayes.matrices import Floats
-    from hardbayes.selection.evidence import Table
+    from hardbayes.selection.choice_table import Table
 
 
 @dataclass(frozen=True, repr=False)

@@ -154,7 +154,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> from hardbayes import DPMeans, load, save
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "clusters.hardbayes")
-    ...     save(DPMeans(4.0), path)
+    ...     save(DPMeans(4.0).fit([[0.0], [9.0]]), path)
     ...     load(path)
     DPMeans(cluster_penalty=4.0)
     """

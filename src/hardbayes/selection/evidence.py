@@ -8,14 +8,15 @@ import numpy as np
 
 from hardbayes.matrices import is_sparse
 from hardbayes.selection.choice import LEVEL
+from hardbayes.selection.choice_table import Columns, Table, table_of
 
 if TYPE_CHECKING:
     from hardbayes.geometry.base import Geometry
-    from hardbayes.matrices import Floats, Matrix
+    from hardbayes.matrices import Matrix
     from hardbayes.selection.automatic import Choice
     from hardbayes.selection.choice import Candidate
 
-COLUMNS = {
+COLUMNS: Columns = {
     "n_clusters": np.int64,
     "penalty": np.float64,
     "width": np.float64,
@@ -28,9 +29,6 @@ COLUMNS = {
 ORDERS_OF_MAGNITUDE = 100.0
 ENOUGH_ROWS = 10_000  # to estimate them
 
-#: One array for each of COLUMNS, one entry for each candidate.
-Table = dict[str, Any]
-
 
 def choice_attributes(choice: Choice) -> dict[str, Any]:
     """Return the fitted attributes that tell why a number of clusters was chosen."""
@@ -38,28 +36,18 @@ def choice_attributes(choice: Choice) -> dict[str, Any]:
     return {
         "plateau_width_": shown.width if shown else 0.0,
         "plateau_reference_": shown.reference if shown else 0.0,
-        "penalty_choice_": table_of(choice),
+        "penalty_choice_": choice_table(choice),
     }
 
 
-def table_of(choice: Choice) -> Table:
+def choice_table(choice: Choice) -> Table:
     """Return the candidates of a choice."""
     rows = [
         (c.k, choice.penalties[c.k], c.width, c.reference, c.p_value, c.strength,
          c.k == choice.n_clusters)
         for c in choice.candidates
     ]  # fmt: skip
-    return table_from(np.array(rows, np.float64).reshape(len(rows), len(COLUMNS)))
-
-
-def table_from(numbers: Floats) -> Table:
-    """Return the table of an array (candidates, columns), as files hold it."""
-    return {name: numbers[:, at].astype(dtype) for at, (name, dtype) in enumerate(COLUMNS.items())}
-
-
-def numbers_of(table: Table) -> Floats:
-    """Return a table as an array (candidates, columns) for a file."""
-    return np.column_stack([table[name] for name in COLUMNS]).astype(np.float64)
+    return table_of(rows, COLUMNS)
 
 
 def no_number_sentence(nearest: Candidate, call: str) -> str:

@@ -53,7 +53,7 @@ def sample_rows(
     matrix: Matrix,
     weights: Floats | None,
     rng: np.random.RandomState,
-    most_rows: int = MOST_ROWS,
+    most_rows: int | None = None,
 ) -> tuple[Matrix, Floats | None, NDArray[np.intp] | None]:
     """Return rows to trace a path on: all of them, or a sample that weighs as much.
 
@@ -61,7 +61,7 @@ def sample_rows(
     weight of its rows. The third is the numbers of the sampled rows, None for all.
     """
     n = matrix.shape[0]
-    size = min(most_rows, max(FEWEST_ROWS, MOST_ENTRIES // entries_of_a_row(matrix)))
+    size = min(most_rows or MOST_ROWS, max(FEWEST_ROWS, MOST_ENTRIES // entries_of_a_row(matrix)))
     if n <= size:
         return matrix, weights, None
     if weights is None or len(weights) == 1:

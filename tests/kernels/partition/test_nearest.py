@@ -36,10 +36,48 @@ def test_assignment_is_the_argmin(container, dtype, k):
             np.testing.assert_array_equal(state.numbers(), costs.argmin(axis=1))
 
 
+def heavy_tailed(kind, rng):
+    """Rows (600, 6) and centres (40, 6) for which one bound on the error of all scores is wide."""
+    X = rng.lognormal(0.0, 1.0, (600, 6))
+    if kind == "a row far away":
+        X[17] = 1e7
+    centres = X[rng.choice(600, 40, replace=False)] + rng.normal(0.0, 0.01, (40, 6))
+    if kind == "a centre far away":
+        centres[5] = 1e7
+    elif kind == "heavy tails":
+        X, centres = X**4, centres**4
+    elif kind == "far from zero":
+        X, centres = X + 1e4, centres + 1e4
+        X[3], centres[9] = -1e5, -1e5
+    return X, centres
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    "kind", ["a row far away", "a centre far away", "heavy tails", "far from zero"]
+)
+def test_outliers_do_not_mislead_scores(kind, dtype):
+    """Labels are those of costs in float64; finer scores are needed only far from zero."""
+    X, centres = heavy_tailed(kind, np.random.default_rng(0))
+    X = X.astype(dtype)
+    with posed(check_matrix(X, SquaredEuclidean())) as problem:
+        state = problem.state(problem.partition(1.0, 0.0, None))
+        working = problem.rows.take().dense()
+        at = problem.frame.to_working(centres)
+        expected = ((working[:, None] - at) ** 2).sum(axis=2).argmin(axis=1)
+        for _ in range(2):
+            state.start(at)
+            state.choose_nearest()
+            np.testing.assert_array_equal(state.numbers(), expected)
+        finer = kind == "far from zero"
+        assert problem.rows.layout.dtype == (np.float64 if finer else np.float32)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("k", [17, 60, 100])
-def test_every_sweep_gives_sparse_rows_to_their_nearest_centre(k, dtype):
+def test_every_sweep_gives_sparse_rows_to_their_nearest_centre(k, dtype, monkeypatch):
     """Also where bounds leave some blocks open and rule others out between them."""
+    monkeypatch.setattr(DistanceBounds, "spare_little", lambda *_: False)
     rng = np.random.default_rng(k)
     words = rng.random((30, 300)) < 0.1
     X = (words[rng.integers(30, size=1500)] * (rng.random((1500, 300)) < 0.5)).astype(dtype)
@@ -103,10 +141,10 @@ def a_pass(request):
 def test_labels_marks_and_counts(a_pass):
     least = a_pass.rows.weights * a_pass.costs.min(axis=1)
     a_pass.opening = np.quantile(least, [0.6])
-    n_above, n_changed, _ = a_pass.run()
+    n_above, n_changed, _, n_scored = a_pass.run()
     np.testing.assert_array_equal(a_pass.labels, a_pass.costs.argmin(axis=1))
     np.testing.assert_array_equal(a_pass.marks == ABOVE, least > a_pass.opening)
-    assert n_above == np.sum(least > a_pass.opening) and n_changed == 60
+    assert n_above == np.sum(least > a_pass.opening) and n_changed == n_scored == 60
     a_pass.marks[:] = 0
     a_pass.labels[:7] = -1
     assert a_pass.run()[:2] == (n_above, 7)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from hardbayes.engine.partition.passes import passes_for
 from hardbayes.geometry import GEOMETRIES
 from hardbayes.moves.partition import rows_by_potentials
 from hardbayes.moves.partition.cluster_potentials import ClusterPotentials
@@ -92,7 +91,7 @@ def test_rows_choose_as_if_they_came_one_by_one(divergence, container, together,
             options["penalty"], options["prior_weight"], options["max_clusters"]
         )
         state = state_at(problem, partition, labels)
-        walk = NotedWalk(passes_for(partition).walk)
+        walk = NotedWalk(walk_by_potentials)
         proposal = propose_relocations(state, partition, walk, np.arange(len(X)), 3)
         state.apply(proposal)
         found = state.numbers()
@@ -161,7 +160,7 @@ def test_a_walk_ends_when_a_pass_moves_nothing():
     local, numbers = problem.rows.take(), np.zeros(5, np.intp)
     mean = problem.mean[np.newaxis]
     clusters = Clusters(np.array([problem.rows.weights[0] * 5]), mean, np.array([5]))
-    walked = walk_by_potentials(ClusterPotentials, local, partition, numbers, clusters, 100)
+    walked = walk_by_potentials(local, partition, numbers, clusters, 100)
     assert walked.n_moves > 0 and len(walked.opened) == numbers.max()
     for c in np.unique(numbers):
         if c > 0:
@@ -173,5 +172,5 @@ def test_a_walk_ends_when_a_pass_moves_nothing():
     centres = np.array([local.dense()[numbers == c].mean(axis=0) for c in kept])
     compact = np.searchsorted(kept, again)
     clusters = Clusters(sizes[kept], centres, np.bincount(compact))
-    walked = walk_by_potentials(ClusterPotentials, local, partition, compact, clusters, 100)
+    walked = walk_by_potentials(local, partition, compact, clusters, 100)
     assert walked.n_moves == 0 and walked.gain == 0.0 and len(walked.opened) == 0

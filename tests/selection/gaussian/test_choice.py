@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hardbayes.selection.gaussian import choice as choice_module
-from hardbayes.selection.gaussian.choice import Candidate, Choice, candidates_from, choose_number
+from hardbayes.selection.gaussian.choice import Candidate, Choice, choose_number
 from hardbayes.selection.gaussian.path import find_path
 from tests.selection.gaussian.samples import SQUARE, blobs, sampled
 
@@ -59,14 +59,6 @@ def test_a_cap_and_a_given_prior():
     prior = np.diag([400.0, 300.0])
     found, _ = choice(MATRIX, prior=prior)
     assert found.kept.k == 4
-
-
-def test_candidates_survive_an_array():
-    found = (Candidate(1, 0.0, 1.0, False), Candidate(3, 12.5, 0.01, True))
-    assert candidates_from(np.asarray(found)) == found
-    for wrong in (np.ones(4), np.ones((2, 3)), "text"):
-        with pytest.raises(ValueError, match="penalty_choice_"):
-            candidates_from(wrong)
 
 
 def test_a_number_that_the_path_has_skipped(monkeypatch):

@@ -121,6 +121,8 @@ class SteppedPath(Path):
             report.step("path, clusters", self._current.n_clusters, most)
         if self._current.n_clusters < n_clusters:
             self.floor = 0.0 if self.partition.prior_weight else self._end
+        if self.partition.prior_weight:
+            self._note_divisions()
         while self._current.n_clusters > 1:
             self._one_fewer(*self._current.cheapest_unions(1)[0])
             if thorough:
@@ -208,6 +210,23 @@ class SteppedPath(Path):
         if known is None or step.fit < known.fit:
             self._steps[incremental.n_clusters] = step
 
+    def _note_divisions(self) -> None:
+        """Note what dividing the present clusters would save without the prior.
+
+        Where the prior keeps clusters whole, that is all that is known of larger numbers.
+        """
+        labels = consecutive(self._current.labels)
+        k = int(labels.max()) + 1
+        free = replace(self.partition, prior_weight=0.0)
+        totals, numbers = self.state.rows.totals(k, labels), np.arange(k)
+        weights = totals.weights(numbers)
+        form = free.moving_form(free.centres(weights, totals.sums(numbers)))
+        divided = self.state.rows.take().incremental(form, labels, weights, k + 1, self.rng)
+        divided.divide(n_starts(k), 0.0)
+        saved = np.cumsum(np.sort(divided.savings)[::-1][:k])
+        fit = divided.free_fit()
+        self.fits += [(k + more, fit - gain) for more, gain in enumerate(saved.tolist(), 1)]
+
     def _incremental(self, labels: NDArray[np.int32], n_slots: int) -> Incremental:
         k = int(labels.max()) + 1
         weights, centres = self._clusters(labels, k)
@@ -231,7 +250,7 @@ class SteppedPath(Path):
         costs = self.state.costs_at(centres, labels)
         terms = measure(costs, self.state.rows.weights, self.partition, centres)
         return Solution(
-            labels, centres, terms, np.array([terms.fit]), np.array([len(centres)]),
+            labels, centres, terms, np.array([terms.fit + terms.prior]), np.array([k]),
             Status.CONVERGED, step.n_splits, step.n_merges,
         )  # fmt: skip
 

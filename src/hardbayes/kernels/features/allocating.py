@@ -7,7 +7,7 @@ cost falls by more than rounding, so that equal subsets cannot alternate for eve
 
 import numpy as np
 
-from hardbayes.kernels.compiling import inlined, kernel
+from hardbayes.kernels.compiling import kernel, part
 from hardbayes.kernels.features.choosing import FLIP, KEEP, choose
 from hardbayes.kernels.features.layout import MOST_EXACT, list_members
 from hardbayes.kernels.partition.rows import pick
@@ -48,7 +48,7 @@ def allocate(
     return fit, changed
 
 
-@inlined
+@part
 def allocate_rows(rows, weights, features, rule, membership, costs, gram, correction, workspace):
     """Do the same for rows (m, d); sums by subset, where tabled, go to ``workspace``."""
     margin = 1.0 if rule == FLIP else features.margin[0]
@@ -59,19 +59,21 @@ def allocate_rows(rows, weights, features, rule, membership, costs, gram, correc
     changed = 0
     for first in range(0, rows.shape[0], EIGHT):
         count = min(EIGHT, rows.shape[0] - first)
-        farthest = 0.0
         for r in range(count):
             workspace.chosen[r] = subset_of(first + r, membership, k)
-            costs[first + r] = residual_of(rows, first + r, r, features, membership, workspace)
-            farthest = max(farthest, costs[first + r])
-        if rule != KEEP and farthest > near:
-            moved = choose(rows, first, count, rule, margin, features, membership, workspace)
+        new = (1 << count) - 1  # the bits of rows whose residuals are to be found
+        for is_again in range(2):
+            farthest = 0.0
             for r in range(count):
-                if (moved >> r) & 1:
-                    changed += 1
-                    costs[first + r] = residual_of(
-                        rows, first + r, r, features, membership, workspace
-                    )
+                if (new >> r) & 1:
+                    i = first + r
+                    costs[i] = residual_of(rows, i, r, features, membership, workspace)
+                    farthest = max(farthest, costs[i])
+            if is_again or rule == KEEP or farthest <= near:
+                break
+            new = choose(rows, first, count, rule, margin, features, membership, workspace)
+            for r in range(count):
+                changed += (new >> r) & 1
         for r in range(count):
             weight = pick(weights, first + r)
             fit += weight * costs[first + r]
@@ -80,41 +82,41 @@ def allocate_rows(rows, weights, features, rule, membership, costs, gram, correc
     return fit, changed
 
 
-@inlined
+@part
 def residual_of(rows, i, r, features, membership, workspace):
     """OUT workspace.residuals[r]: row i less its features; returns its square.
 
     IN workspace.chosen[r]: the row's subset, where sums are tabled.
     """
-    k = features.components.shape[0]
     members, residuals = workspace.members, workspace.residuals
+    summands = features.components
     if features.sums.shape[0] > 0:
+        summands = features.sums
         members[0] = workspace.chosen[r]
-        return subtract_members(rows, i, members, 1, features.sums, features.origin, residuals, r)
-    count = list_members(i, membership, k, members)
-    return subtract_members(
-        rows, i, members, count, features.components, features.origin, residuals, r
-    )
+        count = 1
+    else:
+        count = list_members(i, membership, summands.shape[0], members)
+    return subtract_members(rows, i, members, count, summands, features.origin, residuals, r)
 
 
-@inlined
+@part
 def collect(i, r, weight, features, membership, gram, correction, workspace):
     """Add workspace.residuals[r], of row i, to the sums."""
-    k = features.components.shape[0]
-    members = workspace.members
+    members, sums = workspace.members, correction
     if features.sums.shape[0] > 0:
+        sums = workspace.totals
         members[0] = workspace.chosen[r]
+        count = 1
         workspace.weights[members[0]] += weight
-        add_residual(workspace.residuals, r, weight, members, 1, workspace.totals)
-        return
-    count = list_members(i, membership, k, members)
-    add_residual(workspace.residuals, r, weight, members, count, correction)
-    for m in range(count):
-        for other in range(count):
-            gram[members[m], members[other]] += weight
+    else:
+        count = list_members(i, membership, features.components.shape[0], members)
+        for m in range(count):
+            for other in range(count):
+                gram[members[m], members[other]] += weight
+    add_residual(workspace.residuals, r, weight, members, count, sums)
 
 
-@inlined
+@part
 def subset_of(i, membership, k):
     """Return the first MOST_EXACT features of row i as the bits of a number."""
     subset = 0
@@ -123,7 +125,7 @@ def subset_of(i, membership, k):
     return subset
 
 
-@inlined
+@part
 def smallest_diagonal(gram):
     """Return the smallest entry of the diagonal."""
     least = np.inf
@@ -132,7 +134,7 @@ def smallest_diagonal(gram):
     return least
 
 
-@inlined
+@part
 def distribute(workspace, gram, correction):
     """Add the totals of every subset to the sums of each of its features."""
     k, d = correction.shape

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hardbayes.kernels.compiling import inlined, kernel
+from hardbayes.kernels.compiling import kernel, part, shared
 from hardbayes.kernels.features.layout import inner_product, list_members
 from hardbayes.kernels.partition.rows import pick
 from hardbayes.kernels.simd.features import subtract_members
@@ -88,7 +88,7 @@ def collapse(rows, weights, state, opening_cost, negligible, start, stop, member
     return DONE, stop, cost, changed
 
 
-@inlined
+@shared
 def measure_row(rows, i, state, membership):
     """OUT state.residual, direction: of row i; returns its leverage zHz'."""
     k = state.components.shape[0]
@@ -107,7 +107,7 @@ def measure_row(rows, i, state, membership):
     return leverage
 
 
-@inlined
+@shared
 def update(factor, state):
     """Add the row that was measured to components and inverse, or remove it."""
     k, d = state.components.shape
@@ -119,7 +119,7 @@ def update(factor, state):
             state.components[a, j] += step * state.residual[0, j]
 
 
-@inlined
+@shared
 def flip(a, state, size, leverage):
     """Flip feature a of state.subset; returns its squared residual and leverage."""
     sign = -1.0 if state.subset[a] else 1.0
@@ -132,7 +132,7 @@ def flip(a, state, size, leverage):
     return size, leverage
 
 
-@inlined
+@part
 def best_subset(i, weight, size, leverage, state, membership):
     """OUT state.chosen: the cheapest subset; returns its cost per weight.
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hardbayes.kernels.compiling import called, inlined, kernel
+from hardbayes.kernels.compiling import inlined, kernel, shared
 
 PRECISION = 1e-12  # of a diagonal: the least pivot of a covariance
 
@@ -78,7 +78,7 @@ def add_up(rows, weights, order, places, sizes, means, scatters, gap, start, sto
                 scatters[c, m, j] = scatters[c, j, m]
 
 
-@called
+@shared
 def invert_root(matrices, c, roots, r, ridge, precision):
     """OUT roots[r] (h, d): a lower triangular W with ``W'W = (ridge I + M)^-1``.
 

@@ -5,7 +5,14 @@ import numpy as np
 from hardbayes.kernels.compiling import kernel, part
 from hardbayes.kernels.partition.bounds import carries, cost_slack, from_above
 from hardbayes.kernels.partition.nearest import ABOVE, DECIDED, beats
-from hardbayes.kernels.partition.rows import pick, read_row, row_cost, score_blocks, score_error
+from hardbayes.kernels.partition.rows import (
+    pick,
+    read_row,
+    row_cost,
+    score_blocks,
+    score_error,
+    score_range,
+)
 
 
 @kernel
@@ -61,7 +68,8 @@ def choose(
     limit = batch.limit[r]
     for b in range(first, last):
         if block_opened[b] < visit:
-            limit = min(limit, np.float64(batch.smallest[r, b]) + 2 * batch.error[r])
+            doubt = score_range(batch, r, centres, b * block + batch.place[r, b])
+            limit = min(limit, np.float64(batch.smallest[r, b]) + doubt)
     before = np.int64(labels[i])
     winner = before
     best = batch.cost[r]

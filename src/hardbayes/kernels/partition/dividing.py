@@ -5,7 +5,6 @@ from typing import NamedTuple
 import numpy as np
 
 from hardbayes.kernels.compiling import kernel, part
-from hardbayes.kernels.partition.incremental import enter_ring, leave_ring
 from hardbayes.kernels.partition.local import add_up, choose, relocate
 from hardbayes.kernels.partition.rows import blend, pick, squared_gap
 from hardbayes.tuples import Centres, Totals
@@ -14,7 +13,6 @@ from hardbayes.tuples import Centres, Totals
 MAX_PASSES = np.int64(16)  # of the rows of a cluster that is divided
 BEGIN = np.int64(0)
 SECOND = np.int64(1)
-EVERY = np.int64(1)
 ALL = np.bool_(False)
 
 
@@ -63,47 +61,28 @@ def gather(labels, c, step, ids):
 
 
 @part
-def choose_part(rows, constants, space, slots, costs, m):
-    """OUT space.places, costs (m,): the cheaper part of each row in space.ids, of one or two."""
-    choose(
-        rows, constants, space.parts, space.ids, space.groups, slots, space.places, costs, BEGIN, m
-    )
-
-
-@part
-def measure_parts(rows, weights, space, m):
-    """OUT space.sizes, space.members, space.parts: of the rows; return whether both have any.
+def measure_parts(rows, weights, ids, places, parts, sizes, members, totals, no_rounding, m):
+    """OUT sizes, members, parts: of rows ``ids`` (m,) in ``places``; return whether both have any.
 
     Sums are plain float64, in the order of the rows.
     """
-    totals, exact = space.totals, space.parts.exact
     totals.coarse[:] = 0.0
     totals.weight_coarse[:] = 0.0
-    add_up(
-        rows,
-        weights,
-        space.ids,
-        space.places,
-        totals,
-        space.no_rounding,
-        space.no_rounding,
-        BEGIN,
-        m,
-    )
-    space.members[:] = 0
+    add_up(rows, weights, ids, places, totals, no_rounding, no_rounding, BEGIN, m)
+    members[:] = 0
     for p in range(m):
-        if pick(weights, space.ids[p]) > 0.0:
-            space.members[space.places[p]] += 1
-    if space.members[0] == 0 or space.members[1] == 0:
+        if pick(weights, ids[p]) > 0.0:
+            members[places[p]] += 1
+    if members[0] == 0 or members[1] == 0:
         return False
     for side in range(2):
-        space.sizes[side] = totals.weight_coarse[side]
+        sizes[side] = totals.weight_coarse[side]
         square = 0.0
-        for j in range(exact.shape[1]):
-            c = totals.coarse[side, j] / space.sizes[side]
-            exact[side, j] = c
+        for j in range(parts.exact.shape[1]):
+            c = totals.coarse[side, j] / sizes[side]
+            parts.exact[side, j] = c
             square += c * c
-        space.parts.exact_offset[side] = square
+        parts.exact_offset[side] = square
     return True
 
 
@@ -119,14 +98,6 @@ def draw(weights, ids, chances, m, number):
         if target < 0.0:
             return p
     return m - 1
-
-
-@part
-def copy_centre(source, a, target, b):
-    """OUT target: the centre in slot b is that of the source in slot a."""
-    for j in range(source.exact.shape[1]):
-        target.exact[b, j] = source.exact[a, j]
-    target.exact_offset[b] = source.exact_offset[a]
 
 
 @part
@@ -160,8 +131,11 @@ def divide(
     the slot to begin with; entries: so many are compared with in a call; OUT divisions. Returns the
     slot to go on with.
     """
-    ids, places = space.ids, space.places
-    d = space.parts.exact.shape[1]
+    ids, groups, places, near = space.ids, space.groups, space.places, space.near
+    costs, distances, parts, sizes = space.costs, space.distances, space.parts, space.sizes
+    members, totals, tally, gain = space.members, space.totals, space.tally, space.gain
+    one, two = space.one, space.two
+    d = parts.exact.shape[1]
     for c in range(first, clusters.sizes.shape[0]):
         if clusters.members[c] == 0 or is_unchanged(clusters, divisions, c, unchanged, moved):
             continue
@@ -173,63 +147,33 @@ def divide(
             divisions.centres[c, j] = clusters.table.exact[c, j]
         divisions.saved[c] = 0.0
         m = gather(clusters.labels, c, (clusters.members[c] - 1) // most + 1, ids)
-        copy_centre(clusters.table, c, space.parts, BEGIN)
-        choose_part(rows, constants, space, space.one, space.costs, m)
+        for j in range(d):
+            parts.exact[0, j] = clusters.table.exact[c, j]
+        parts.exact_offset[0] = clusters.table.exact_offset[c]
+        choose(rows, constants, parts, ids, groups, one, places, costs, BEGIN, m)
         for start in range(draws.shape[1]):
             entries -= m * d * MAX_PASSES
-            drawn = ids[draw(weights, ids, space.costs, m, draws[c, start, 0])]
-            blend(rows, drawn, 0.0, 1.0, space.parts, BEGIN)
-            choose_part(rows, constants, space, space.one, space.distances, m)
-            rival = ids[draw(weights, ids, space.distances, m, draws[c, start, 1])]
-            blend(rows, rival, 0.0, 1.0, space.parts, SECOND)
-            choose_part(rows, constants, space, space.two, space.distances, m)
-            if not measure_parts(rows, weights, space, m):
+            drawn = ids[draw(weights, ids, costs, m, draws[c, start, 0])]
+            blend(rows, drawn, 0.0, 1.0, parts, BEGIN)
+            choose(rows, constants, parts, ids, groups, one, places, distances, BEGIN, m)
+            rival = ids[draw(weights, ids, distances, m, draws[c, start, 1])]
+            blend(rows, rival, 0.0, 1.0, parts, SECOND)
+            choose(rows, constants, parts, ids, groups, two, places, distances, BEGIN, m)
+            if not measure_parts(
+                rows, weights, ids, places, parts, sizes, members, totals, space.no_rounding, m
+            ):
                 continue
-            space.tally[:] = 0
+            tally[:] = 0
             relocate(
-                rows, weights, constants, space.parts, space.sizes, space.members, ids,
-                space.groups, space.two, places, 0.0, 0.0, space.near, ALL, space.tally, space.gain,
-                MAX_PASSES, BEGIN, m,
+                rows, weights, constants, parts, sizes, members, ids, groups, two, places, 0.0, 0.0,
+                near, ALL, tally, gain, MAX_PASSES, BEGIN, m,
             )  # fmt: skip
-            both = space.sizes[0] + space.sizes[1]
-            saved = (
-                space.sizes[0]
-                * space.sizes[1]
-                / both
-                * squared_gap(space.parts.exact, BEGIN, SECOND)
-            )
+            both = sizes[0] + sizes[1]
+            saved = sizes[0] * sizes[1] / both * squared_gap(parts.exact, BEGIN, SECOND)
             saved *= clusters.sizes[c] / both  # as if the rows taken were the whole
             if saved > divisions.saved[c]:
                 divisions.saved[c] = saved
                 for side in range(2):
                     for j in range(d):
-                        divisions.halves[c, side, j] = space.parts.exact[side, j]
+                        divisions.halves[c, side, j] = parts.exact[side, j]
     return clusters.sizes.shape[0]
-
-
-@kernel
-def split(rows, weights, constants, clusters, divisions, c, new, space):
-    """Divide cluster c as found, the second part into slot ``new``; whether both have rows."""
-    m = gather(clusters.labels, c, EVERY, space.ids)
-    for side in range(2):
-        square = 0.0
-        for j in range(space.parts.exact.shape[1]):
-            value = divisions.halves[c, side, j]
-            space.parts.exact[side, j] = value
-            square += value * value
-        space.parts.exact_offset[side] = square
-    choose_part(rows, constants, space, space.two, space.costs, m)
-    if not measure_parts(rows, weights, space, m):
-        return False
-    for p in range(m):
-        if space.places[p] == 1:
-            clusters.labels[space.ids[p]] = new
-    clusters.clock[0] += 1
-    leave_ring(clusters, c)
-    for side in range(2):
-        slot = new if side == 1 else c
-        clusters.sizes[slot] = space.sizes[side]
-        clusters.members[slot] = space.members[side]
-        copy_centre(space.parts, side, clusters.table, slot)
-        enter_ring(clusters, slot)
-    return True

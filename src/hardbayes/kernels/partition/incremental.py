@@ -14,6 +14,8 @@ from hardbayes.kernels.partition.rows import pick, row_cost, squared_gap
 from hardbayes.kernels.partition.single_row import is_worth_it, transfer
 from hardbayes.tuples import Centres
 
+MANY_PASSES = 1000  # after which moves that only rounding makes are suspected
+
 
 class IncrementalClusters(NamedTuple):
     """Clusters in slots, and when rows were compared with them; a slot without members is free."""
@@ -65,11 +67,13 @@ def separation(clusters, a, b):
 def relocate_changed(rows, weights, constants, clusters, max_changes, progress, entries):
     """Move rows while the objective falls, until at most ``max_changes`` move in a pass.
 
+    After every MANY_PASSES twice as many may: rows at a tie may change places for ever by rounding.
     Return whether that is reached, else call again. What a row pays and frees is compared without
     the factor of its weight, so that rows without weight go where they are nearest. The last row
     of a cluster stays.
 
-    IN/OUT progress (2,) int64: the next row, and how many have moved in this pass, zeros at first;
+    IN/OUT progress (3,) int64: the next row, how many have moved in this pass, and the number of
+    passes, zeros at first;
     IN entries: so many entries of centres are compared with in a call.
     """
     labels, sizes, members, table = clusters[:4]
@@ -119,9 +123,10 @@ def relocate_changed(rows, weights, constants, clusters, max_changes, progress, 
             if entries < 0 and i < n - 1:
                 progress[0] = i + 1
                 return False
-        if progress[1] <= max_changes:
+        if progress[1] < (max_changes + 1) << (progress[2] // MANY_PASSES):
             return True
-        progress[:] = 0
+        progress[:2] = 0
+        progress[2] += 1
     return False
 
 
@@ -167,12 +172,3 @@ def union_costs(clusters, partners, costs):
                 if cost < costs[a]:
                     costs[a] = cost
                     partners[a] = b
-
-
-@kernel
-def total_cost(rows, weights, constants, clusters):
-    """Return the sum of the weighted costs of all rows."""
-    total = 0.0
-    for i in range(clusters.labels.shape[0]):
-        total += pick(weights, i) * row_cost(rows, i, constants, clusters.table, clusters.labels[i])
-    return total

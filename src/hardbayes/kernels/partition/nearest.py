@@ -29,6 +29,7 @@ from hardbayes.kernels.partition.rows import (
     row_cost,
     score_blocks,
     score_error,
+    score_range,
 )
 from hardbayes.kernels.partition.totals import move_row
 
@@ -65,12 +66,14 @@ def assign(
     IN weights, opening, constants (n,) or (1,); IN/OUT bounds, labels (n,) int32; OUT marks (n,)
     uint8: ABOVE where even the cheapest centre costs more than the row's opening cost; IN/OUT
     totals: all other rows move there, unless it has no slots; IN rounding, weight_rounding: its
-    constants; SCRATCH batch. Returns the number of rows above, of those whose label changed, and of
-    those whose scores left two centres undecided that finer ones would tell apart.
+    constants; SCRATCH batch. Returns the number of rows above, of those whose label changed, of
+    those whose scores left two centres undecided that finer ones would tell apart, and how many
+    groups of centres were scored in all.
     """
     n_above = np.int64(0)
     n_changed = np.int64(0)
     n_doubtful = np.int64(0)
+    n_scored = np.int64(0)
     size = np.int64(0)
     for first in range(start, stop, RUN):
         last = min(first + RUN, stop)
@@ -103,15 +106,16 @@ def assign(
                 batch.limit[size] = cost - base + error
                 size += 1
             if size == batch.x.shape[0] or (p == n_open and size > 0):
-                n_found, n_left, n_close = decide_batch(
+                n_found, n_left, n_close, n_groups = decide_batch(
                     rows, weights, opening, constants, centres, bounds, labels, marks, totals,
                     rounding, weight_rounding, batch, np.int64(size),
                 )  # fmt: skip
                 n_above += n_found
                 n_changed += n_left
                 n_doubtful += n_close
+                n_scored += n_groups
                 size = np.int64(0)
-    return n_above, n_changed, n_doubtful
+    return n_above, n_changed, n_doubtful, n_scored
 
 
 @part
@@ -207,7 +211,10 @@ def is_scored(bounds, batch, r, g):
 
 
 def score_open_groups(rows, centres, bounds, batch, size):
-    """Score each row of the batch against the groups that its bounds do not rule out."""
+    """Score each row of the batch against the groups that its bounds do not rule out.
+
+    Return how many groups that were, over all rows.
+    """
 
 
 @overload(score_open_groups, jit_options=INLINE)
@@ -216,6 +223,7 @@ def _score_open_groups(rows, centres, bounds, batch, size):
 
         def score(rows, centres, bounds, batch, size):
             n_blocks = centres.rank.shape[0] // centres.block
+            n_scored = np.int64(0)
             for r in range(size):
                 for c in range(batch.smallest.shape[1]):
                     batch.smallest[r, c] = np.inf
@@ -229,6 +237,8 @@ def _score_open_groups(rows, centres, bounds, batch, size):
                         n_members += 1
                 if n_members > 0:
                     score_blocks(rows, batch, n_members, centres, first, last, bounds.cell)
+                n_scored += n_members
+            return n_scored
 
     else:
 
@@ -236,15 +246,18 @@ def _score_open_groups(rows, centres, bounds, batch, size):
             n_blocks = np.int64(centres.rank.shape[0] // centres.block)
             n_groups = bounds.group_drift.shape[0]
             first = np.int64(0)  # of the open groups side by side, which are scored together
+            n_scored = np.int64(0)
             for g in range(n_groups + 1):
                 here = np.int64(min(g * bounds.span, n_blocks))
                 if g < n_groups and is_scored(bounds, batch, 0, g):
+                    n_scored += 1
                     continue
                 if first < here:
                     score_blocks(rows, batch, 1, centres, first, here, 1)
                 first = np.int64(min(here + bounds.span, n_blocks))
                 for b in range(here, first):
                     batch.smallest[0, b] = np.inf
+            return n_scored
 
     return score
 
@@ -256,11 +269,11 @@ def decide_batch(
 ):  # fmt: skip
     """Score the rows of the batch and decide for them.
 
-    Returns how many of them are above their opening cost, how many leave the cluster they had, and
-    how many have two best scores that differ by less than their error, but costs that finer scores
-    would tell apart.
+    Returns how many of them are above their opening cost, how many leave the cluster they had, how
+    many have two best scores that differ by less than their error, but costs that finer scores
+    would tell apart, and how many groups were scored.
     """
-    score_open_groups(rows, centres, bounds, batch, size)
+    n_scored = score_open_groups(rows, centres, bounds, batch, size)
     counted = totals.coarse.shape[0] > 0
     cell = bounds.cell * centres.block
     cells = Cells(cell, (centres.rank.shape[0] + cell - 1) // cell, bounds.span // bounds.cell)
@@ -270,22 +283,24 @@ def decide_batch(
     for r in range(size):
         i = batch.ids[r]
         own = np.int64(labels[i]) if batch.cost[r] < np.inf else np.int64(-1)
-        error = batch.error[r]
         limit_cost = pick(opening, i)
         weight = pick(weights, i)
         own_scored = own >= 0 and is_scored(bounds, batch, r, own // cell // cells.in_group)
         winner, least, runner_up = least_scores(cells, batch, r, own, own_scored)
-        best = batch.base[r] + least + error  # an upper bound, as good as the cost below
-        close = not runner_up > least + 2 * error
+        doubt = 2.0 * batch.error[r]
+        if winner >= 0 and (winner != own or own_scored):
+            doubt = score_range(batch, r, centres, winner)
+        best = batch.base[r] + least + doubt  # an upper bound, as good as the cost below
+        close = not runner_up > least + doubt
         if close or winner < 0 or not weight * best <= limit_cost:
-            limit = min(batch.limit[r], least + 2 * error)
+            limit = min(batch.limit[r], least + doubt)
             if not least < np.inf:  # scores beyond the range of their type: look at every centre
                 limit = np.inf
             winner, best, next_best = least_costs(
                 rows, i, constants, centres, cells, batch, r, own, limit
             )
             # Finer scores would not break ties.
-            n_close += close and (error == np.inf or next_best - best > 2 * FINER * error)
+            n_close += close and (doubt == np.inf or next_best - best > FINER * doubt)
             if weight * best > limit_cost:
                 marks[i] = ABOVE
                 n_above += 1
@@ -299,14 +314,15 @@ def decide_batch(
             labels[i] = winner
         if carries(bounds):
             renew_bounds(constants, centres, bounds, cells, batch, r, own, own_scored, winner, best)
-    return n_above, n_left, n_close
+    return n_above, n_left, n_close, n_scored
 
 
 @inlined
 def least_scores(cells, batch, r, own, own_scored):
     """Find the slot with the least score of a row, that score and the next.
 
-    What the own centre costs by the direct formula counts as a score where it has none.
+    What the own centre costs by the direct formula counts as a score where it has none; less its
+    error, as the others.
     """
     least = np.inf
     runner_up = np.inf
@@ -320,7 +336,7 @@ def least_scores(cells, batch, r, own, own_scored):
         else:
             runner_up = min(runner_up, low)
     if own >= 0 and not own_scored:
-        own_score = batch.cost[r] - batch.base[r]
+        own_score = batch.cost[r] - batch.base[r] - batch.error[r]
         if own_score < least:
             runner_up = least
             least = own_score

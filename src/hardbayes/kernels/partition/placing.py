@@ -40,7 +40,7 @@ def put(slot, exact, theta, k, table, norms, nothing):
     """
     d = exact.shape[1]
     square = sum_of_squares(theta, k * d, (k + 1) * d)
-    table.offset[slot] = square
+    table.offset[slot] = square - table.lowered * square
     table.exact_offset[slot] = square
     norms[slot] = (2.0 if table.squared else 1.0) * np.sqrt(square)
     drift = np.sqrt(squared_distance(exact, k, nothing, 1.0, table.exact, slot))

@@ -23,6 +23,7 @@ from hardbayes.kernels.simd.vectors import (
 from hardbayes.tuples import Centres
 
 EPSILON = float(np.finfo(np.float64).eps)
+ROUNDINGS = 8  # of a score, beside those of its products
 RUN = 256  # rows whose bounds are looked at together
 
 
@@ -55,7 +56,7 @@ class Batch(NamedTuple):
     cost: np.ndarray  # (batch,) float64: cost at the own centre, inf without one
     reach: np.ndarray  # (batch,) float32: distance to it, rounded up
     base: np.ndarray  # (batch,) float64: what turns a score into a cost
-    error: np.ndarray  # (batch,) float64: bound on the error of a score
+    error: np.ndarray  # (batch,) float64: by how much a score plus base may exceed the cost
     limit: np.ndarray  # (batch,) float64: scores above it cannot win
     near_ids: np.ndarray  # (RUN,) int64: rows that their cost at the own centre may decide
     open_ids: np.ndarray  # (RUN,) int64: rows that are to be scored
@@ -338,13 +339,25 @@ def _score_blocks(rows, batch, n_members, centres, first, last, cell):
 
 @inlined
 def score_error(m, squares, base, centres):
-    """Bound the rounding error of any score of a row with ``m`` entries, to first order.
+    """Bound by how much a score plus base may exceed the cost, for a row with ``m`` entries.
 
     A sum of m products errs by at most m units in the last place of ``sum |x_j theta_j|``, which
     Cauchy and Schwarz bound; reading the row, rounding theta and the offset, and what turns the
-    score into a cost, ``base``, add a few more.
+    score into a cost, ``base``, add a few more. All this to first order. Where offsets are lowered,
+    ``|x| |theta| <= |x|^2 + |c|^2``, and they make up for the second part.
     """
-    size = np.sqrt(squares) * centres.theta_bound + centres.offset_bound + abs(base)
-    if size * centres.tiny > 0.01:  # scores, or sums on the way to them, may leave their type
+    if centres.lowered > 0:
+        size = squares + abs(base)
+        largest = size + 2.0 * centres.offset_bound
+    else:
+        size = np.sqrt(squares) * centres.theta_bound + centres.offset_bound + abs(base)
+        largest = size
+    if largest * centres.tiny > 0.01:  # scores, or sums on the way to them, may leave their type
         return np.inf
-    return (m + 8) * (centres.precision * size + centres.tiny)
+    return (m + ROUNDINGS) * (centres.precision * size + centres.tiny)
+
+
+@inlined
+def score_range(batch, r, centres, k):
+    """Bound by how much the cost of a row at slot ``k`` may exceed its score plus base."""
+    return 2.0 * (batch.error[r] + centres.lowered * abs(centres.exact_offset[k]))

@@ -114,34 +114,30 @@ def read_lanes(typing, values, row, shift, scale, x, place):
         )
         row, scale, place = args[1], args[3], args[5]
         raw_type, type_ = signature.args[0].dtype, signature.args[4].dtype
-        lanes = _Lanes(context, builder, type_)
-        raw = _Lanes(context, builder, raw_type, lanes.count)
-        double = _Lanes(context, builder, types.float64, lanes.count)
         d = cgutils.unpack_tuple(builder, values.shape)[1]
         source = _at(builder, values, row, _int(0))
         target = _at(builder, x, place, _int(0))
 
-        def transform(item, offset, factor, narrow):
-            item = _working(builder, item, offset, factor)
-            return item if item.type == narrow else builder.fptrunc(item, narrow)
-
-        squares = lanes.accumulator()
-        whole = builder.sub(d, builder.srem(d, _int(lanes.count)))
-        factor = double.splat(scale)
-        with cgutils.for_range_slice(builder, _int(0), whole, _int(lanes.count)) as (j, _):
-            item = raw.load(builder.gep(source, [j]))
-            offset = double.load(builder.gep(shift.data, [j]))
-            item = transform(item, offset, factor, lanes.vector)
-            pointer = builder.bitcast(builder.gep(target, [j]), lanes.vector.as_pointer())
-            builder.store(item, pointer, align=lanes.itemsize)
-            lanes.add_product(item, item, squares)
-        tail = cgutils.alloca_once_value(builder, lanes.fold(builder.load(squares), builder.fadd))
-        with cgutils.for_range_slice(builder, whole, d, _int(1)) as (j, _):
-            item = builder.load(builder.gep(source, [j]))
-            offset = builder.load(builder.gep(shift.data, [j]))
-            item = transform(item, offset, scale, lanes.vector.element)
-            builder.store(item, builder.gep(target, [j]))
-            builder.store(builder.fadd(builder.load(tail), builder.fmul(item, item)), tail)
-        return builder.load(tail)
+        # Whole vectors first, then shorter ones: one by one, sums would wait for each other.
+        sums = []
+        start = _int(0)
+        for count in (_Lanes(context, builder, type_).count, 4, 1):
+            lanes = _Lanes(context, builder, type_, count)
+            raw = _Lanes(context, builder, raw_type, count)
+            double = _Lanes(context, builder, types.float64, count)
+            factor, squares = double.splat(scale), lanes.accumulator()
+            stop = builder.sub(d, builder.srem(d, _int(count)))
+            with cgutils.for_range_slice(builder, start, stop, _int(count)) as (j, _):
+                item = raw.load(builder.gep(source, [j]))
+                offset = double.load(builder.gep(shift.data, [j]))
+                item = _working(builder, item, offset, factor)
+                if item.type != lanes.vector:
+                    item = builder.fptrunc(item, lanes.vector)
+                pointer = builder.bitcast(builder.gep(target, [j]), lanes.vector.as_pointer())
+                builder.store(item, pointer, align=lanes.itemsize)
+                lanes.add_product(item, item, squares)
+            sums.append(lanes.fold(builder.load(squares), builder.fadd))
+            start = stop
+        return builder.fadd(builder.fadd(sums[0], sums[1]), sums[2])
 
     return signature, generate

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hardbayes.blas import one_blas_thread
 from hardbayes.engine.status import counted
+from hardbayes.selection.choice_table import Columns
 from hardbayes.selection.gaussian.clusters import clusters_of
 from hardbayes.selection.gaussian.evidence import likeliest_prior
 from hardbayes.selection.gaussian.finest import finest
@@ -46,17 +47,10 @@ class Candidate(NamedTuple):
     chosen: bool
 
 
-def candidates_from(array: Any) -> tuple[Candidate, ...]:
-    """Return candidates from the array (m, 4) in which a file holds them.
-
-    Raises ValueError where it cannot be one.
-    """
-    if not (isinstance(array, np.ndarray) and array.ndim == 2 and array.shape[1] == 4):
-        raise ValueError("The saved model holds something else as penalty_choice_.")
-    return tuple(
-        Candidate(int(k), float(evidence), float(p_value), bool(chosen))
-        for k, evidence, p_value, chosen in array.tolist()
-    )
+#: Fields of a candidate as columns of a table.
+COLUMNS: Columns = {
+    "n_clusters": np.int64, "evidence": np.float64, "p_value": np.float64, "chosen": np.bool_,
+}  # fmt: skip
 
 
 class Choice(NamedTuple):

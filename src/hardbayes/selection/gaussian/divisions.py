@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 N_WIDE = 3  # widest axes along which a cluster is cut
 N_FLAT = 2  # axes of least fourth moments, where two clusters show; and one of the largest
+MAX_COLUMNS = 256  # up to which fourth moments are computed
 N_TRIALS = 2  # cuts of either kind that classification EM starts from
 PRIOR_ROWS = (2.0, 128.0)  # by which a division is judged
 LEAST_SHARE = 0.05  # of a cluster's rows on either side of a cut
@@ -97,7 +98,7 @@ def _directions(rows: MixtureRows, labels: Ids, clusters: Gaussians) -> Floats:
     else:
         axes = np.linalg.eigh(covariances)[1]
         found = [axes[:, :, -1 - at] for at in range(n_wide)]
-    if d > 1:
+    if 1 < d <= MAX_COLUMNS:
         roots = rows.factorised(covariances)[0]
         moments = rows.fourth_moments(labels, clusters.means, roots) / weights
         axes = np.linalg.eigh(moments)[1]

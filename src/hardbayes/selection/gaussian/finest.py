@@ -22,6 +22,7 @@ MOST = 0.85  # share of neighbours that must be two for the likeliest partition 
 # Departure from Gaussian clusters up to which the likeliest partition is believed, and from which
 # on nothing but valleys counts.
 GAUSSIAN = 0.035
+FEW = 8  # clusters that are believed then, however many are left when they merge
 SHAPES = 0.05
 
 
@@ -29,8 +30,8 @@ def finest(rows: MixtureRows, path: Path, dip_rows: MixtureRows) -> tuple[Ids, i
     """Return labels (n,) and their number.
 
     The likeliest partition, if most of its neighbours are two, or if its clusters look Gaussian and
-    are not more than twice as many; else what merging those that are not two leaves, or a finer
-    partition of the path.
+    are few, or not more than twice as many as merging leaves; else what merging those that are not
+    two leaves, or a finer partition of the path.
     """
     top = likeliest(path)
     if top.k > 1 and Borders(rows, top.labels, top.k, dip_rows).separate(LIKELY, MOST):
@@ -39,7 +40,7 @@ def finest(rows: MixtureRows, path: Path, dip_rows: MixtureRows) -> tuple[Ids, i
     # Few rows depart by chance.
     rule = STRICT if apart > max(SHAPES, 1.0 / np.sqrt(rows.total)) else LIKELY
     labels, k = consolidated(rows, path, dip_rows, rule)
-    if k < top.k <= 2 * k and apart <= GAUSSIAN:
+    if k < top.k <= max(2 * k, FEW) and apart <= GAUSSIAN:
         return top.labels, top.k
     for j in sorted(path, reverse=True):
         if j < max(k, 2):

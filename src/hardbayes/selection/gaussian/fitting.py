@@ -17,7 +17,8 @@ from hardbayes.engine.gaussian.restarts import (
 from hardbayes.engine.status import Status, counted
 from hardbayes.models.gaussian import fitted_attributes
 from hardbayes.problems.gaussian import weighted_mean, whitening
-from hardbayes.selection.gaussian.choice import Choice, choose_number
+from hardbayes.selection.choice_table import table_of
+from hardbayes.selection.gaussian.choice import COLUMNS, Choice, choose_number
 from hardbayes.selection.gaussian.given_penalty import choose_prior
 from hardbayes.selection.gaussian.sampling import Sample, take_sample
 from hardbayes.structure.gaussians import GaussianPartition, Gaussians, at_points
@@ -77,7 +78,7 @@ def fit_rows(
     fitted["covariance_prior_"] = prior
     if choice is None:
         return fitted, solution.status
-    fitted["penalty_choice_"] = choice.candidates
+    fitted["penalty_choice_"] = table_of(choice.candidates, COLUMNS)
     return _told(fitted, solution, choice)
 
 

@@ -51,6 +51,8 @@ def find_path(rows: MixtureRows, max_clusters: int = MAX_CLUSTERS) -> Path:
     """
     rows_of_one = ROWS_PER_CLUSTER * (rows.least_rows + 1)
     most = int(max(1, min(max_clusters, rows.total / rows_of_one, rows.n / 4)))
+    if most == 1:  # rows are too few for two; there is nothing to compare one with
+        return {1: Step(1, 0.0, np.zeros(rows.n, np.int64))}
     path: Path = {}
     labels, clusters = _grow(rows, most, path)
     _shrink(rows, labels, clusters, 1, path)

@@ -136,10 +136,12 @@ class Keeper:
         """Return what is kept under priors, the roundest first, down to one that loses nothing."""
         rows = self.rows
         clusters = clusters_of(rows, labels, k)
-        likely = likeliest_prior(rows, clusters)[1]
         priors = candidate_priors(rows, clusters)
         if self.given_prior is not None:
             priors = [self.given_prior]
+        if k == 1:
+            return [Kept(1, labels, priors[0], np.nan, np.nan, False, self.path[1].evidence, 0.0)]
+        likely = likeliest_prior(rows, clusters)[1]
         found = []
         for prior in priors:
             kept = self._descend(labels, clusters, prior)
@@ -181,6 +183,8 @@ class Keeper:
         clusters = clusters_of(rows, kept.labels, k)
         own = self._costs(clusters, prior)
         low, high = 0.0, np.inf
+        if len(self.path) == 1:  # rows are too few to be divided; no division would save more
+            return float(own.sum()), high
         for other in others:
             each = float(self._costs(other, prior).sum() - own.sum()) / (k - other.k)
             if other.k > k:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hardbayes.kernels.partition.border import mark_near_border
+from hardbayes.kernels.partition.near_border import mark_near_border
 from hardbayes.kernels.partition.rows import new_batch
 from tests.kernels.partition.arrays import KINDS, Rows, constants_of
 
