@@ -1,5 +1,6 @@
 """Topic models of other libraries, each as a function from counts to topics."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -8,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.decomposition import NMF, LatentDirichletAllocation
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfTransformer
 
 from hardbayes import HDPTopics
@@ -33,7 +35,9 @@ def nmf(counts: sparse.csr_array, k: int) -> Topics:
     """Return the factors of sublinear tf-idf."""
     tf_idf = TfidfTransformer(sublinear_tf=True).fit_transform(counts)
     model = NMF(k, init="nndsvd", random_state=0, max_iter=200)
-    shares = model.fit_transform(tf_idf)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # its topics hardly change any more
+        shares = model.fit_transform(tf_idf)
     return Topics(model.components_, shares.argmax(axis=1))
 
 

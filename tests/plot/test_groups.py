@@ -19,7 +19,7 @@ def test_cells_are_shares_and_columns_are_sorted_by_use():
     assert [label.get_text() for label in display.ax_.get_yticklabels()] == ["a", "b", "$c$"]
     texts = {text.get_text() for text in display.ax_.texts}
     assert texts == {"1", "2", "3", "5"}
-    assert display.ax_.get_title() == "3 clusters, 3 groups, 2.0 used by each"
+    assert display.ax_.get_title() == "3 clusters, 3 groups, 2.0 clusters in each"
 
 
 def test_a_model_is_drawn_and_many_groups_are_cut():

@@ -86,15 +86,6 @@ def test_columns_that_say_nothing_do_not_count(solved):
     assert 1.7 < effective_columns(problem, solution, np.random.RandomState(0)) <= 2.0
 
 
-def test_separated_clusters_are_found_beyond_a_few():
-    rng = np.random.default_rng(0)
-    places = 10.0 * np.stack(np.divmod(np.arange(400) % 16, 4), axis=1)
-    X = places + 0.2 * rng.standard_normal((400, 2))
-    groups = np.random.default_rng(1).integers(0, 8, 400)
-    model = HDPMeans(random_state=0).fit(X, groups=groups)
-    assert model.n_clusters_ == 16 > np.sqrt(400) / 2
-
-
 def test_one_penalty_follows_from_the_other():
     X, groups, _ = make_shared_gaussians(10, random_state=0)
     first = HDPMeans(global_penalty=0.4, random_state=0).fit(X, groups=groups)

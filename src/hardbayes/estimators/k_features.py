@@ -128,7 +128,7 @@ class KFeatures(FeatureEstimator):
                 f"{n_rows} features explain each of {n_rows} rows exactly, so there will be no "
                 f"more. Lower n_components, {self.n_components}.",
                 UserWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
         report = self._reporter(problem)
         return minimise_features(problem.rows, search, self.n_init, rng, report=report), 0.0

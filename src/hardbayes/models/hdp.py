@@ -166,9 +166,6 @@ def grouped_attributes(
         "n_clusters_": k,
         "n_local_clusters_": np.count_nonzero(in_use, axis=1),
         "group_cluster_weights_": shared,
-        "cluster_centers_": whole.geometry.shown(whole.frame.from_working(solution.centres)).astype(
-            dtype
-        ),
         "cluster_weights_": shared.sum(axis=0),
         "local_penalty_": local_penalty,
         "global_penalty_": global_penalty,
