@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.feature_extraction.text import HashingVectorizer
+from sklearn.metrics import adjusted_rand_score
 
 from hardbayes import DPMeans, load, objective, penalty_for, penalty_path, save
 from hardbayes.datasets import make_word_histograms
@@ -114,3 +115,34 @@ def test_hashed_words_take_no_more_memory_than_their_entries():
     assert peak < 64 << 20  # one array (1, 2^20) is 8 MiB, three of clusters would be 200
     assert model.n_clusters_ > 1
     assert model.objective_ == pytest.approx(plain.objective_, rel=0.01)
+
+
+def corpus(n_kinds, *, n=500, n_words=900, length=15, seed=0):
+    """Counts of texts of several kinds, which draw a part of their words from one tenth of all."""
+    rng = np.random.default_rng(seed)
+    common = 1.0 / np.arange(1, n_words + 1)
+    own = np.zeros((n_kinds, n_words))
+    for kind in own:
+        kind[rng.choice(n_words, n_words // 10, replace=False)] = 1.0
+    chances = 0.5 * common / common.sum() + 0.5 * own / own.sum(axis=1, keepdims=True)
+    chances = chances if n_kinds > 1 else common[np.newaxis] / common.sum()
+    kinds = rng.integers(n_kinds, size=n)
+    lengths = rng.poisson(length, n) + 5
+    X = np.array([rng.multinomial(m, chances[k]) for m, k in zip(lengths, kinds, strict=True)])
+    return sparse.csr_array(X * 1.0), kinds
+
+
+@pytest.mark.parametrize("divergence", ["kl", "cosine", "squared_euclidean"])
+def test_words_drawn_alike_are_one_cluster(divergence):
+    """A few integers a row leave gaps between rows, which are no clusters."""
+    X, _ = corpus(1)
+    with pytest.warns(UserWarning, match="No number of clusters stood out"):
+        model = DPMeans(divergence=divergence, random_state=0).fit(X)
+    assert model.n_clusters_ == 1
+
+
+@pytest.mark.parametrize("divergence", ["kl", "cosine"])
+def test_kinds_of_texts_are_found(divergence):
+    X, kinds = corpus(4, length=60)
+    model = DPMeans(divergence=divergence, random_state=0).fit(X)
+    assert adjusted_rand_score(kinds, model.labels_) > 0.95

@@ -145,8 +145,8 @@ def test_sparse_rows_keep_their_entries(geometry, dtype):
     drawn = draw(X, geometry)
     assert sparse.issparse(drawn) and drawn.format == "csr"
     assert drawn.shape == X.shape and drawn.dtype == dtype
-    np.testing.assert_array_equal(drawn.sum(axis=1), X.sum(axis=1))
     assert (np.diff(drawn.indptr) <= np.diff(X.indptr)).all()  # equal columns add up
+    assert drawn.nnz > 0.97 * X.nnz  # few are left
     assert drawn.has_canonical_format
     for old, new in zip(before, (X.data, X.indices, X.indptr), strict=True):
         np.testing.assert_array_equal(old, new)
@@ -161,6 +161,20 @@ def test_sparse_columns_keep_their_number_of_entries():
     drawn = draw(ones)
     np.testing.assert_array_equal(drawn.sum(axis=0), ones.sum(axis=0))
     assert (drawn.toarray() != ones.toarray()).any()
+
+
+def test_entries_take_their_columns_along_whatever_the_length_of_their_rows():
+    """Column 0 has entries of five times a row's others, in every row."""
+    X = np.ones((300, 40)) * (np.random.default_rng(0).random((300, 40)) < 0.3)
+    X[:, 0] = 5.0
+    X *= np.random.default_rng(1).uniform(0.1, 10.0, (300, 1))
+    drawn = draw(sparse.csr_array(X)).toarray()
+    is_filled = drawn[:, 0] > 0
+    assert is_filled.mean() > 0.9
+    least = np.where(drawn > 0, drawn, np.inf).min(axis=1)
+    ratios = drawn[is_filled, 0] / least[is_filled]
+    assert (np.abs(ratios / 5.0 - 1.0) < 1e-9).mean() > 0.9  # others are sums of a few
+    np.testing.assert_allclose(least, np.where(X > 0, X, np.inf).min(axis=1), rtol=1e-9)
 
 
 def test_words_of_heavy_rows_are_drawn_more_often():

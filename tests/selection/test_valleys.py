@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hardbayes.local.borders import Borders
-from hardbayes.selection.valleys import filling, valley_p_value
+from hardbayes.selection.valleys import filling, p_value_beyond, valley_p_value
 
 
 def borders(*counts, weight=1.0):
@@ -34,6 +34,15 @@ def test_halvings_are_averaged():
     empty, full = (borders([50, 5, 60]),) * 2, (borders([50, 60, 55]),) * 2
     p = [valley_p_value(halvings) for halvings in ([empty], [empty, full], [full])]
     assert p[0] < p[1] < p[2]
+
+
+def test_valleys_are_compared_with_those_of_structureless_rows():
+    assert p_value_beyond(1e-6, 1.0) == p_value_beyond(1e-6, 0.5) == 1e-6
+    assert p_value_beyond(0.7, 1e-9) == 0.7
+    assert p_value_beyond(1e-6, 1e-6) > 0.5  # no clearer than those
+    assert 1e-12 < p_value_beyond(1e-40, 1e-3) < 1e-8  # far clearer
+    values = [p_value_beyond(1e-6, reference) for reference in (1e-1, 1e-2, 1e-4, 0.0)]
+    assert values == sorted(values)
 
 
 def test_no_rows_say_nothing():

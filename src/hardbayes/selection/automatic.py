@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hardbayes.engine.partition.stepped_path import SteppedPath
-from hardbayes.selection.choice import choose, needed_width, with_evidence
+from hardbayes.matrices import is_sparse
+from hardbayes.selection.choice import choose, needed_width, p_value_of, with_evidence
 from hardbayes.selection.held_out import held_out_folds
-from hardbayes.selection.narrowing import view
+from hardbayes.selection.narrowing import WIDE, view
 from hardbayes.selection.reference_paths import reference_widths
+from hardbayes.selection.references import Structureless
 from hardbayes.selection.repricing import reprice
-from hardbayes.selection.sampling import draw
+from hardbayes.selection.sampling import draw, normalised
 from hardbayes.selection.tracing import MOST_CENTRE_ENTRIES, MOST_CLUSTERS, WIDE_CLUSTERS, Tracer
 
 if TYPE_CHECKING:
@@ -29,6 +32,8 @@ TESTED_CLUSTERS = 40
 # Halvings, by the number of rows from which so many suffice: few rows say more if they are halved
 # in several ways, and cost little. Fewer than eight are not halved.
 HALVINGS = ((1 << 13, 1), (1000, 3), (8, 5), (0, 0))
+SHUFFLES = 2  # draws of structureless rows that wide sparse rows are compared with
+NEAR = 2.0  # numbers within this factor are compared with the valleys of structureless rows
 OUTLIERS = 0.01  # of the weight: a second largest cluster below this is no division
 
 
@@ -104,12 +109,39 @@ def _candidates(
     n_halvings = next(number for least, number in HALVINGS if n >= least)
     n_halvings = min(n_halvings, 1) if is_slow else n_halvings
     folds = held_out_folds(sample, unseen, numbers, n_halvings, tracer)
+    valleys = _valleys_without_structure(sample, numbers, tracer)
     return [
         with_evidence(
-            k, widths[k], references[k], _is_division(traced, k, sample.weights), folds[k]
+            k,
+            widths[k],
+            references[k],
+            _is_division(traced, k, sample.weights),
+            folds[k],
+            min(p for q, p in valleys.items() if k / NEAR <= q <= k * NEAR),
         )
         for k in numbers
     ]
+
+
+def _valleys_without_structure(
+    sample: Sample, numbers: list[int], tracer: Tracer
+) -> dict[int, float]:
+    """Return the p-values of valleys in structureless rows; ones where no reference is needed.
+
+    Entries of wide sparse rows, few and often integers, leave gaps where nothing is clustered. In
+    a few columns noise fills them (``held_out.smoothed``); here they are compared.
+    """
+    if not is_sparse(sample.rows) or sample.rows.shape[1] <= WIDE:
+        return dict.fromkeys(numbers, 1.0)
+    source = Structureless(sample.rows, sample.geometry, sample.weights)
+    found = dict.fromkeys(numbers, 1.0)
+    for number in range(SHUFFLES):
+        tracer.pool.report.stage(f"held-out reference {number + 1} of {SHUFFLES}")
+        drawn = replace(sample, rows=normalised(source.draw(number, tracer.rng), sample.geometry))
+        none = replace(drawn, rows=drawn.rows[:0], weights=drawn.weights[:0])
+        folds = held_out_folds(drawn, none, numbers, 1, tracer)
+        found = {k: min(found[k], p_value_of(k, folds[k])) for k in numbers}
+    return found
 
 
 def _is_division(traced: Traced, k: int, weights: Floats) -> bool:

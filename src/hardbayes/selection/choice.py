@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.selection.valleys import filling, valley_p_value
+from hardbayes.selection.valleys import filling, p_value_beyond, valley_p_value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,13 +70,27 @@ class Candidate(NamedTuple):
 
 
 def with_evidence(
-    k: int, width: float, reference: float, is_division: bool, folds: dict[int, Fold]
+    k: int,
+    width: float,
+    reference: float,
+    is_division: bool,
+    folds: dict[int, Fold],
+    reference_p_value: float = 1.0,
 ) -> Candidate:
-    """Return a candidate with what its folds tell; both of a halving are there, or neither."""
+    """Return a candidate with what its folds tell; both of a halving are there, or neither.
+
+    ``reference_p_value``: that of the clearest valley in structureless rows.
+    """
+    p_value = p_value_beyond(p_value_of(k, folds), reference_p_value)
+    borders = [folds[number].borders for number in sorted(folds)]
+    return Candidate(k, width, reference, is_division, p_value, filling(borders)[0], folds)
+
+
+def p_value_of(k: int, folds: dict[int, Fold]) -> float:
+    """Return the p-value of the valleys between k clusters, times k (k - 1)."""
     borders = [folds[number].borders for number in sorted(folds)]
     p_value = valley_p_value(list(zip(borders[::2], borders[1::2], strict=True)))
-    p_value = min(1.0, p_value * k * (k - 1))
-    return Candidate(k, width, reference, is_division, p_value, filling(borders)[0], folds)
+    return min(1.0, p_value * k * (k - 1))
 
 
 def needed_width(k: int, reference: float) -> float:

@@ -22,12 +22,15 @@ if TYPE_CHECKING:
     from hardbayes.matrices import Floats, Matrix
 
 
+EXCHANGES = 20  # rounds in which entries leave cells that others have taken
+
+
 class Structureless:
     """Draws rows similar to the given ones, but without clusters.
 
     For divergences of numbers from 0 to 1, columns are beta distributed with the data's means and
-    variances. Sparse rows, and rows of numbers >= 0 that are mostly zeros, keep their entries,
-    with columns shuffled among all entries. Columns of other numbers >= 0 are gamma distributed
+    variances. Sparse rows, and rows of numbers >= 0 that are mostly zeros, exchange their entries
+    at random: rows and columns keep their numbers of entries. Columns of other numbers >= 0 are gamma distributed
     with the data's means and variances. All other rows are drawn alternately from a Gaussian with
     the data's covariance and from the box that the data span along its principal axes. Columns in
     which most values occur more than once have none but these values.
@@ -111,16 +114,26 @@ class Structureless:
         return self._mean + rng.uniform(least, most, (len(self.rows), len(axes))) @ axes
 
     def _shuffled(self, rows: csr_array, rng: np.random.RandomState) -> csr_array:
-        """Give the entries random columns, with the data's frequencies of columns.
+        """Exchange entries between rows, which keep their numbers of entries and their scales.
 
-        Entries in the same cell are added, up to one where entries are at most one.
+        An entry takes its column along. So columns keep their frequencies and the sizes of their
+        entries, and are independent of each other. Entries in the same cell are exchanged again,
+        a few times; then they are added, up to one where entries are at most one.
         """
-        columns: NDArray[np.signedinteger] = rng.permutation(rows.indices)
+        counts = np.diff(rows.indptr)
+        row_of = np.repeat(np.arange(len(counts)), counts)
+        scales = _medians(rows, row_of)
+        order: NDArray[np.intp] = rng.permutation(len(row_of))
         if self.shares.min() < self.shares.max():  # frequencies are weighted
-            chances = np.cumsum(np.repeat(self.shares, np.diff(rows.indptr)))
+            chances = np.cumsum(np.repeat(self.shares, counts))
             targets = rng.random_sample(len(chances)) * chances[-1]
-            columns = rows.indices[np.searchsorted(chances, targets, side="right")]
-        drawn = csr_array((rows.data.copy(), columns, rows.indptr.copy()), rows.shape)
+            order = np.searchsorted(chances, targets, side="right")
+        for _ in range(EXCHANGES):
+            order = _exchanged(order, row_of, rows.indices, rows.shape[1], rng)
+        values = rows.data[order] / scales[row_of[order]] * scales[row_of]
+        drawn = csr_array(
+            (values.astype(rows.dtype), rows.indices[order], rows.indptr.copy()), rows.shape
+        )
         drawn.sum_duplicates()
         if self.geometry.unit_interval:
             np.minimum(drawn.data, 1.0, out=drawn.data)
@@ -145,3 +158,31 @@ class Structureless:
         drawn[:, inner] = rng.beta(mean[inner] * size, (1 - mean[inner]) * size, (n, len(size)))
         drawn[:, variance == 0] = mean[variance == 0]
         return drawn
+
+
+def _medians(rows: csr_array, row_of: NDArray[np.intp]) -> Floats:
+    """Return the lower median of each row's entries (n,): one in rows of counts, however long."""
+    medians = np.ones(rows.shape[0])
+    is_filled = np.diff(rows.indptr) > 0
+    middles = (rows.indptr[:-1] + rows.indptr[1:] - 1)[is_filled] // 2
+    medians[is_filled] = np.abs(rows.data[np.lexsort((rows.data, row_of))[middles]])
+    return np.where(medians > 0, medians, 1.0)
+
+
+def _exchanged(
+    order: NDArray[np.intp],
+    row_of: NDArray[np.intp],
+    columns: NDArray[np.signedinteger],
+    n_columns: int,
+    rng: np.random.RandomState,
+) -> NDArray[np.intp]:
+    """Return the order with entries that are not the first in their cell exchanged for others."""
+    cells = row_of.astype(np.int64) * n_columns + columns[order]
+    is_repeated = np.ones(len(cells), np.bool_)
+    is_repeated[np.unique(cells, return_index=True)[1]] = False
+    repeated = np.flatnonzero(is_repeated)
+    others = rng.randint(len(order), size=len(repeated))
+    order = order.copy()
+    for here, there in zip(repeated, others, strict=True):
+        order[here], order[there] = order[there], order[here]
+    return order

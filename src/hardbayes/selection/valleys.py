@@ -27,6 +27,7 @@ FEWEST = 4.0  # rows in either outer strip for a pair to be tested
 SMALLEST_P = 1e-15
 LOWEST_SCORE = -2.0  # of a pair of halves: one that failed does not outvote the others
 NO_WEIGHT = 1e-300
+CLEARER = 1.5
 
 
 def valley_p_value(halvings: Sequence[tuple[Borders, Borders]]) -> float:
@@ -40,6 +41,18 @@ def valley_p_value(halvings: Sequence[tuple[Borders, Borders]]) -> float:
         p = [max(_simes(ndtr(-_scores(borders))), SMALLEST_P) for borders in halves]
         scores.append(max(-ndtri(chdtrc(2 * len(p), -2.0 * np.log(p).sum())), LOWEST_SCORE))
     return float(ndtr(-np.mean(scores))) if scores else 1.0
+
+
+def p_value_beyond(p_value: float, reference: float) -> float:
+    """Return the p-value of a valley that is clearer than that of structureless rows.
+
+    Their standard scores are compared, that of the reference times CLEARER. A reference of one half
+    or more changes nothing.
+    """
+    if reference >= 0.5 or p_value >= 0.5:
+        return p_value
+    score, needed = -ndtri([max(p_value, NO_WEIGHT), max(reference, NO_WEIGHT)])
+    return float(ndtr((CLEARER * needed - score) / np.sqrt(2.0)))  # a difference of two scores
 
 
 def filling(
