@@ -12,7 +12,6 @@ from hardbayes.selection.choice import needed_width
 from hardbayes.selection.narrowing import view
 from hardbayes.selection.references import Structureless
 from hardbayes.selection.sampling import normalised
-from hardbayes.selection.tracing import LARGEST_WIDTH
 
 if TYPE_CHECKING:
     from hardbayes.selection.narrowing import View
@@ -50,13 +49,11 @@ def reference_widths(
             found.append(tracer.trace(drawn, few.weights, most).widths)
         return found
 
-    # Where clusters fit without any remainder, so may those of structureless data.
-    perfect = max((k + 1 for k, width in widths.items() if width == LARGEST_WIDTH), default=0)
-    found = traced(max(CLUSTERS, perfect))
+    found = traced(CLUSTERS)
     expected = {k: width_at(k, found) for k in widths}
     # Numbers beyond these paths that would stand out are compared with longer ones.
     far = [k for k in widths if k > CLUSTERS and widths[k] > needed_width(k, expected[k])]
-    if far and max(far) > perfect:
+    if far:
         found = traced(int(WINDOW * max(far)) + 1)
         expected = {k: width_at(k, found) for k in widths}
     return expected

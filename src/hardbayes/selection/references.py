@@ -30,10 +30,10 @@ class Structureless:
 
     For divergences of numbers from 0 to 1, columns are beta distributed with the data's means and
     variances. Sparse rows, and rows of numbers >= 0 that are mostly zeros, exchange their entries
-    at random: rows and columns keep their numbers of entries. Columns of other numbers >= 0 are gamma distributed
-    with the data's means and variances. All other rows are drawn alternately from a Gaussian with
-    the data's covariance and from the box that the data span along its principal axes. Columns in
-    which most values occur more than once have none but these values.
+    at random: rows and columns keep their numbers of entries. Columns of other numbers >= 0 are
+    gamma distributed with the data's means and variances. All other rows are drawn alternately from
+    a Gaussian with the data's covariance and from the box that the data span along its principal
+    axes. Columns in which most values occur more than once have none but these values.
 
     Parameters
     ----------
