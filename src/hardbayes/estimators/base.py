@@ -19,12 +19,13 @@ from sklearn.utils._param_validation import Interval, InvalidParameterError, Str
 from sklearn.utils.validation import check_is_fitted
 
 from hardbayes.engine.status import Status
+from hardbayes.estimators.html_repr import found_html
 from hardbayes.estimators.streams import seeded_stream
 from hardbayes.geometry.base import Geometry
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.matrices import Floats, Matrix
 from hardbayes.pool import Pool, resolve_threads
-from hardbayes.progress import SILENT, Lines, Report
+from hardbayes.progress import SILENT, Report, to_standard_error
 from hardbayes.validation import check_matrix, check_weights
 
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
@@ -74,11 +75,21 @@ class Learner(ABC, BaseEstimator):
 
     def _progress(self) -> Report:
         """Return what a search reports to."""
-        return Lines(type(self).__name__) if self.verbose else SILENT
+        return to_standard_error(type(self).__name__) if self.verbose else SILENT
 
     def _say(self, sentence: str) -> None:
         if self.verbose:
-            Lines(type(self).__name__).say(sentence)
+            to_standard_error(type(self).__name__).say(sentence)
+
+    def _repr_html_inner(self) -> str:
+        found: str = found_html(self) + super()._repr_html_inner()
+        return found
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:  # not where scikit-learn is configured to show text
+            bundle["text/html"] = found_html(self) + bundle["text/html"]
+        return bundle
 
     def _validate_params(self) -> None:
         super()._validate_params()

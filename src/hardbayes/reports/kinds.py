@@ -1,0 +1,121 @@
+"""What a report of each kind of model consists of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+
+from hardbayes.estimators import BPMeans, DPMeans, GraphDPMeans
+from hardbayes.paths import PenaltyPath, penalty_path
+from hardbayes.reports.facts.data import data_of
+from hardbayes.reports.facts.plane import plane_of_rows
+from hardbayes.reports.facts.profiles import profiles_of
+from hardbayes.reports.facts.reasons import reasons_for
+from hardbayes.reports.facts.solutions import Solutions, solutions_of
+from hardbayes.reports.facts.typical import rows_of
+from hardbayes.reports.numbers import counted, short
+from hardbayes.reports.sections.profiles import profiles_section
+from hardbayes.reports.sections.rows import rows_section
+from hardbayes.reports.sections.solutions import script_data, solutions_section
+from hardbayes.reports.sections.trace import trace_section
+from hardbayes.reports.sections.usage import usage_section
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from hardbayes.reports.facts.data import Given
+    from hardbayes.reports.sections.tables import Section
+
+_WITH_PATHS = (DPMeans, BPMeans, GraphDPMeans)
+
+
+@dataclass
+class Content:
+    """What was found, facts about it, the sections, and what the script needs."""
+
+    found: str
+    sentences: list[str]
+    facts: list[tuple[str, str]]
+    sections: list[Section | None]
+    script: dict[str, Any] = field(default_factory=dict)
+
+
+def partition(given: Given) -> Content:
+    """Return the report of clusters of rows."""
+    model = given.model
+    data = data_of(given)
+    beside = {} if given.groups is None else {"groups": given.groups}
+    labels = np.asarray(model.predict(given.X, **beside))
+    k = int(model.n_clusters_)
+    plane = plane_of_rows(model, data.rows, None if data.scaled else data.columns)
+
+    def labels_of(other: Any) -> NDArray[np.int64]:
+        if other is model:
+            return labels[plane.rows].astype(np.int64)
+        return np.asarray(other.predict(data.rows[plane.rows]), np.int64)
+
+    found = _solutions(given, "n_clusters_", "cluster_penalty_", labels_of)
+    profiles = profiles_of(data, labels, k)
+    rows = rows_of(model, data.rows, labels, [each.cluster for each in profiles.found])
+    n, d = data.rows.shape
+    return Content(
+        counted(k, "cluster"),
+        [f"{counted(n, 'row')} of {counted(d, 'column')} fall into {counted(k, 'cluster')}."],
+        _facts(model, [("rows", short(n)), ("columns", short(d))]),
+        [
+            solutions_section(
+                f"Why {counted(k, 'cluster')}", reasons_for(model, "cluster", found), found, plane,
+                labels_of(model), "cluster",
+            ),
+            profiles_section(profiles, data.columns),
+            None if rows is None else rows_section(rows, data, profiles.telling),
+            trace_section(model),
+            usage_section(model, "groups" if given.groups is not None else "partition",
+                          given.in_pipeline),
+        ],
+        script_data(found, plane, "cluster"),
+    )  # fmt: skip
+
+
+def _solutions(
+    given: Given,
+    number: str,
+    penalty: str,
+    labels_of: Callable[[Any], NDArray[np.int64]] | None,
+) -> Solutions | None:
+    """Return the solutions at other penalties; None where the model has no path, or none is asked.
+
+    A path is traced with the parameters of the model, and with its seed.
+    """
+    path = given.penalty_path
+    if path is False or (path is True and not isinstance(given.model, _WITH_PATHS)):
+        return None
+    if not isinstance(path, PenaltyPath):
+        beside = {} if given.sample_weight is None else {"sample_weight": given.sample_weight}
+        template = clone(given.model).set_params(verbose=0)
+        path = penalty_path(given.X, estimator=template, **beside)
+    return solutions_of(path, given.model, number, penalty, labels_of)
+
+
+def _facts(model: Any, first: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return names and values for the head of a report."""
+    facts = [("model", type(model).__name__), *first]
+    divergence = getattr(model, "divergence", None)
+    if divergence is not None:
+        name = divergence if isinstance(divergence, str) else type(divergence).__name__
+        facts.append(("divergence", name.replace("_", " ")))
+    for name in ("cluster_penalty_", "component_penalty_", "local_penalty_", "global_penalty_"):
+        if hasattr(model, name):
+            facts.append((name.rstrip("_").replace("_", " "), short(getattr(model, name))))
+    facts.append(("objective", short(model.objective_)))
+    facts.append(("steps", f"{model.n_iter_}, " + ("converged" if model.converged_ else
+                                                   "not converged")))  # fmt: skip
+    return facts
+
+
+BY_ATTRIBUTE: dict[str, Callable[[Given], Content]] = {}
