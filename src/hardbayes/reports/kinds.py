@@ -10,16 +10,23 @@ from sklearn.base import clone
 
 from hardbayes.estimators import BPMeans, DPMeans, GraphDPMeans
 from hardbayes.paths import PenaltyPath, penalty_path
-from hardbayes.reports.facts.data import data_of
+from hardbayes.reports.facts.data import checked_names, data_of
+from hardbayes.reports.facts.features import features_of
+from hardbayes.reports.facts.graph import graph_of
 from hardbayes.reports.facts.plane import plane_of_rows
 from hardbayes.reports.facts.profiles import profiles_of
 from hardbayes.reports.facts.reasons import reasons_for
 from hardbayes.reports.facts.solutions import Solutions, solutions_of
+from hardbayes.reports.facts.topics import topics_of
 from hardbayes.reports.facts.typical import rows_of
 from hardbayes.reports.numbers import counted, short
+from hardbayes.reports.sections.features import examples_section, features_section
+from hardbayes.reports.sections.graph import communities_section, matrix_section
+from hardbayes.reports.sections.groups import groups_section
 from hardbayes.reports.sections.profiles import profiles_section
 from hardbayes.reports.sections.rows import rows_section
 from hardbayes.reports.sections.solutions import script_data, solutions_section
+from hardbayes.reports.sections.topics import mixed_section, topics_section
 from hardbayes.reports.sections.trace import trace_section
 from hardbayes.reports.sections.usage import usage_section
 
@@ -70,9 +77,10 @@ def partition(given: Given) -> Content:
         [
             solutions_section(
                 f"Why {counted(k, 'cluster')}", reasons_for(model, "cluster", found), found, plane,
-                labels_of(model), "cluster",
+                labels_of(model), "cluster", getattr(model, "penalty_choice_", None),
             ),
             profiles_section(profiles, data.columns),
+            groups_section(model) if hasattr(model, "group_cluster_weights_") else None,
             None if rows is None else rows_section(rows, data, profiles.telling),
             trace_section(model),
             usage_section(model, "groups" if given.groups is not None else "partition",
@@ -80,6 +88,96 @@ def partition(given: Given) -> Content:
         ],
         script_data(found, plane, "cluster"),
     )  # fmt: skip
+
+
+def topics(given: Given) -> Content:
+    """Return the report of topics of documents."""
+    model, found = given.model, topics_of(given)
+    k, n = found.n_topics, found.n_documents
+    return Content(
+        counted(k, "topic"),
+        [f"{counted(n, 'document')} with {counted(found.n_vocabulary, 'word')} in the vocabulary "
+         f"are made of {counted(k, 'topic')}."],
+        _facts(model, [("documents", short(n)), ("vocabulary", short(found.n_vocabulary))]),
+        [
+            topics_section(found),
+            mixed_section(found),
+            solutions_section(
+                f"Why {counted(k, 'topic')}", reasons_for(model, "topic", None), None, None, None,
+                "topic",
+            ),
+            trace_section(model),
+            usage_section(model, "topics", given.in_pipeline),
+        ],
+    )  # fmt: skip
+
+
+def features(given: Given) -> Content:
+    """Return the report of overlapping features."""
+    model, data = given.model, data_of(given)
+    shape = given.image_shape
+    if shape is not None and int(np.prod(shape)) != data.rows.shape[1]:
+        raise ValueError(
+            f"'image_shape' is {tuple(shape)}, but X has {data.rows.shape[1]} columns."
+        )
+    found = features_of(model, data, shape)
+    path = _solutions(given, "n_components_", "component_penalty_", None)
+    k = found.n_features
+    n, d = data.rows.shape
+    return Content(
+        counted(k, "feature"),
+        [f"{counted(n, 'row')} of {counted(d, 'column')} are sums of {counted(k, 'feature')}."],
+        _facts(model, [("rows", short(n)), ("columns", short(d))]),
+        [
+            features_section(found),
+            examples_section(found),
+            solutions_section(
+                f"Why {counted(k, 'feature')}", reasons_for(model, "feature", path), path, None,
+                None, "feature",
+            ),
+            trace_section(model),
+            usage_section(model, "features", given.in_pipeline),
+        ],
+        script_data(path, None, "feature"),
+    )  # fmt: skip
+
+
+def graph(given: Given) -> Content:
+    """Return the report of clusters of a graph."""
+    model = given.model
+    names = checked_names(given.row_names, len(model.labels_))
+    found = graph_of(model, given.X, names)
+
+    def labels_of(other: Any) -> NDArray[np.int64]:
+        return np.asarray(other.labels_, np.int64)
+
+    path = _solutions(given, "n_clusters_", "cluster_penalty_", labels_of)
+    k = found.n_clusters
+    what = f"{short(found.n_vertices)} vertices with {counted(found.n_links, 'link')}"
+    return Content(
+        counted(k, "cluster"),
+        [f"{what} fall into {counted(k, 'cluster')}."],
+        _facts(model, [("vertices", short(found.n_vertices)), ("links", short(found.n_links))]),
+        [
+            matrix_section(found),
+            communities_section(found),
+            solutions_section(
+                f"Why {counted(k, 'cluster')}", reasons_for(model, "cluster", path), path,
+                found.plane, labels_of(model), "cluster",
+            ),
+            trace_section(model),
+            usage_section(model, "graph", given.in_pipeline),
+        ],
+        script_data(path, found.plane, "cluster"),
+    )  # fmt: skip
+
+
+#: Fitted attributes that tell what kind of model one is; any other is a partition.
+BY_ATTRIBUTE: dict[str, Callable[[Given], Content]] = {
+    "topic_weights_": topics,
+    "membership_": features,
+    "cuts_per_cluster_": graph,
+}
 
 
 def _solutions(
@@ -116,6 +214,3 @@ def _facts(model: Any, first: list[tuple[str, str]]) -> list[tuple[str, str]]:
     facts.append(("steps", f"{model.n_iter_}, " + ("converged" if model.converged_ else
                                                    "not converged")))  # fmt: skip
     return facts
-
-
-BY_ATTRIBUTE: dict[str, Callable[[Given], Content]] = {}

@@ -115,7 +115,6 @@
   const part = (penalty) =>
     limit(Math.log(Math.max(penalty, lowest) / lowest) / Math.log(highest / lowest) || 0, 0, 1);
   const penaltyAt = (share) => lowest * (highest / lowest) ** share;
-  const middle = (step) => Math.sqrt(Math.max(step.low, lowest) * Math.max(step.high, lowest));
   const stepAt = (penalty) => {
     const gaps = data.steps.map((step) => step.high > step.low
       ? Math.max(0, Math.log(step.low / penalty), Math.log(penalty / step.high)) : Infinity);
@@ -138,7 +137,7 @@
   };
   const showStep = (at) => {
     const place = limit(at, 0, data.steps.length - 1);
-    show(place, middle(data.steps[place]));
+    show(place, data.steps[place].at);
   };
   const showShare = (share) => {
     const penalty = penaltyAt(limit(share, 0, 1));

@@ -49,12 +49,12 @@ class Scale(NamedTuple):
 
     def _powers(self, about: int) -> list[float]:
         first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
-        for factors in ((1, 2, 5), (1,)):
+        for factors in ((1.0, 1.5, 2.0, 3.0, 5.0, 7.0), (1.0, 2.0, 5.0), (1.0, 3.0), (1.0,)):
             found = [f * 10.0**p for p in range(first, last + 1) for f in factors]
             found = [each for each in found if self.low <= each * 1.000001 <= self.high * 1.00001]
-            if len(found) <= 2 * about:
-                break
-        return found[:: max(1, len(found) // about)] if len(found) > 2 * about else found
+            if len(found) <= about:
+                return found
+        return found[:: -(-len(found) // about)]
 
     def _transformed(self, number: float) -> float:
         return math.log(max(number, 1e-300)) if self.logarithmic else number
@@ -82,21 +82,26 @@ def text(x: float, y: float, words: str, class_: str = "", anchor: str = "start"
     )  # fmt: skip
 
 
-def frame(across: Scale, up: Scale, names: tuple[str, str], n_ticks: tuple[int, int]) -> Markup:
-    """Return grid lines, their numbers and the names of the two axes."""
+def frame(
+    across: Scale, up: Scale, names: tuple[str, str], n_ticks: tuple[int, int], unit: float = 1.0
+) -> Markup:
+    """Return grid lines, their numbers and the names of the two axes.
+
+    ``unit``: how many units of coordinates a twelfth of the height of the letters is.
+    """
     parts = []
     for number in up.ticks(n_ticks[1]):
         y = up.at(number)
         parts.append(line(across.begin, y, across.end, y, "grid"))
-        parts.append(text(across.begin - 6, y + 4, short(number), anchor="end"))
+        parts.append(text(across.begin - 6 * unit, y + 4 * unit, short(number), anchor="end"))
     for number in across.ticks(n_ticks[0]):
         x = across.at(number)
-        parts.append(line(x, up.begin, x, up.begin + 4, "axis"))
-        parts.append(text(x, up.begin + 17, short(number), anchor="middle"))
+        parts.append(line(x, up.begin, x, up.begin + 4 * unit, "axis"))
+        parts.append(text(x, up.begin + 17 * unit, short(number), anchor="middle"))
     parts.append(line(across.begin, up.begin, across.end, up.begin, "axis"))
     middle = (across.begin + across.end) / 2
-    parts.append(text(middle, up.begin + 35, names[0], "name", "middle"))
-    parts.append(text(across.begin - 30, up.end - 12, names[1], "name"))
+    parts.append(text(middle, up.begin + 35 * unit, names[0], "name", "middle"))
+    parts.append(text(across.begin - 30 * unit, up.end - 12 * unit, names[1], "name"))
     return join(*parts)
 
 

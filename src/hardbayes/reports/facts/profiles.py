@@ -20,7 +20,7 @@ N_TELLING = 6  # columns printed beside rows
 
 
 class Profiles(NamedTuple):
-    """What sets clusters apart, the largest cluster first."""
+    """What sets the largest clusters apart."""
 
     every: Moments  # of all rows
     found: list[Profile]  # with all columns where there are few
@@ -34,13 +34,14 @@ def profiles_of(data: Data, labels: NDArray[np.int32], n_clusters: int) -> Profi
     n_columns = data.values.shape[1]
     complete = n_columns <= MOST_COLUMNS
     rows = data.rows if data.scaled else None
-    found = sorted(
+    largest = sorted(
         profiles(
             data.values, labels, n_clusters, rows=rows, weights=data.weights,
             n_columns=n_columns if complete else N_APART,
         ),
         key=lambda each: -each.size,
     )[:MOST_PROFILES]  # fmt: skip
+    found = sorted(largest, key=lambda each: each.cluster)
     every = moments(data.values, slice(None), data.weights)
     apart: dict[int, float] = {}
     for each in found:

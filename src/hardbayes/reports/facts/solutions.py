@@ -27,6 +27,7 @@ class Solution(NamedTuple):
     k: int
     low: float
     high: float
+    at: float  # the penalty of the fitted model, else the middle
     objective: float
     labels: Labels | None  # of the points that are drawn
     sizes: list[int]  # by these labels; clusters that are not there have none
@@ -70,22 +71,19 @@ def solutions_of(
     """
     sign = -1 if path.penalties[0] < 0 else 1
     found = getattr(model, number)
-    steps = [
-        step
-        for step in _runs(path, sign)
-        if step[0] <= max(MOST_CLUSTERS, 2 * found)
-    ][:MOST_SOLUTIONS]
+    most = max(MOST_CLUSTERS, 2 * found)
+    steps = [step for step in _runs(path, sign) if step[0] <= most][:MOST_SOLUTIONS]
     own = sign * float(getattr(model, penalty))
     references = _references(path)
     solutions = [
         Solution(
-            k, low, high, float(each.objective_), None if labels_of is None else labels_of(each),
-            [], references.get(k),
+            k, low, high, float(np.sqrt(low * high)), float(each.objective_),
+            None if labels_of is None else labels_of(each), [], references.get(k),
         )
         for k, low, high, each in steps
     ]  # fmt: skip
     mine = Solution(
-        found, own, own, float(model.objective_),
+        found, own, own, own, float(model.objective_),
         None if labels_of is None else labels_of(model), [], references.get(found),
     )  # fmt: skip
     at = next(

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-N_TYPICAL = 3  # of each cluster
+N_TYPICAL = 24  # of all clusters, but three of each at most, and one at least
 N_DOUBTFUL = 12
 _CELLS = 1 << 21  # distances that are held at once
 
@@ -50,9 +50,8 @@ def rows_of(model: Any, X: Any, labels: NDArray[np.int32], shown: list[int]) -> 
             other[part] = distances.min(axis=1)
     order = np.lexsort((own, labels))
     begins = np.searchsorted(labels[order], np.arange(k + 1))
-    typical = {
-        each: order[begins[each] : begins[each + 1]][:N_TYPICAL].tolist() for each in shown
-    }
+    number = min(3, max(1, N_TYPICAL // len(shown)))
+    typical = {each: order[begins[each] : begins[each + 1]][:number].tolist() for each in shown}
     if k == 1:
         return Rows(typical, [])
     with np.errstate(divide="ignore", invalid="ignore"):

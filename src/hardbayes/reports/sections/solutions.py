@@ -31,8 +31,13 @@ def solutions_section(
     plane: Plane | None,
     labels: NDArray[np.int64] | None,
     thing: str,
+    choice: dict[str, Any] | None = None,
 ) -> Section:
-    """Return the section; ``labels`` (m,): of the points of the plane under the fitted model."""
+    """Return the section.
+
+    ``labels`` (m,): of the points of the plane under the fitted model; ``choice``: what an
+    automatic penalty has compared.
+    """
     chart = None if found is None else _path_figure(found, thing)
     scatter = None
     if plane is not None and labels is not None:
@@ -44,6 +49,7 @@ def solutions_section(
         tag("ul", [tag("li", sentence) for sentence in reasons], class_="reasons"),
         both,
         None if found is None else _path_table(found, thing),
+        None if choice is None else _choice_table(choice),
     )
 
 
@@ -60,6 +66,7 @@ def script_data(found: Solutions | None, plane: Plane | None, thing: str) -> dic
                 "k": step.k,
                 "low": step.low,
                 "high": step.high,
+                "at": step.at,
                 "text": counted(step.k, thing),
                 "objective": short(step.objective),
                 "labels": None if step.labels is None else encoded(step.labels, width),
@@ -86,8 +93,8 @@ def encoded(labels: NDArray[np.int64], width: int) -> str:
 
 def point_size(plane: Plane) -> int:
     """Return how large points are drawn: small ones where there are many."""
-    return next(size for most, size in ((300, 16), (2000, 11), (10**9, 7)) if
-                len(plane.points) <= most)  # fmt: skip
+    n = len(plane.points)
+    return 22 if n <= 60 else 16 if n <= 300 else 11 if n <= 2000 else 7
 
 
 def _across(found: Solutions) -> Scale:
@@ -119,7 +126,7 @@ def _path_figure(found: Solutions, thing: str) -> Markup:
             "g", line(0, up.end - 6, 0, up.begin, "handle"),
             tag("circle", cx=0, cy=f"{up.begin:.1f}", r=7, class_="knob"),
             id="handle",
-            transform=f"translate({across.at(_middle(own)):.1f} 0)",
+            transform=f"translate({across.at(own.at):.1f} 0)",
         ),
     ]  # fmt: skip
     label = (
@@ -138,7 +145,7 @@ def _path_figure(found: Solutions, thing: str) -> Markup:
         "div",
         tag("label", f"Penalty for each {thing}", for_="penalty"),
         tag("input", type="range", id="penalty", min=0, max=1000, step=1,
-            value=round(1000 * _part(across, _middle(own)))),
+            value=round(1000 * _part(across, own.at))),
         tag("p", tag("output", id="shown", for_="penalty", aria_live="polite"),
             tag("button", "Back to the fitted model", type="button", id="back", disabled=True),
             class_="shown"),
@@ -210,6 +217,18 @@ def _path_table(found: Solutions, thing: str) -> Markup:
     )
 
 
+def _choice_table(choice: dict[str, Any]) -> Markup:
+    """Return the numbers of clusters that were compared, as ``penalty_choice_`` has them."""
+    names = [name for name in choice if name != "chosen"]
+    rows = [
+        [short(float(choice[name][at])) for name in names] + ["yes" if choice["chosen"][at] else ""]
+        for at in range(len(choice["chosen"]))
+    ]
+    head = [name.replace("_", " ") for name in names] + ["chosen"]
+    caption = "Numbers of clusters that were compared; widths are logarithms of factors"
+    return details("What the automatic choice compared", table(caption, head, rows))
+
+
 def _plane_figure(plane: Plane, labels: NDArray[np.int64], thing: str) -> Markup:
     left, top, right, bottom = MARGINS
     across = Scale(*plane.ranges[0], left, WIDTH - right)
@@ -226,7 +245,7 @@ def _plane_figure(plane: Plane, labels: NDArray[np.int64], thing: str) -> Markup
     for number in numbers if len(numbers) <= _MOST_IN_LEGEND else []:
         x, y = np.median(plane.points[labels == number], axis=0)
         names.append(text(x, y + 9, str(number), "centre", "middle"))
-    axes = None if plane.lines is not None else frame(across, up, plane.names, (6, 5))
+    axes = None if plane.lines is not None else frame(across, up, plane.names, (6, 5), 2.0)
     shown = len(plane.rows)
     what = "vertices" if plane.lines is not None else "rows"
     caption = f"All {short(shown)} {what}"

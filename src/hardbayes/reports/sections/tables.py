@@ -56,7 +56,8 @@ def table(
         "table", tag("caption", caption), tag("thead", tag("tr", names)), tag("tbody", lines)
     )
     # A wide table scrolls in its own frame, which the keyboard can reach.
-    return tag("div", whole, class_="scroll", tabindex=0, role="group", aria_label="table")
+    label = caption if isinstance(caption, str) and not isinstance(caption, Markup) else "table"
+    return tag("div", whole, class_="scroll", tabindex=0, role="group", aria_label=label)
 
 
 def details(summary: str, *content: Any) -> Markup:
@@ -92,7 +93,7 @@ def difference_bar(difference: float, widest: float) -> Markup:
         tag("rect", x=f"{begin:.1f}", y=2, width=f"{half:.1f}", height=10,
             class_="high" if difference >= 0 else "low"),
         tag("line", x1=50, x2=50, y1=0, y2=14, class_="axis"),
-        viewBox="0 0 100 14", class_="bar", aria_hidden="true",
+        viewBox="0 0 100 14", class_="bar", preserveAspectRatio="none", aria_hidden="true",
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ def trace_section(model: Any) -> Section:
     """Return the objective after each step, and how the fit ended."""
     history = np.asarray(model.objective_history_, np.float64)
     sentence = tag("p", model.status_)
-    if len(history) < 2:
+    if len(history) < 2 or history[0] == history[-1]:
         value = tag("p", f"The objective is {short(model.objective_)}.")
         return section("objective", "How the fit went", sentence, value)
     low, high = float(history.min()), float(history.max())
