@@ -118,7 +118,9 @@ class Browser:
     def complaints(self):
         """Return errors and warnings of the page, such as those of its policy."""
         self.run("0")  # what was said so far has arrived
-        logs = [e["params"]["entry"]["text"] for e in self.events if e.get("method") == "Log.entryAdded"]
+        logs = [
+            e["params"]["entry"]["text"] for e in self.events if e.get("method") == "Log.entryAdded"
+        ]
         thrown = [
             e["params"]["exceptionDetails"]["text"]
             for e in self.events

@@ -91,9 +91,7 @@ class ClusterEstimator(ClusterMixin, Estimator):
             distances: Floats = self._model.place(matrix, pool).distances()
         return distances.astype(matrix.dtype, copy=False)
 
-    def summary(
-        self, X: Any, *, values: Any = None, n_columns: int = 3, groups: Any = None
-    ) -> Any:
+    def summary(self, X: Any, *, values: Any = None, n_columns: int = 3, groups: Any = None) -> Any:
         """Return a table of the clusters of X: how large they are and what sets them apart.
 
         Parameters
@@ -118,7 +116,8 @@ class ClusterEstimator(ClusterMixin, Estimator):
             rows.
         """
         matrix = self._checked(X)
-        labels = self.predict(X) if groups is None else self.predict(X, groups=groups)
+        beside = {} if groups is None else {"groups": groups}
+        labels = self.predict(X, **beside)
         names = getattr(self, "feature_names_in_", None)
         shown, names = numeric_table(matrix if values is None else values, names)
         if shown.shape[0] != len(labels):

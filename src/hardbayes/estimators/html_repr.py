@@ -8,6 +8,7 @@ import numpy as np
 
 from hardbayes.markup import Markup, join, tag
 
+_NOUNS = {"n_clusters_": "cluster", "n_topics_": "topic", "n_components_": "feature"}
 _MOST_BARS = 40  # clusters that are drawn
 _HEIGHT, _WIDTH, _GAP = 36, 10, 2
 
@@ -18,18 +19,12 @@ def found_html(model: Any) -> Markup:
     Styles are written into the elements: notebooks drop style sheets.
     """
     status = getattr(model, "status_", None)
-    if status is None:
+    attribute = next((name for name in _NOUNS if hasattr(model, name)), None)
+    if status is None or attribute is None:
         return Markup("")
-    for attribute, noun in (("n_clusters_", "cluster"), ("n_topics_", "topic")):
-        if hasattr(model, attribute):
-            number = int(getattr(model, attribute))
-            break
-    else:
-        number, noun = int(model.n_components_), "feature"
+    number, noun = int(getattr(model, attribute)), _NOUNS[attribute]
     title = f"{number:,} {noun}{'' if number == 1 else 's'}"
-    words = join(
-        tag("strong", title, style="font-size:1.15em"), tag("br"), tag("span", status)
-    )
+    words = join(tag("strong", title, style="font-size:1.15em"), tag("br"), tag("span", status))
     return tag(
         "div",
         _bars(_sizes(model), noun),

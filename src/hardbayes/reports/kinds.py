@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from hardbayes.estimators import BPMeans, DPMeans, GraphDPMeans
 from hardbayes.paths import PenaltyPath, penalty_path
-from hardbayes.reports.facts.data import checked_names, data_of
+from hardbayes.reports.facts.data import checked_names, data_of, nameless
 from hardbayes.reports.facts.features import features_of
 from hardbayes.reports.facts.graph import graph_of
 from hardbayes.reports.facts.plane import plane_of_rows
@@ -64,11 +64,11 @@ def partition(given: Given) -> Content:
     def labels_of(other: Any) -> NDArray[np.int64]:
         if other is model:
             return labels[plane.rows].astype(np.int64)
-        return np.asarray(other.predict(data.rows[plane.rows]), np.int64)
+        return np.asarray(nameless(other).predict(data.rows[plane.rows]), np.int64)
 
     found = _solutions(given, "n_clusters_", "cluster_penalty_", labels_of)
     profiles = profiles_of(data, labels, k)
-    rows = rows_of(model, data.rows, labels, [each.cluster for each in profiles.found])
+    rows = rows_of(nameless(model), data.rows, labels, [each.cluster for each in profiles.found])
     n, d = data.rows.shape
     return Content(
         counted(k, "cluster"),
@@ -94,10 +94,10 @@ def topics(given: Given) -> Content:
     """Return the report of topics of documents."""
     model, found = given.model, topics_of(given)
     k, n = found.n_topics, found.n_documents
+    what = f"{counted(n, 'document')} with a vocabulary of {counted(found.n_vocabulary, 'word')}"
     return Content(
         counted(k, "topic"),
-        [f"{counted(n, 'document')} with {counted(found.n_vocabulary, 'word')} in the vocabulary "
-         f"are made of {counted(k, 'topic')}."],
+        [f"{what} are made of {counted(k, 'topic')}."],
         _facts(model, [("documents", short(n)), ("vocabulary", short(found.n_vocabulary))]),
         [
             topics_section(found),
@@ -120,7 +120,7 @@ def features(given: Given) -> Content:
         raise ValueError(
             f"'image_shape' is {tuple(shape)}, but X has {data.rows.shape[1]} columns."
         )
-    found = features_of(model, data, shape)
+    found = features_of(nameless(model), data, shape)
     path = _solutions(given, "n_components_", "component_penalty_", None)
     k = found.n_features
     n, d = data.rows.shape

@@ -118,13 +118,12 @@ def shape_of(number: int) -> int:
 def marks(points: NDArray[np.int64], number: int, size: int) -> Markup:
     """Return the points (n, 2) of a cluster as one path; the script draws them in the same way."""
     shape = shape_of(number)
-    half = size / 2
+    half, reach = f"{size / 2:g}", f"{size / 2 + 0.5:g}"
     drawn = (
         "h0",
-        f"m0-{half + 0.5:g}l{half:g} {size:g}h-{size:g}z",
-        f"m-{half:g}-{half:g}h{size:g}v{size:g}h-{size:g}z",
-        f"m0-{half + 0.5:g}l{half + 0.5:g} {half + 0.5:g}-{half + 0.5:g} {half + 0.5:g}"
-        f"-{half + 0.5:g}-{half + 0.5:g}z",
+        f"m0-{reach}l{half} {size}h-{size}z",
+        f"m-{half}-{half}h{size}v{size}h-{size}z",
+        f"m0-{reach}l{reach} {reach}-{reach} {reach}-{reach}-{reach}z",
     )[shape]
     return tag(
         "path", d="".join(f"M{x} {y}{drawn}" for x, y in points.tolist()), stroke_width=size,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -74,6 +75,13 @@ def estimator_and_rows(model: Any, X: Any) -> tuple[Any, Any, Any, list[str] | N
     return model[-1], rows, values, columns
 
 
+def nameless(model: Any) -> Any:
+    """Return a copy that takes rows without the names of their columns, as a report holds them."""
+    plain = copy(model)
+    vars(plain).pop("feature_names_in_", None)
+    return plain
+
+
 def data_of(given: Given) -> Data:
     """Return the rows of a report on a partition or on features."""
     rows = check_array(given.X, accept_sparse="csr", dtype=[np.float64, np.float32])
@@ -90,7 +98,9 @@ def data_of(given: Given) -> Data:
         weights = check_array(weights, ensure_2d=False, dtype=np.float64)
         if weights.shape != (n,):
             raise ValueError(f"'sample_weight' must have {n} numbers, one for each row.")
-    return Data(rows, values, columns, given.values is not None, checked_names(given.row_names, n), weights)
+    return Data(
+        rows, values, columns, given.values is not None, checked_names(given.row_names, n), weights
+    )
 
 
 def names_in(X: Any) -> list[Any] | None:

@@ -1,4 +1,4 @@
-"""Clusters of a graph: the ordered adjacency matrix, sizes and cuts, central and doubtful vertices."""
+"""Clusters of a graph: the ordered adjacency matrix, cuts, central and doubtful vertices."""
 
 from __future__ import annotations
 
@@ -86,10 +86,9 @@ def graph_of(model: Any, X: Any, row_names: list[str] | None) -> Graph:
     places = np.empty(k, np.int64)
     places[ranked] = np.arange(k)
     order = np.lexsort((-degrees, places[labels]))
-    return Graph(
-        n, links.nnz // 2, communities, k, _borders(towards, member, degrees, inside, labels, names),
-        _matrix(links, order), _drawing(links) if n <= MOST_DRAWN else None,
-    )  # fmt: skip
+    borders = _borders(towards, member, degrees, inside, labels, names)
+    drawing = _drawing(links) if n <= MOST_DRAWN else None
+    return Graph(n, links.nnz // 2, communities, k, borders, _matrix(links, order), drawing)
 
 
 def _borders(
@@ -103,9 +102,7 @@ def _borders(
     for vertex in np.argsort(shares, kind="stable")[:N_DOUBTFUL]:
         if shares[vertex] < 1:
             other = int(outside[[vertex]].toarray().argmax())
-            found.append(
-                Border(names[vertex], int(labels[vertex]), other, float(shares[vertex]))
-            )
+            found.append(Border(names[vertex], int(labels[vertex]), other, float(shares[vertex])))
     return found
 
 

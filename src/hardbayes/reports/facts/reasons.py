@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hardbayes.reports.numbers import counted, short
+from hardbayes.selection.choice import LEVEL
 
 if TYPE_CHECKING:
     from hardbayes.reports.facts.solutions import Solutions
@@ -28,9 +29,9 @@ def _penalty(model: Any, thing: str) -> list[str]:
     sentences = []
     for name in names:
         used = getattr(model, f"{name}_", None)
-        if used is None:
+        if used is None or not hasattr(model, name):
             continue
-        how = "was chosen automatically" if getattr(model, name, None) == "auto" else "was given"
+        how = "was chosen automatically" if getattr(model, name) == "auto" else "was given"
         what = {
             "local_penalty": f"Each {thing} that a group or document uses costs it",
             "global_penalty": f"Each {thing} costs",
@@ -71,7 +72,7 @@ def _evidence(choice: dict[str, Any]) -> list[str]:
             f"Rows are likelier in so many Gaussian clusters than in one, by {short(nats)} nats."
         )
     p_value = float(choice["p_value"][at[0]])
-    if p_value < 1:
+    if p_value <= LEVEL:
         told = "below 0.001" if p_value < 0.001 else f"{p_value:.2g}"
         sentences.append(
             "Rows held out of the search are fewer between the clusters than in them: the p-value "

@@ -41,7 +41,7 @@ def rows_of(model: Any, X: Any, labels: NDArray[np.int32], shown: list[int]) -> 
     step = max(1, _CELLS // k)
     for begin in range(0, n, step):
         part = slice(begin, min(begin + step, n))
-        distances = np.asarray(_plain(model, X[part]), np.float64)
+        distances = np.array(model.transform(X[part]), np.float64)
         places = np.arange(len(distances)), labels[part]
         own[part] = distances[places]
         if k > 1:
@@ -63,8 +63,3 @@ def rows_of(model: Any, X: Any, labels: NDArray[np.int32], shown: list[int]) -> 
         if np.isfinite(ratios[row])
     ]
     return Rows(typical, doubtful)
-
-
-def _plain(model: Any, rows: Any) -> Any:
-    """Return `transform` as an array, whatever ``set_output`` says."""
-    return np.asarray(model.transform(rows))

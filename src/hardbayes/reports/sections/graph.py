@@ -33,9 +33,7 @@ def matrix_section(found: Graph) -> Section:
     caption = f"{label}. Darker cells have more links."
     if found.n_vertices > side:
         caption += f" Each cell stands for about {found.n_vertices / side:.0f} vertices a side."
-    return section(
-        "matrix", "The links", tag("figure", drawn, tag("figcaption", caption))
-    )
+    return section("matrix", "The links", tag("figure", drawn, tag("figcaption", caption)))
 
 
 def communities_section(found: Graph) -> Section:

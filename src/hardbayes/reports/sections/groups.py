@@ -35,14 +35,16 @@ def groups_section(model: Any) -> Section | None:
         rows.append((name, short(totals[group]), short(model.n_local_clusters_[group]), *cells))
     head = ["group", "rows", "clusters", *(mark(int(cluster)) for cluster in shown)]
     used = (weights > 0).sum(axis=0)
-    notes = [f"{n_groups:,} groups use {k:,} clusters; a group uses "
-             f"{short(round(float(np.mean(model.n_local_clusters_)), 1))} of them on average, and "
-             f"{int((used > 1).sum()):,} clusters are shared by several groups."]  # fmt: skip
+    mean = short(round(float(np.mean(model.n_local_clusters_)), 1))
+    note = (
+        f"{n_groups:,} groups use {k:,} clusters; a group uses {mean} of them on average, and "
+        f"{int((used > 1).sum()):,} clusters are shared by several groups."
+    )
     if n_groups > len(rows) or k > len(shown):
-        notes.append(f"The {len(rows)} largest groups and {len(shown)} largest clusters are shown.")
+        note += f" The {len(rows)} largest groups and {len(shown)} largest clusters are shown."
     return section(
         "groups",
         "Which clusters the groups use",
-        tag("p", " ".join(notes)),
+        tag("p", note),
         table("Share of each cluster in the rows of a group, the largest group first", head, rows),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hardbayes.markup import Markup, tag
+from hardbayes.markup import tag
 from hardbayes.reports.facts.data import Data, row_of
 from hardbayes.reports.numbers import short
 from hardbayes.reports.sections.tables import Section, mark, section, table

@@ -1,4 +1,4 @@
-"""Why so many clusters: the path of penalties, with a handle, beside the rows in the plane."""
+"""Why there are so many clusters: reasons, the path of penalties, and the rows in the plane."""
 
 from __future__ import annotations
 
@@ -6,22 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hardbayes.markup import Markup, join, tag
-from hardbayes.reports.facts.plane import HEIGHT, MARGINS, WIDTH, Plane
-from hardbayes.reports.numbers import counted, percent, short
-from hardbayes.reports.sections.tables import Section, details, mark, section, table
-from hardbayes.reports.svg import Scale, frame, line, marks, picture, polyline, text
+from hardbayes.markup import Markup, tag
+from hardbayes.reports.numbers import counted, short
+from hardbayes.reports.sections.path import across_of, path_figure, path_table
+from hardbayes.reports.sections.plane import plane_figure, point_size
+from hardbayes.reports.sections.tables import Section, details, section, table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hardbayes.reports.facts.solutions import Solution, Solutions
+    from hardbayes.reports.facts.plane import Plane
+    from hardbayes.reports.facts.solutions import Solutions
 
-CHART = (640, 330)
 ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
-_NAMED = 7  # plateaus that are labelled; more labels would overlap
-_LEAST_GAP = 18  # between two labels
-_MOST_IN_LEGEND = 40
 
 
 def solutions_section(
@@ -38,17 +35,19 @@ def solutions_section(
     ``labels`` (m,): of the points of the plane under the fitted model; ``choice``: what an
     automatic penalty has compared.
     """
-    chart = None if found is None else _path_figure(found, thing)
+    chart = None if found is None else path_figure(found, thing)
     scatter = None
     if plane is not None and labels is not None:
-        scatter = _plane_figure(plane, labels, thing)
-    both = tag("div", chart, scatter, class_="pair" if chart and scatter else None)
+        scatter = plane_figure(plane, labels, thing)
+    both = None
+    if chart or scatter:
+        both = tag("div", chart, scatter, class_="pair" if chart and scatter else None)
     return section(
         "number",
         title,
         tag("ul", [tag("li", sentence) for sentence in reasons], class_="reasons"),
         both,
-        None if found is None else _path_table(found, thing),
+        None if found is None else path_table(found, thing),
         None if choice is None else _choice_table(choice),
     )
 
@@ -57,7 +56,7 @@ def script_data(found: Solutions | None, plane: Plane | None, thing: str) -> dic
     """Return what the script needs to show other solutions."""
     if found is None:
         return {}
-    across = _across(found)
+    across = across_of(found)
     most = max(max((len(step.sizes) for step in found.steps), default=0), 1)
     width = 1 if most <= len(ALPHABET) else 2
     return {
@@ -91,132 +90,6 @@ def encoded(labels: NDArray[np.int64], width: int) -> str:
     return "".join(letters[np.column_stack(digits[::-1])].ravel().tolist())
 
 
-def point_size(plane: Plane) -> int:
-    """Return how large points are drawn: small ones where there are many."""
-    n = len(plane.points)
-    return 22 if n <= 60 else 16 if n <= 300 else 11 if n <= 2000 else 7
-
-
-def _across(found: Solutions) -> Scale:
-    ends = [step.low for step in found.steps if step.low > 0]
-    return Scale(min(ends), max(step.high for step in found.steps), 46, CHART[0] - 14, True)
-
-
-def _path_figure(found: Solutions, thing: str) -> Markup:
-    width, height = CHART
-    across = _across(found)
-    most = max(step.k for step in found.steps)
-    up = Scale(1, 1.15 * most + 0.3, height - 48, 34, most > 12)
-    minus = "minus the " if found.sign < 0 else ""
-    own = found.steps[found.fitted]
-    parts = [
-        frame(across, up, (f"{minus}penalty", f"{thing}s"), (6, 5)),
-        [_reference(step, across, up) for step in found.steps],
-        polyline(_staircase(found.steps, across, up), "stairs"),
-        [
-            tag(
-                "rect", x=f"{across.at(step.low):.1f}", y=f"{up.at(step.k) - 3:.1f}",
-                width=f"{max(across.at(step.high) - across.at(step.low), 1):.1f}", height=6, rx=3,
-                class_="plateau chosen" if step is own else "plateau",
-            )
-            for step in found.steps
-        ],
-        _plateau_names(found, across, up),
-        tag(
-            "g", line(0, up.end - 6, 0, up.begin, "handle"),
-            tag("circle", cx=0, cy=f"{up.begin:.1f}", r=7, class_="knob"),
-            id="handle",
-            transform=f"translate({across.at(own.at):.1f} 0)",
-        ),
-    ]  # fmt: skip
-    label = (
-        f"Number of {thing}s against the penalty: {counted(own.k, thing)} at the penalty of the "
-        "fitted model. The numbers are in the table below."
-    )
-    caption = [
-        "Each bar is a range of penalties at which one number is best; the marked one is the "
-        "fitted model."
-    ]
-    if any(step.reference for step in found.steps):
-        caption.append(" Pale bars behind: how wide it would be without structure.")
-    if found.n_sampled is not None:
-        caption.append(f" Traced on a sample of {short(found.n_sampled)} rows.")
-    slider = tag(
-        "div",
-        tag("label", f"Penalty for each {thing}", for_="penalty"),
-        tag("input", type="range", id="penalty", min=0, max=1000, step=1,
-            value=round(1000 * _part(across, own.at))),
-        tag("p", tag("output", id="shown", for_="penalty", aria_live="polite"),
-            tag("button", "Back to the fitted model", type="button", id="back", disabled=True),
-            class_="shown"),
-        class_="slider", id="slider", hidden=True,
-    )  # fmt: skip
-    drawn = picture(width, height, label, *parts, class_="chart", id="path")
-    return tag("figure", drawn, slider, tag("figcaption", *caption))
-
-
-def _reference(step: Solution, across: Scale, up: Scale) -> Markup | None:
-    """Return how wide a range would be in data without structure, around its middle."""
-    if not step.reference or step.k == 1:
-        return None
-    half = float(np.sqrt(step.reference))
-    begin, end = across.at(_middle(step) / half), across.at(_middle(step) * half)
-    return tag(
-        "rect", x=f"{begin:.1f}", y=f"{up.at(step.k) - 8:.1f}", width=f"{max(end - begin, 1):.1f}",
-        height=16, rx=4, class_="reference",
-    )  # fmt: skip
-
-
-def _plateau_names(found: Solutions, across: Scale, up: Scale) -> list[Markup]:
-    """Return the numbers of the widest plateaus, that of the fitted model first."""
-    own = found.steps[found.fitted]
-    ranked = sorted(found.steps, key=lambda step: (step is not own, -step.factor))
-    taken: list[float] = []
-    names = []
-    for step in ranked:
-        x = across.at(_middle(step))
-        if len(taken) < _NAMED and all(abs(x - other) > _LEAST_GAP for other in taken):
-            taken.append(x)
-            kind = "count chosen" if step is own else "count"
-            names.append(text(x, up.at(step.k) - 12, str(step.k), kind, "middle"))
-    return names
-
-
-def _staircase(steps: list[Solution], across: Scale, up: Scale) -> list[tuple[float, float]]:
-    return [
-        (across.at(end), up.at(step.k))
-        for step in steps
-        if step.high > step.low
-        for end in (step.low, step.high)
-    ]
-
-
-def _middle(step: Solution) -> float:
-    return float(np.sqrt(max(step.low, 1e-300) * max(step.high, 1e-300)))
-
-
-def _part(across: Scale, penalty: float) -> float:
-    return (across.at(penalty) - across.begin) / (across.end - across.begin)
-
-
-def _path_table(found: Solutions, thing: str) -> Markup:
-    own = found.steps[found.fitted]
-    rows = []
-    for step in found.steps[::-1]:
-        low, high = sorted((found.sign * step.low, found.sign * step.high))
-        width = "" if not 1 < step.factor < np.inf else short(step.factor)
-        reference = "" if not step.reference else short(step.reference)
-        name = join(step.k, " ", tag("em", "fitted")) if step is own else step.k
-        rows.append((name, short(low), short(high), width, reference, short(step.objective)))
-    head = (f"{thing}s", "penalty from", "to", "factor", "without structure", "objective")
-    kept = [at for at in range(len(head)) if any(row[at] != "" for row in rows)]
-    rows = [tuple(row[at] for at in kept) for row in rows]
-    caption = f"Penalties at which each number of {thing}s is best"
-    return details(
-        "All numbers of the path", table(caption, [head[at] for at in kept], rows, words=1)
-    )
-
-
 def _choice_table(choice: dict[str, Any]) -> Markup:
     """Return the numbers of clusters that were compared, as ``penalty_choice_`` has them."""
     names = [name for name in choice if name != "chosen"]
@@ -227,63 +100,3 @@ def _choice_table(choice: dict[str, Any]) -> Markup:
     head = [name.replace("_", " ") for name in names] + ["chosen"]
     caption = "Numbers of clusters that were compared; widths are logarithms of factors"
     return details("What the automatic choice compared", table(caption, head, rows))
-
-
-def _plane_figure(plane: Plane, labels: NDArray[np.int64], thing: str) -> Markup:
-    left, top, right, bottom = MARGINS
-    across = Scale(*plane.ranges[0], left, WIDTH - right)
-    up = Scale(*plane.ranges[1], HEIGHT - bottom, top)
-    sizes = np.bincount(labels)
-    size = point_size(plane)
-    numbers = [number for number in range(len(sizes)) if sizes[number]]
-    # The largest first, so that small clusters are not hidden.
-    drawn = [
-        marks(plane.points[labels == number], number, size)
-        for number in sorted(numbers, key=lambda number: -sizes[number])
-    ]
-    names = []
-    for number in numbers if len(numbers) <= _MOST_IN_LEGEND else []:
-        x, y = np.median(plane.points[labels == number], axis=0)
-        names.append(text(x, y + 9, str(number), "centre", "middle"))
-    axes = None if plane.lines is not None else frame(across, up, plane.names, (6, 5), 2.0)
-    shown = len(plane.rows)
-    what = "vertices" if plane.lines is not None else "rows"
-    caption = f"All {short(shown)} {what}"
-    if shown < plane.n_rows:
-        caption = (
-            f"A sample of {short(shown)} of {short(plane.n_rows)} {what}, evenly spaced "
-            f"({percent(shown / plane.n_rows)})"
-        )
-    caption += f"; numbers stand in the middle of their {thing}s."
-    label = f"The {what} in the plane, by {thing}: {', '.join(plane.names)}"
-    content = [
-        axes, _links(plane), tag("g", drawn, id="points"), tag("g", names, id="centres"),
-    ]  # fmt: skip
-    return tag(
-        "figure",
-        picture(WIDTH, HEIGHT, label, *content, class_="chart plane", id="plane"),
-        _legend(numbers, sizes, thing),
-        tag("figcaption", caption),
-    )
-
-
-def _links(plane: Plane) -> Markup | None:
-    if plane.lines is None:
-        return None
-    ends = plane.points[plane.lines].reshape(-1, 4).tolist()
-    return tag("path", class_="links", d="".join(f"M{a} {b}L{c} {d}" for a, b, c, d in ends))
-
-
-def _legend(numbers: list[int], sizes: NDArray[np.int64], thing: str) -> Markup:
-    buttons = [
-        tag(
-            "button", mark(number), tag("span", short(int(sizes[number])), class_="count"),
-            type="button", aria_pressed="false", data_cluster=number,
-            aria_label=f"{thing} {number}, {counted(int(sizes[number]), 'point')}: highlight it",
-        )
-        for number in numbers[:_MOST_IN_LEGEND]
-    ]  # fmt: skip
-    return tag(
-        "div", buttons, class_="legend", id="legend", role="group",
-        aria_label=f"{thing}s: highlight one", data_thing=thing,
-    )  # fmt: skip

@@ -19,8 +19,7 @@ def topics_section(found: Topics) -> Section:
         notes.append(f"The {len(found.topics)} heaviest of {found.n_topics:,} topics are shown.")
     if found.background:
         notes.append(
-            "Words that all documents share stand in a background: "
-            f"{', '.join(found.background)}."
+            f"Words that all documents share stand in a background: {', '.join(found.background)}."
         )
     widest = max(share for topic in found.topics for _, share in topic.words)
     return section(

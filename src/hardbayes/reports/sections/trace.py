@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hardbayes.markup import Markup, tag
+from hardbayes.markup import tag
 from hardbayes.reports.numbers import counted, short
 from hardbayes.reports.sections.tables import Section, section
 from hardbayes.reports.svg import Scale, frame, picture, polyline
@@ -40,5 +40,8 @@ def trace_section(model: Any) -> Section:
         polyline(points, "curve"), dots, class_="chart",
     )  # fmt: skip
     return section(
-        "objective", "How the fit went", sentence, tag("figure", drawn, tag("figcaption", label, "."))
+        "objective",
+        "How the fit went",
+        sentence,
+        tag("figure", drawn, tag("figcaption", label, ".")),
     )

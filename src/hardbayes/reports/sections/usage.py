@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hardbayes.markup import Markup, tag
+from hardbayes.markup import tag
 from hardbayes.reports.sections.tables import Section, details, section
 
 LINES = {
@@ -13,9 +13,7 @@ LINES = {
         "labels = model.predict(new_rows, novelty=0.01)  # -1 for rows unlike any other",
         "table = model.summary(new_rows)                 # sizes, and what sets clusters apart",
     ),
-    "groups": (
-        "labels = model.predict(new_rows, groups=groups)  # the cluster of each row",
-    ),
+    "groups": ("labels = model.predict(new_rows, groups=groups)  # the cluster of each row",),
     "topics": (
         "shares = model.transform(new_counts)  # the share of each topic in each document",
         "words = model.top_words(10, vocabulary)",
