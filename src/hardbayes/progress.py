@@ -97,13 +97,15 @@ class Bar(Lines):
         from rich.table import Table
         from rich.text import Text
 
-        self.close()
         line = Table.grid(padding=(0, 1))
         line.add_column(width=BAR_WIDTH)
         line.add_column(no_wrap=True, overflow="ellipsis")
         line.add_row(ProgressBar(of, min(done, of), BAR_WIDTH), Text(f"[{self._name}] {sentence}"))
-        Console(stderr=True).print(line, end="\r")
-        sys.stderr.flush()
+        console = Console(stderr=True)
+        with console.capture() as drawn:
+            console.print(line, width=console.width - 1)
+        picture = drawn.get().rstrip("\n")
+        print(_ERASE + picture, end="\r", file=sys.stderr, flush=True)  # noqa: T201 - verbose
 
 
 def to_standard_error(name: str) -> Lines:

@@ -99,10 +99,10 @@ class Browser:
     def press(self, key):
         """Press a key of the keyboard, such as "Tab" or "ArrowLeft"."""
         code = {"Tab": 9, "Enter": 13, "ArrowLeft": 37, "ArrowRight": 39, "Home": 36, "End": 35}
-        for kind in ("rawKeyDown", "keyUp"):
+        for kind in ("keyDown", "keyUp"):
             self.call(
                 "Input.dispatchKeyEvent", type=kind, key=key, code=key,
-                windowsVirtualKeyCode=code[key],
+                windowsVirtualKeyCode=code[key], text="\r" if key == "Enter" else "",
             )  # fmt: skip
 
     def drag(self, begin, end):

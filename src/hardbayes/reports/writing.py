@@ -89,15 +89,16 @@ def report(
 
     Examples
     --------
-    >>> import os, tempfile
+    >>> import tempfile
+    >>> from pathlib import Path
     >>> from hardbayes import DPMeans, report
     >>> from hardbayes.datasets import make_three_gaussians
     >>> X, y = make_three_gaussians(random_state=0)
     >>> model = DPMeans(random_state=0).fit(X)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "report.html")
+    ...     path = Path(folder, "report.html")
     ...     report(model, X, path, title="Three Gaussians")
-    ...     "<h1>3 clusters</h1>" in open(path, encoding="utf-8").read()
+    ...     "<h1>3 clusters</h1>" in path.read_text(encoding="utf-8")
     True
     """
     name = os.fspath(path)
