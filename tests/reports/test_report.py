@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from hardbayes import DPMeans, HDPTopics, penalty_path, report
-from tests.conftest import make_blobs, quiet_fit
+from tests.conftest import ROOT, make_blobs, quiet_fit
 from tests.reports.conftest import Outline
 
 KINDS = (
@@ -204,3 +204,15 @@ def test_names_that_are_no_text(table, clusters, tmp_path):
     path, names = tmp_path / "a.html", [b"bytes", None, *range(58)]
     report(clusters, table, path, row_names=names, title="\ud800 half", penalty_path=False)
     assert "? half" in (tmp_path / "a.html").read_text(encoding="utf-8")
+
+
+def test_the_code_of_the_manual_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
+    session = {}
+    for block in re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
+        exec(compile(block, "report.md", "exec"), session)  # noqa: S102 - our own text
+    assert (tmp_path / "wines.html").exists()
+    assert "spread" in capsys.readouterr().out
+    for picture in re.findall(r"images/[\w-]+\.png", page):
+        assert (ROOT / "docs" / picture).exists()

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from hardbayes.estimators.summaries import moments
 from hardbayes.plot._projection import comparable_rows, project
+from hardbayes.reports.numbers import percent
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +35,12 @@ def plane_of_rows(model: Any, rows: Any, columns: list[str] | None) -> Plane:
     kept = spaced(n, MOST_POINTS)
     shown = comparable_rows(model, rows[kept])
     points, _, names = project(shown, np.zeros((1, rows.shape[1])))
-    if columns is not None and rows.shape[1] <= 2:
+    if rows.shape[1] > 2:
+        total = float(moments(shown, slice(None), None).variances.sum())
+        shares = points.var(axis=0) / total if total else np.zeros(2)
+        first, second = (f"component {at + 1}: {percent(shares[at])}" for at in range(2))
+        names = (f"{first} of the variance", f"{second} of it")
+    elif columns is not None:
         names = (columns[0], columns[1] if rows.shape[1] == 2 else names[1])
     return placed(points, kept, n, names)
 

@@ -45,13 +45,13 @@ def path_figure(found: Solutions, thing: str) -> Markup:
             )
             for step in found.steps
         ],
-        _plateau_names(found, across, up),
         tag(
             "g", line(0, up.end - 6, 0, up.begin, "handle"),
             tag("circle", cx=0, cy=f"{up.begin:.1f}", r=7, class_="knob"),
             id="handle",
             transform=f"translate({across.at(own.at):.1f} 0)",
         ),
+        _plateau_names(found, across, up),
     ]  # fmt: skip
     label = (
         f"Number of {thing}s against the penalty: {counted(own.k, thing)} at the penalty of the "

@@ -70,7 +70,7 @@ def _sizes(found: Profiles) -> Markup:
 
 
 def _card(profile: Profile, found: Profiles, columns: list[str]) -> Markup:
-    widest = max(3.0, float(np.abs(profile.differences).max(initial=0.0)))
+    widest = max(2.0, float(np.abs(profile.differences).max(initial=0.0)))
     shown = slice(0, N_APART)
     rows = [
         (
