@@ -19,6 +19,7 @@ from sklearn.utils._param_validation import Interval, InvalidParameterError, Str
 from sklearn.utils.validation import check_is_fitted
 
 from hardbayes.engine.status import Status
+from hardbayes.estimators.callbacks import CallbackSupportMixin, fit_task
 from hardbayes.estimators.html_repr import found_html
 from hardbayes.estimators.streams import seeded_stream
 from hardbayes.geometry.base import Geometry
@@ -40,7 +41,7 @@ SHARED_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-class Learner(ABC, BaseEstimator):
+class Learner(CallbackSupportMixin, ABC, BaseEstimator):
     """Base of all: the fitted state is ``_model`` and the attributes that end in ``_``."""
 
     _model: Any
@@ -167,7 +168,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         self : estimator
             The fitted estimator. If an error is raised, the estimator is unchanged.
         """
-        self._keep(*self._fit_rows(X, sample_weight))
+        with fit_task(self, X, y, sample_weight=sample_weight):
+            self._keep(*self._fit_rows(X, sample_weight))
         return self
 
     def _fit_rows(self, X: Any, sample_weight: Any, **beside: Any) -> tuple[dict[str, Any], Status]:
