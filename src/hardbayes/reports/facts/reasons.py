@@ -20,7 +20,7 @@ def reasons_for(model: Any, thing: str, found: Solutions | None) -> list[str]:
         sentences += _range(found, thing)
     choice = getattr(model, "penalty_choice_", None)
     if choice is not None:
-        sentences += _evidence(choice)
+        sentences += _evidence(choice) if model.n_clusters_ > 1 else [model.status_]
     return sentences
 
 
@@ -45,11 +45,14 @@ def _range(found: Solutions, thing: str) -> list[str]:
     number = counted(step.k, thing)
     if step.high <= step.low:
         return [f"At this penalty, the path of solutions has another number than {number}."]
-    ends = sorted((found.sign * step.low, found.sign * step.high))
-    verb = "is" if step.k == 1 else "are"
-    sentence = f"{number} {verb} best for penalties from {short(ends[0])} to {short(ends[1])}"
-    if 1 < step.factor < np.inf and step.k > 1:
-        sentence += f", a factor of {short(step.factor)}"
+    low, high = sorted((found.sign * step.low, found.sign * step.high))
+    sentence = f"{number} {'is' if step.k == 1 else 'are'} best for penalties from {short(low)} "
+    if step is found.steps[-1] and found.sign > 0:
+        sentence += "on"
+    else:
+        sentence += f"to {short(high)}"
+        if 1 < step.factor < np.inf:
+            sentence += f", a factor of {short(step.factor)}"
     sentences = [sentence + "."]
     if step.reference is not None and step.k > 1:
         sentences.append(
@@ -63,7 +66,7 @@ def _range(found: Solutions, thing: str) -> list[str]:
 
 def _evidence(choice: dict[str, Any]) -> list[str]:
     at = np.flatnonzero(choice["chosen"])
-    if not len(at) or choice["n_clusters"][at[0]] == 1:
+    if not len(at):
         return []
     sentences = []
     if "evidence" in choice:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     Labels = NDArray[np.int64]
 
 MOST_SOLUTIONS = 40
+SLACK = 1e-6  # of penalties at the ends of a range, for rounding
 MOST_CLUSTERS = 24  # that are shown at least; else twice as many as were found
 
 
@@ -72,7 +73,8 @@ def solutions_of(
     sign = -1 if path.penalties[0] < 0 else 1
     found = getattr(model, number)
     most = max(MOST_CLUSTERS, 2 * found)
-    steps = [step for step in _runs(path, sign) if step[0] <= most][:MOST_SOLUTIONS]
+    steps = [step for step in _runs(path, sign) if step[0] <= most]
+    steps = steps[-MOST_SOLUTIONS:] if sign > 0 else steps[:MOST_SOLUTIONS]  # the fewest clusters
     own = sign * float(getattr(model, penalty))
     references = _references(path)
     solutions = [
@@ -86,22 +88,17 @@ def solutions_of(
         found, own, own, own, float(model.objective_),
         None if labels_of is None else labels_of(model), [], references.get(found),
     )  # fmt: skip
-    at = next(
-        (
-            at
-            for at, each in enumerate(solutions)
-            if each.k == found and each.low * (1 - 1e-6) <= own <= each.high * (1 + 1e-6)
-        ),
-        None,
-    )
-    if at is None:
-        solutions.append(mine)
-    else:
-        there = solutions[at]
-        solutions[at] = mine._replace(low=there.low, high=there.high)
-    fitted = solutions[-1 if at is None else at]
     solutions.sort(key=lambda each: (each.low, each.high))
-    place = next(at for at, each in enumerate(solutions) if each is fitted)
+    if solutions and solutions[-1].k == found:  # nothing ends it
+        solutions[-1] = solutions[-1]._replace(high=max(solutions[-1].high, own))
+    low, high = (1 - SLACK) * own, (1 + SLACK) * own
+    for at, each in enumerate(solutions):
+        if each.k == found and each.low <= high and each.high >= low:
+            mine = mine._replace(low=each.low, high=each.high)
+            del solutions[at]
+            break
+    place = sum((each.low, each.high) < (mine.low, mine.high) for each in solutions)
+    solutions.insert(place, mine)
     best = sign * path.suggest()
     suggested = next((s.k for s in solutions if s.low <= best <= s.high), None)
     n_sampled = None if path.sample_indices is None else len(path.sample_indices)
@@ -109,23 +106,31 @@ def solutions_of(
 
 
 def _runs(path: PenaltyPath, sign: int) -> list[tuple[int, float, float, Any]]:
-    """Return (k, lowest penalty, highest penalty, model) for each run of one k, few first."""
-    sizes = np.abs(path.penalties) if sign < 0 else path.penalties
-    rising = sizes[0] < sizes[-1]  # of graphs, the farther below zero, the more clusters
-    borders = np.sqrt(sizes[:-1] * sizes[1:])
-    exact = {p.k: sorted((abs(p.low), abs(p.high))) for p in path.plateaus}
-    runs, at = [], 0
-    for k, run in groupby(path.n_clusters.tolist()):
-        first, last = at, at + len(list(run)) - 1
-        at = last + 1
-        before = borders[first - 1] if first else sizes[0]
-        after = borders[last] if last < len(borders) else sizes[-1]
-        low, high = (before, after) if rising else (after, before)
-        if k in exact and exact[k][0] <= high and exact[k][1] >= low:
-            low, high = exact[k]
-        low = max(low, float(sizes.min()))
-        runs.append((int(k), float(low), float(high), path.models[(first + last) // 2]))
-    return runs
+    """Return (k, lowest penalty, highest penalty, model) for each run of one k, by penalty.
+
+    Ends are those of plateaus. Where a number has none, as at both ends of the path, a run reaches
+    to the next plateaus, or halfway to the next penalty.
+    """
+    sizes = sign * path.penalties
+    models, counts = path.models, path.n_clusters.tolist()
+    if sizes[0] > sizes[-1]:  # not of graphs: the farther below zero, the more clusters
+        sizes, models, counts = sizes[::-1], models[::-1], counts[::-1]
+    borders = [sizes[0], *np.sqrt(sizes[:-1] * sizes[1:]), sizes[-1]]
+    exact = {p.k: sorted((sign * p.low, sign * p.high)) for p in path.plateaus}
+    runs: list[list[Any]] = []
+    at = 0
+    for k, run in groupby(counts):
+        first, at = at, at + len(list(run))
+        low, high = exact.get(k, (np.inf, -np.inf))
+        known = low <= borders[at] and high >= borders[first]
+        ends = (max(low, sizes[0]), high) if known else (borders[first], borders[at])
+        runs.append([int(k), *ends, models[(first + at) // 2], known])
+    for before, after in pairwise(runs):
+        if before[4] and not after[4]:
+            after[1] = before[2]
+        elif after[4] and not before[4]:
+            before[2] = after[1]
+    return [(k, float(low), float(max(low, high)), model) for k, low, high, model, _ in runs]
 
 
 def _references(path: PenaltyPath) -> dict[int, float]:

@@ -32,13 +32,14 @@ def plane_figure(plane: Plane, labels: NDArray[np.int64], thing: str) -> Markup:
     sizes = np.bincount(labels)
     size = point_size(plane)
     numbers = [number for number in range(len(sizes)) if sizes[number]]
+    few = len(numbers) <= _MOST_IN_LEGEND
     # The largest first, so that small clusters are not hidden.
     drawn = [
         marks(plane.points[labels == number], number, size)
         for number in sorted(numbers, key=lambda number: -sizes[number])
     ]
     names = []
-    for number in numbers if len(numbers) <= _MOST_IN_LEGEND else []:
+    for number in numbers if few else []:
         x, y = np.median(plane.points[labels == number], axis=0)
         names.append(text(x, y + 9, str(number), "centre", "middle"))
     axes = None if plane.lines is not None else frame(across, up, plane.names, (6, 5), 2.0)
@@ -50,7 +51,10 @@ def plane_figure(plane: Plane, labels: NDArray[np.int64], thing: str) -> Markup:
             f"A sample of {short(shown)} of {short(plane.n_rows)} {what}, evenly spaced "
             f"({percent(shown / plane.n_rows)})"
         )
-    caption += f"; numbers stand in the middle of their {thing}s."
+    if few:
+        caption += f"; numbers stand in the middle of their {thing}s."
+    else:
+        caption += f"; {_MOST_IN_LEGEND} of {len(numbers)} {thing}s are listed."
     label = f"The {what} in the plane, by {thing}: {', '.join(plane.names)}"
     content = [
         axes, _links(plane), tag("g", drawn, id="points"), tag("g", names, id="centres"),

@@ -43,7 +43,9 @@ def profiles_section(found: Profiles, columns: list[str]) -> Section:
         ),
         tag("p", note) if note else None,
         _sizes(found),
-        tag("div", [_card(each, found, columns) for each in found.found], class_="cards"),
+        tag("div", [_card(each, found, columns) for each in found.found], class_="cards")
+        if found.n_clusters > 1
+        else None,
         _means(found, columns) if found.complete else None,
     )
 
@@ -124,6 +126,7 @@ def _sentence(profile: Profile, columns: list[str]) -> str:
 def _means(found: Profiles, columns: list[str]) -> Markup:
     shown = found.found[:_MOST_MEANS]
     order = sorted({int(column) for each in found.found for column in each.columns})
+    order = order or list(range(len(columns)))  # of one cluster
     rows = []
     for column in order:
         cells = []
