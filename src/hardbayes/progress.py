@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from typing import Protocol
 
 SECONDS = 0.5  # between two lines
-FRAME_SECONDS = 0.05  # between two pictures of a bar
+FRAME_SECONDS = 0.1  # between two pictures of a bar
 BAR_WIDTH = 30
 _ERASE = "\r\x1b[2K"  # to the begin of the line, which is cleared
 

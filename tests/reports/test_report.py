@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_extraction.text import CountVectorizer
@@ -119,6 +120,22 @@ def test_values_in_other_units_and_a_given_path(table, clusters, tmp_path):
         report(clusters, table, tmp_path / "b.html", values=values[:59])
     report(clusters, table, tmp_path / "c.html", penalty_path=False)
     assert 'id="penalty"' not in (tmp_path / "c.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("form", ["polars", "list", "float32", "csc"])
+def test_forms_of_tables(form, table, tmp_path):
+    rows = table.to_numpy()
+    X = {
+        "polars": pl.DataFrame({"a": rows[:, 0], "b": rows[:, 1]}),
+        "list": rows.tolist(),
+        "float32": rows.astype(np.float32),
+        "csc": sparse.csc_array(rows),
+    }[form]
+    model = DPMeans(0.3, random_state=0).set_output(transform="pandas").fit(X)
+    report(model, X, tmp_path / "a.html", penalty_path=False)
+    whole = (tmp_path / "a.html").read_text(encoding="utf-8")
+    name = "a" if form == "polars" else "column 0"
+    assert f'<th scope="row">{name}</th>' in whole
 
 
 @pytest.mark.parametrize(

@@ -69,8 +69,8 @@ def report(
     image_shape : (height, width) or None, default=None
         Where rows are pictures: components are drawn as such.
     penalty_path : PenaltyPath or bool, default=True
-        The path of the model's parameters, where there is one already; True traces it, which may
-        take as long as the fit; False leaves it out.
+        The path of the model's parameters, where there is one already; True traces it, which takes
+        one to three times as long as a fit with an automatic penalty; False leaves it out.
     overwrite : bool, default=False
         Whether an existing file is replaced.
 
