@@ -14,7 +14,7 @@ X = np.array([[0.0, 0.0], [0.1, 0.2], [5.0, 5.0], [5.2, 4.9], [9.0, 0.0]])
 
 
 class Recorder:
-    """Keeps what it is told; fails where it is asked to."""
+    """Keeps what it is told; fails on request."""
 
     max_propagation_depth = 1
 

@@ -233,3 +233,12 @@ def test_the_code_of_the_manual_runs(tmp_path, monkeypatch, capsys):
     assert "spread" in capsys.readouterr().out
     for picture in re.findall(r"images/[\w-]+\.png", page):
         assert (ROOT / "docs" / picture).exists()
+
+
+@pytest.mark.parametrize("scale", [1e150, 1.0, 1e-150])
+def test_other_rows_than_those_of_the_fit_at_any_scale(scale, table, tmp_path):
+    """Some clusters may have no rows."""
+    rows = scale * table.to_numpy()
+    model = DPMeans(random_state=0).fit(rows)
+    report(model, rows[:2], tmp_path / "a.html", penalty_path=penalty_path(rows, n_penalties=5))
+    assert "nan" not in re.sub(r"<script.*", "", (tmp_path / "a.html").read_text(encoding="utf-8"))

@@ -186,7 +186,7 @@ def _solutions(
     penalty: str,
     labels_of: Callable[[Any], NDArray[np.int64]] | None,
 ) -> Solutions | None:
-    """Return the solutions at other penalties; None where the model has no path, or none is asked.
+    """Return the solutions at other penalties; None where there is no path, or it is left out.
 
     A path is traced with the parameters of the model, and with its seed.
     """

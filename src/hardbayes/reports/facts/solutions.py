@@ -79,7 +79,7 @@ def solutions_of(
     references = _references(path)
     solutions = [
         Solution(
-            k, low, high, float(np.sqrt(low * high)), float(each.objective_),
+            k, low, high, float(np.sqrt(low) * np.sqrt(high)), float(each.objective_),
             None if labels_of is None else labels_of(each), [], references.get(k),
         )
         for k, low, high, each in steps
@@ -115,7 +115,7 @@ def _runs(path: PenaltyPath, sign: int) -> list[tuple[int, float, float, Any]]:
     models, counts = path.models, path.n_clusters.tolist()
     if sizes[0] > sizes[-1]:  # not of graphs: the farther below zero, the more clusters
         sizes, models, counts = sizes[::-1], models[::-1], counts[::-1]
-    borders = [sizes[0], *np.sqrt(sizes[:-1] * sizes[1:]), sizes[-1]]
+    borders = [sizes[0], *(np.sqrt(sizes[:-1]) * np.sqrt(sizes[1:])), sizes[-1]]
     exact = {p.k: sorted((sign * p.low, sign * p.high)) for p in path.plateaus}
     runs: list[list[Any]] = []
     at = 0

@@ -116,7 +116,7 @@ def _staircase(steps: list[Solution], across: Scale, up: Scale) -> list[tuple[fl
 
 
 def _middle(step: Solution) -> float:
-    return float(np.sqrt(max(step.low, 1e-300) * max(step.high, 1e-300)))
+    return float(np.sqrt(step.low) * np.sqrt(step.high))
 
 
 def _part(across: Scale, penalty: float) -> float:
