@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from hardbayes.engine.hdp.restarts import Found, minimise_grouped, minimise_one_group
+from hardbayes.engine.hdp.restarts import Found, minimise_grouped, minimise_without_groups
 from hardbayes.engine.partition.restarts import Starts
 from hardbayes.engine.status import Status
 from hardbayes.estimators.base import AT_LEAST_ONE, SHARED_CONSTRAINTS
@@ -22,7 +22,7 @@ from hardbayes.pool import Pool, resolve_threads
 from hardbayes.problems.columns import used_columns
 from hardbayes.problems.hdp import GroupedProblem, pose_groups
 from hardbayes.selection.automatic import choose_penalty
-from hardbayes.selection.hdp import RATIO, choose_penalties
+from hardbayes.selection.hdp.automatic import RATIO, choose_penalties
 from hardbayes.validation import (
     check_centres,
     check_groups,
@@ -290,9 +290,10 @@ converged_, status_, n_features_in_, feature_names_in_
         if centres is not None:
             init = whole.centres_in_frame(columns.of(centres))
         begin = found if self._begins_anywhere else None
-        if problem.n_groups == 1 and self.search == "split-merge":
+        without_groups = problem.n_groups == 1 or not grouped.local_penalty
+        if without_groups and self.search == "split-merge":
             starts = self._starts(init if begin is None else begin.centres)
-            solution = minimise_one_group(*given, starts, rng, self._report)
+            solution = minimise_without_groups(*given, starts, rng, self._report)
         else:
             starts = self._starts(init)
             solution = minimise_grouped(*given, starts, rng, self._report, begin)
@@ -314,29 +315,22 @@ converged_, status_, n_features_in_, feature_names_in_
             if value is not None:
                 problem.check_penalty(name, value)
         local, shared = given
-        if problem.n_groups == 1 and None in given:
-            if shared is None:
-                choice = choose_penalty(
-                    matrix, problem.whole.geometry, weights, prior_weight, self.max_clusters, rng,
-                    pool,
-                )  # fmt: skip
-                shared = max(0.0, choice.penalty - (local or 0.0))
-                centres = problem.whole.centres_in_frame(choice.centres)
-                return (local or 0.0, shared), Found(centres, None)
-            return (0.0, shared), None
-        if local is None and shared is None:
-            self._say("choosing the penalties")
-            chosen = choose_penalties(
-                matrix, problem.whole.geometry, weights, problem.groups, prior_weight,
-                self.max_clusters, rng, pool,
-            )  # fmt: skip
-            centres = problem.whole.centres_in_frame(chosen.centres)
-            penalties = chosen.local_penalty, chosen.global_penalty
-            return penalties, Found(centres, chosen.labels)
+        several = problem.n_groups > 1
+        if shared is not None:
+            beside = RATIO * shared if several else 0.0
+            return (beside if local is None else local, shared), None
+        if local is not None and several:
+            return (local, local / RATIO), None
+        self._say("choosing the penalties")
+        chosen = choose_penalties(
+            matrix, problem.whole.geometry, weights, problem.groups, prior_weight,
+            self.max_clusters, rng, pool,
+        )  # fmt: skip
+        centres = problem.whole.centres_in_frame(chosen.centres)
+        found = Found(centres, chosen.labels)
         if local is None:
-            assert shared is not None
-            return (RATIO * shared, shared), None
-        return (local, local / RATIO if shared is None else shared), None
+            return (chosen.local_penalty, chosen.global_penalty), found
+        return (local, max(0.0, chosen.global_penalty - local)), found
 
     @property
     def _given_penalties(self) -> tuple[Any, Any]:
