@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from hardbayes.matrices import Floats, Matrix
     from hardbayes.pool import Pool
     from hardbayes.problems.hdp import GroupedProblem
+    from hardbayes.selection.choice import Candidate
 
     Groups = NDArray[np.intp]
 
@@ -46,11 +47,11 @@ PART = 0.6
 MORE = 2
 # It ends where the description has been longer than the shortest for so many penalties.
 PATIENCE = 3
-# Nats for each row, over the number of columns, by which descriptions may differ and are taken to be
-# equally short.
+# Nats for each row, over the number of columns, by which descriptions that are taken to be equally
+# short may differ.
 TOLERANCE = 0.04
-# Nats by which the description must be shorter than with groups dealt out anew, over the square root
-# of rows times columns: with groups that say nothing it differs by one such root at most.
+# Nats by which the description must be shorter than with groups dealt out anew, over the square
+# root of rows times columns: where groups say nothing it differs by one such root, rarely by two.
 CLEARLY = 1.5
 
 
@@ -60,7 +61,10 @@ class GroupedChoice(NamedTuple):
     local_penalty: float  # in the user's units; 0 where groups show no more than all rows
     global_penalty: float
     centres: Floats  # (k, d), in the user's coordinates
-    labels: NDArray[np.int32] | None  # (n,), where all rows were used
+    labels: NDArray[np.int32] | None = None  # (n,), where all rows were used
+    # Where there is one cluster: the number that came nearest to be chosen, and its penalty.
+    nearest: Candidate | None = None
+    nearest_penalty: float = 0.0
 
 
 class Described(NamedTuple):
@@ -91,7 +95,11 @@ def choose_penalties(
         choice = choose_penalties(*some, prior_weight, max_clusters, rng, pool)
         return choice._replace(labels=None)
     pooled = choose_penalty(matrix, geometry, weights, prior_weight, max_clusters, rng, pool)
-    without_groups = GroupedChoice(0.0, pooled.penalty, pooled.centres, None)
+    nearest = pooled.shown if pooled.n_clusters == 1 else None
+    penalty = pooled.penalties[nearest.k] if nearest else 0.0
+    without_groups = GroupedChoice(
+        0.0, pooled.penalty, pooled.centres, nearest=nearest, nearest_penalty=penalty
+    )
     if len(np.unique(groups)) == 1:
         return without_groups
     sample, sample_weights, ids = sample_rows(matrix, weights, rng)
