@@ -21,8 +21,9 @@ some of them. Draws right: as many clusters as there are. NMI: with the truth, f
 mean of the draws. Time: CPU seconds of a fit of `HDPMeans`, choice included, kernels compiled.
 "Shifted": the clusters of every group are moved together by a normal vector, as by an instrument;
 the groups then do have different clusters, though not those that were drawn. How clearly groups
-must show more was chosen while looking at other draws of some of these kinds; other constants on
-the experiment of the section on groups and on recordings of movements."""
+must show more, and how much a column counts in the tolerance, were chosen while looking at other
+draws of some of these kinds; other constants on the experiment of the section on groups and on
+recordings of movements."""
 
 COLUMNS = ["rows", "clusters", "draws right", "found", "NMI", "DPMeans found", "NMI", "time"]
 DRAWS = 4
