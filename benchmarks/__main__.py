@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import (
     choosing,
+    choosing_groups,
     cold,
     divergences,
     features,
@@ -53,6 +54,7 @@ SECTIONS: dict[str, Callable[[Options], Section]] = {
     "divergences": divergences.run,
     "features": features.run,
     "groups": groups.run,
+    "choosing-groups": choosing_groups.run,
     "topics": topics.run,
     "graphs": graphs.run,
 }

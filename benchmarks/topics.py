@@ -13,6 +13,7 @@ from sklearn.metrics import normalized_mutual_info_score
 
 from benchmarks.coherence import diversity, npmi, top_words
 from benchmarks.options import Options
+from benchmarks.published_topics import side_by_side
 from benchmarks.report import TARGET_COLUMNS, Section, Target
 from benchmarks.timing import progress
 from benchmarks.topic_models import OPTIONAL, Topics, hard, installed, lda, nmf
@@ -25,6 +26,7 @@ from hardbayes.structure.topics import SharedTopics
 
 #: Folder with text_*.npz: data, indices, indptr, shape, vocab and perhaps labels.
 FOLDER = "HARDBAYES_TEXTS"
+NIPS = "text_nips12"  # of these, the corpus that a paper prints topics of
 
 NOTES = f"""\
 **Bars**: documents that mix two of ten bars on a 5 x 5 grid; every option as it comes. Found: the
@@ -60,6 +62,9 @@ def run(options: Options) -> Section:
         section.remarks.append(f"Not installed, skipped: {', '.join(missing)}.")
     for name, load in corpora.items():
         _add_corpus(section, name, *load())
+    if NIPS in corpora:
+        file = Path(folder or "") / f"{NIPS}.npz"
+        section.remarks.append(side_by_side(read(file)[0], file))
     _add_sweeps(section, (4, 5) if options.quick else (6, 7, 8))
     return section
 

@@ -1,5 +1,8 @@
 """What must hold of HDPMeans under any input."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -168,7 +171,8 @@ def test_cap(shared):
     with pytest.warns(ConvergenceWarning, match="cap of 3"):
         model = HDPMeans(0.01, 0.01, max_clusters=3, random_state=0).fit(X, groups=groups)
     assert model.n_clusters_ == 3
-    assert HDPMeans(max_clusters=4, random_state=0).fit(X, groups=groups).n_clusters_ <= 4
+    automatic = HDPMeans(max_clusters=4, random_state=0)
+    assert quiet_fit(automatic, X, groups=groups).n_clusters_ <= 4
 
 
 def test_out_of_steps_gives_labels_that_predict_gives(shared):
@@ -229,6 +233,16 @@ def test_sparse_rows_give_the_labels_of_dense_rows(shared):
     np.testing.assert_array_equal(dense.labels_, thin.labels_)
     best = HDPMeans(0.1, 0.3, random_state=0).fit(sparse.csr_array(X), groups=groups)
     assert best.objective_ <= thin.objective_
+
+
+def test_the_page_on_groups_runs():
+    page = (Path(__file__).parent.parent / "docs" / "groups.md").read_text()
+    names = {}
+    for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(block, names)  # noqa: S102
+    model = names["model"]  # with penalties by the papers' rule
+    assert model.n_clusters_ == 4 and model.n_local_clusters_.tolist() == [2] * 6
+    assert (names["local"], names["shared"]) == (model.local_penalty_, model.global_penalty_)
 
 
 # -- groups ----------------------------------------------------------------------------------------

@@ -63,10 +63,10 @@ def test_the_search_ends_no_higher_than_the_true_topics():
 
 def test_no_topics_are_below_the_optimum_and_most_are_at_it():
     reached = []
-    for seed in range(12):
+    for seed in range(24):
         rng = np.random.default_rng(seed)
         counts = random_counts(seed, 3, 2, 2.0)
-        local, top = rng.uniform(1, 6), rng.uniform(1, 6)
+        local, top = 10 ** rng.uniform(-1, 0.8, 2)
         prior = 5.0 * counts.sum(axis=0) / counts.sum()
         best = best_objective(counts, [local] * 3, top, prior, 3)
         model = HDPTopics(
@@ -74,7 +74,7 @@ def test_no_topics_are_below_the_optimum_and_most_are_at_it():
         ).fit(counts)
         assert model.objective_ >= best - 1e-9
         reached.append(model.objective_ <= best + 1e-9)
-    assert np.mean(reached) >= 0.75
+    assert np.mean(reached) >= 0.9
 
 
 def model_of(X, **options):

@@ -58,3 +58,15 @@ def document_cost(row, costs, own, n_free, penalty):
     if not open_to:
         return np.inf
     return float(row @ costs[:, open_to].min(axis=1)) + penalty * len(own)
+
+
+def totals_of(documents, topics, sets):
+    """The weight (v, k) of each word in each topic: every word at the cheapest of its document."""
+    totals = np.zeros(topics.costs.shape)
+    starts, words, weights, _ = documents.corpus
+    for d, own in enumerate(lists_of(sets)):
+        open_to = np.array([*range(topics.n_free), *own])
+        for e in range(starts[d], starts[d + 1]):
+            cheapest = open_to[topics.costs[words[e], open_to].argmin()]
+            totals[words[e], cheapest] += weights[e]
+    return totals

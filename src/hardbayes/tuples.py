@@ -177,6 +177,11 @@ class TopicSets(NamedTuple):
     topics: NDArray[np.int32]  # (n, room): the first ``sizes`` of each row count
     sizes: NDArray[np.int32]  # (n,)
 
+    @property
+    def is_own(self) -> NDArray[np.bool_]:
+        """Which entries (n, room) count."""
+        return np.arange(self.topics.shape[1]) < self.sizes[:, np.newaxis]
+
     def copy(self) -> "TopicSets":
         """Return a copy."""
         return TopicSets(self.topics.copy(), self.sizes.copy())

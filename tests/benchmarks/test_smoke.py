@@ -60,7 +60,17 @@ def test_noise_is_compared_without_births_and_marked():
 
 @pytest.mark.parametrize(
     "name",
-    ["quality", "recovery", "choosing", "search-cost", "features", "groups", "topics", "graphs"],
+    [
+        "quality",
+        "recovery",
+        "choosing",
+        "search-cost",
+        "features",
+        "groups",
+        "choosing-groups",
+        "topics",
+        "graphs",
+    ],
 )
 def test_quick_sections_give_tables(name):
     section = SECTIONS[name](Options(repeats=1, quick=True))
@@ -136,6 +146,7 @@ def test_every_section_has_a_name():
         "divergences",
         "features",
         "groups",
+        "choosing-groups",
         "topics",
         "graphs",
     ]

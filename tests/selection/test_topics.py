@@ -30,6 +30,17 @@ def test_one_group_is_all_documents():
     np.testing.assert_array_equal(totals_of(planted(), 1)[:, 0], planted().sum(axis=0))
 
 
+@pytest.mark.parametrize(("few", "n_starts"), [(9, 3), (8, 2)])
+def test_few_words_begin_with_a_topic_each(few, n_starts, monkeypatch):
+    monkeypatch.setattr(topics, "FEW_WORDS", few)
+    with Pool(1) as pool:
+        starts = groups_of(planted()).starts(np.random.RandomState(0), pool)
+    assert len(starts) == n_starts
+    for totals in starts:
+        np.testing.assert_array_equal(totals.sum(axis=1), planted().sum(axis=0))
+    assert n_starts == 2 or np.count_nonzero(starts[-1]) == 9
+
+
 def test_threads_do_not_matter():
     np.testing.assert_array_equal(*(totals_of(random_counts(0, 90), 5, n) for n in (1, 2)))
 

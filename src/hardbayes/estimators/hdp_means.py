@@ -5,10 +5,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import _fit_context
+from sklearn.base import _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from hardbayes.engine.hdp.restarts import Found, minimise_grouped, minimise_one_group
+from hardbayes.engine.hdp.restarts import Found, minimise_grouped, minimise_without_groups
 from hardbayes.engine.partition.restarts import Starts
 from hardbayes.engine.status import Status
 from hardbayes.estimators.base import AT_LEAST_ONE, SHARED_CONSTRAINTS
@@ -22,8 +22,9 @@ from hardbayes.models.hdp import FittedGroups, grouped_attributes
 from hardbayes.pool import Pool, resolve_threads
 from hardbayes.problems.columns import used_columns
 from hardbayes.problems.hdp import GroupedProblem, pose_groups
-from hardbayes.selection.automatic import choose_penalty
-from hardbayes.selection.hdp import RATIO, choose_penalties
+from hardbayes.selection.evidence import no_number_sentence
+from hardbayes.selection.farthest_first import farthest_first_penalty
+from hardbayes.selection.hdp.automatic import RATIO, GroupedChoice, choose_penalties
 from hardbayes.validation import (
     check_centres,
     check_groups,
@@ -47,13 +48,12 @@ class HDPMeans(ClusterEstimator):
     local_penalty : float or "auto", default="auto"
         What each cluster costs in each group that uses it, in units of the divergence.
     global_penalty : float or "auto", default="auto"
-        What each cluster costs beside. "auto" takes, on a path of rising penalties with
+        What each cluster costs beside. "auto" is the penalty that `DPMeans` chooses for all rows,
+        and no local one, unless the groups show more: then, on a path of rising penalties with
         ``local_penalty = 0.45 * global_penalty``, the solution by which the data are described most
-        shortly: which clusters each group uses, in which of them each row is, where centres are and
-        how far rows are from them. More than ``sqrt(n_samples) / 2`` clusters are taken only where
-        the fit term falls faster with their number than in any continuum. If one penalty is
-        a number, the local one is 0.45 times the global one; data of one group have a local
-        penalty of 0 and the penalty that `DPMeans` chooses.
+        shortly. They show more where that description is clearly shorter than with groups dealt out
+        anew within the clusters of all rows. If one penalty is a number, the local one is 0.45
+        times the global one (0 for one group).
     divergence, prior_weight, init, order, max_clusters, n_init, max_iter, random_state, n_jobs, \
 verbose
         As for `DPMeans`.
@@ -279,7 +279,7 @@ converged_, status_, n_features_in_, feature_names_in_
         columns = used_columns(matrix, geometry, centres)
         matrix = columns.of(matrix)
         problem = pose_groups(matrix, geometry, weights, numbers, len(labels), pool)
-        penalties, found = self._penalties(problem, matrix, weights, prior_weight, rng, pool)
+        penalties, choice = self._penalties(problem, matrix, weights, prior_weight, rng, pool)
         grouped = problem.grouped(*penalties, prior_weight, self.max_clusters)
         whole = problem.whole
         given = (
@@ -289,17 +289,26 @@ converged_, status_, n_features_in_, feature_names_in_
             lambda: whole.mean,
         )
         init: str | Floats = self.init
+        begin = None
         if centres is not None:
             init = whole.centres_in_frame(columns.of(centres))
-        begin = found if self._begins_anywhere else None
-        if problem.n_groups == 1 and self.search == "split-merge":
+        elif choice is not None and self.init == "mean" and self.search == "split-merge":
+            begin = Found(whole.centres_in_frame(choice.centres), choice.labels)
+        without_groups = problem.n_groups == 1 or not grouped.local_penalty
+        if without_groups and self.search == "split-merge":
             starts = self._starts(init if begin is None else begin.centres)
-            solution = minimise_one_group(*given, starts, rng, self._report)
+            solution = minimise_without_groups(*given, starts, rng, self._report)
         else:
             starts = self._starts(init)
             solution = minimise_grouped(*given, starts, rng, self._report, begin)
         fitted = grouped_attributes(solution, problem, grouped, penalties, columns, matrix.dtype)
-        return fitted | {"groups_": labels}, solution.status
+        status = solution.status
+        if choice is not None and choice.nearest is not None and fitted["n_clusters_"] == 1:
+            status = Status.UNDIVIDED if status is Status.CONVERGED else status
+            call = self._call(0.0, choice.nearest_penalty)
+            sentence = no_number_sentence(choice.nearest, call)
+            fitted["status_"] = f"{status.sentence(fitted['n_iter_'], 1)} {sentence}"
+        return fitted | {"groups_": labels}, status
 
     def _penalties(
         self,
@@ -309,46 +318,36 @@ converged_, status_, n_features_in_, feature_names_in_
         prior_weight: float,
         rng: np.random.RandomState,
         pool: Pool,
-    ) -> tuple[tuple[float, float], Found | None]:
-        """Return the local and the global penalty, and a solution found on the way to them."""
-        given = [None if value == "auto" else float(value) for value in self._given_penalties]
-        for name, value in zip(("local_penalty", "global_penalty"), given, strict=True):
-            if value is not None:
-                problem.check_penalty(name, value)
-        local, shared = given
-        if problem.n_groups == 1 and None in given:
-            if shared is None:
-                choice = choose_penalty(
-                    matrix, problem.whole.geometry, weights, prior_weight, self.max_clusters, rng,
-                    pool,
-                )  # fmt: skip
-                shared = max(0.0, choice.penalty - (local or 0.0))
-                centres = problem.whole.centres_in_frame(choice.centres)
-                return (local or 0.0, shared), Found(centres, None)
-            return (0.0, shared), None
-        if local is None and shared is None:
-            self._say("choosing the penalties")
-            chosen = choose_penalties(
-                matrix, problem.whole.geometry, weights, problem.groups, prior_weight,
-                self.max_clusters, rng, pool,
-            )  # fmt: skip
-            centres = problem.whole.centres_in_frame(chosen.centres)
-            penalties = chosen.local_penalty, chosen.global_penalty
-            return penalties, Found(centres, chosen.labels)
+    ) -> tuple[tuple[float, float], GroupedChoice | None]:
+        """Return the local and the global penalty, and how they were chosen if they were."""
+        given = {name: getattr(self, name) for name in ("local_penalty", "global_penalty")}
+        for name, value in given.items():
+            if value != "auto":
+                problem.check_penalty(name, float(value))
+        local, shared = (None if value == "auto" else float(value) for value in given.values())
+        several = problem.n_groups > 1
+        if shared is not None:
+            beside = RATIO * shared if several else 0.0
+            return (beside if local is None else local, shared), None
+        if local is not None and several:
+            return (local, local / RATIO), None
+        self._say("choosing the penalties")
+        choice = choose_penalties(
+            matrix, problem.whole.geometry, weights, problem.groups, prior_weight,
+            self.max_clusters, rng, pool,
+        )  # fmt: skip
+        shared, k = choice.global_penalty, len(choice.centres)
+        if self.search == "paper" and not choice.local_penalty and k > 1:
+            # The published algorithms need their own penalty for as many clusters.
+            shared = farthest_first_penalty(problem.whole, k, prior_weight)
         if local is None:
-            assert shared is not None
-            return (RATIO * shared, shared), None
-        return (local, local / RATIO if shared is None else shared), None
+            return (choice.local_penalty, shared), choice
+        return (local, max(0.0, shared - local)), choice
 
-    @property
-    def _given_penalties(self) -> tuple[Any, Any]:
-        return self.local_penalty, self.global_penalty
-
-    @property
-    def _begins_anywhere(self) -> bool:
-        """Whether a solution found before may be where the fit begins."""
-        named = isinstance(self.init, str) and self.init == "mean"
-        return named and self.search == "split-merge"
+    def _call(self, local_penalty: float, global_penalty: float) -> str:
+        """Return the call of this estimator with given penalties."""
+        shown = {"local_penalty": local_penalty, "global_penalty": float(f"{global_penalty:.6g}")}
+        return " ".join(repr(clone(self).set_params(**shown)).split())
 
     def _starts(self, init: str | Floats) -> Starts:
         return Starts(init, self.order, self.n_init, self.search, self.max_iter)

@@ -288,7 +288,7 @@ class HDPTopics(Estimator):
         if self.n_topics is not None:
             starts = [groups.totals(self.n_topics, rng, pool)]
         else:
-            starts = [*(groups.totals(k, rng, pool) for k in (1, GROUPS // 2)), similar]
+            starts = [*groups.starts(rng, pool), similar]
         return self._search(documents, structure, starts, rng), penalty
 
     def _search(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Ranks = NDArray[np.int32]
     Labels = NDArray[np.int32]
 
-NOT_KNOWN: Labels = np.zeros(0, np.int32)
+NO_NEAREST: Labels = np.zeros(0, np.int32)
 SPARE = 32  # slots kept ready for clusters that rows open
 MAX_ROUNDS = 32  # changes of a group's local clusters in a row
 ENTRIES_A_CALL = 1 << 22  # of rows compared with centres, so that Ctrl-C is prompt
@@ -56,8 +56,6 @@ class Visited(NamedTuple):
     labels: Labels  # (n,): slots; those from k on were opened
     ranks: Ranks  # (groups, slots): of the local clusters, -1 for none
     opened: list[Floats]  # centres (d,) of the new slots
-    n_changed: int
-    next_rank: int
     refused: bool  # whether rows would have opened clusters but for the cap
 
 
@@ -68,17 +66,17 @@ def visit_rows(
     form: DirectForm,
     labels: Labels,
     ranks: Ranks,
-    nearest: Labels = NOT_KNOWN,
+    nearest: Labels = NO_NEAREST,
 ) -> Visited:
     """Let rows choose among centres (k, d) that stand still, and clusters opened on the way.
 
     ``labels`` (n,) and ``ranks`` (groups, k) as they are before; ``nearest`` (n,): the cheapest of
-    the centres for each row, where that is known.
+    the centres for each row, where a pass over all rows has found it.
     """
     n_old = n_slots = len(form.exact)
     form, ranks = _with_room(form, ranks, SPARE)
     labels, opening = labels.copy(), sweep.opening
-    tally = np.array([ranks.max(initial=-1) + 1, 0])
+    next_rank = np.array([ranks.max(initial=-1) + 1])
     opened: list[Floats] = []
     refused = False
     position, n = 0, len(sweep.order)
@@ -88,8 +86,8 @@ def visit_rows(
         stop = min(n, position + Tiling(local.entries_per_row, local.pool).most_rows(compared))
         position = visit(
             local.rows, local.weights, local.constants, centres, n_old, n_slots, sweep.order,
-            nearest, groups.numbers, ranks, sweep.local_penalty, opening, labels, tally, position,
-            stop,
+            nearest, groups.numbers, ranks, sweep.local_penalty, opening, labels, next_rank,
+            position, stop,
         )  # fmt: skip
         if position == stop:
             continue
@@ -100,13 +98,11 @@ def visit_rows(
             form, ranks = _with_room(form, ranks, n_slots)
         centre, own = sweep.opened_by(int(sweep.order[position]))
         form.exact[n_slots], form.offset[n_slots] = own.exact[0], own.offset[0]
-        join(sweep.order, groups.numbers, ranks, tally, labels, position, n_slots)
+        join(sweep.order, groups.numbers, ranks, next_rank, labels, position, n_slots)
         opened.append(centre)
         n_slots += 1
         position += 1
-    return Visited(
-        labels, ranks[:, :n_slots], opened, int(tally[1]), int(tally[0]), refused
-    )  # fmt: skip
+    return Visited(labels, ranks[:, :n_slots], opened, refused)
 
 
 def _with_room(form: DirectForm, ranks: Ranks, more: int) -> tuple[DirectForm, Ranks]:

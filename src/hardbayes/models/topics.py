@@ -161,8 +161,7 @@ def fitted_attributes(
         penalty,
     )
     components = model.shares_of_words
-    is_own = np.arange(state.sets.topics.shape[1]) < state.sets.sizes[:, np.newaxis]
-    documents = np.bincount(state.sets.topics[is_own], minlength=len(sizes))
+    documents = np.bincount(state.sets.topics[state.sets.is_own], minlength=len(sizes))
     local = structure.local_cost(state.documents.penalties, state.sets.sizes)
     history = np.array(solution.history)
     n_topics = state.n_topics

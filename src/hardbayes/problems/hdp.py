@@ -73,7 +73,7 @@ def pose_groups(
 ) -> GroupedProblem:
     """Pose the problem for a checked matrix, with the number of each row's group (n,)."""
     whole = pose(matrix, geometry, weights, pool)
-    largest = np.ones(matrix.shape[1])
+    largest = np.ones(matrix.shape[1])  # only serves layout and rounding, which are set below
     same = rows_in_memory(matrix, geometry, whole.frame, whole.rows.weights, largest, pool)
     same.layout, same.rounding = whole.rows.layout, whole.rows.rounding
     return GroupedProblem(whole, same, groups, n_groups)

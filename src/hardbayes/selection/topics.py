@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 SAMPLE = 1 << 22  # entries of documents of which groups are made
 GROUPS = 20
+FEW_WORDS = 64  # of the vocabulary, up to which a fit also begins with a topic for each word
 MAX_STEPS = 30  # of the partition of documents
 # Both automatic penalties are measured on generated corpora and on four of newspapers, mail and
 # papers; see docs/topics.md.
@@ -41,6 +42,17 @@ class DocumentGroups:
 
     weighted: sparse.csr_array  # (m, v)
     coordinates: Floats  # (m, r)
+
+    def starts(self, rng: RandomState, pool: Pool) -> list[Floats]:
+        """Return totals (v, k) of topics to begin with, but for those of GROUPS groups.
+
+        Divisions are by documents: topics of few words, which a small penalty is worth, are found
+        by merges of single words.
+        """
+        found = [self.totals(k, rng, pool) for k in (1, GROUPS // 2)]
+        if self.weighted.shape[1] <= FEW_WORDS:
+            found.append(np.diag(np.asarray(self.weighted.sum(axis=0), np.float64).ravel()))
+        return found
 
     def totals(self, k: int, rng: RandomState, pool: Pool) -> Floats:
         """Return (v, k) the words of at most k groups of documents that have similar words.

@@ -10,7 +10,8 @@ def one_pass(counts):
     structure = structure_of(counts, 0.0)
     costs = structure.costs(counts.sum(axis=0)[:, np.newaxis])
     labels, n_topics = documents.published_pass(costs, NEVER, 0.5, documents.one_cluster_each())
-    return documents.word_topics(labels), n_topics, labels
+    first = np.repeat(documents.corpus.starts[:-1], np.diff(documents.corpus.starts))
+    return labels.associations[first + labels.labels], n_topics, labels
 
 
 def test_topics_opened_in_a_pass_need_room(monkeypatch):

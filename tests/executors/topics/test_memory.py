@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from hardbayes.executors.topics import memory
+from hardbayes.executors.topics.protocol import WordLabels
 from tests.topic_cases import (
     document_cost,
     documents_of,
@@ -10,6 +11,7 @@ from tests.topic_cases import (
     random_topics,
     sets_of,
     structure_of,
+    totals_of,
 )
 
 COUNTS = random_counts(0, n=40, v=12, rate=2.0)
@@ -27,7 +29,7 @@ def test_a_sweep_gives_sets_totals_and_losses():
     sets, totals, losses = documents.sweep(TOPICS, EMPTY)
 
     np.testing.assert_array_equal(totals.sum(axis=1), COUNTS.sum(axis=0))
-    np.testing.assert_array_equal(totals, documents.totals(TOPICS, sets))
+    np.testing.assert_array_equal(totals, totals_of(documents, TOPICS, sets))
     assert losses[0] == 0 and (losses[1:] >= 0).all()
     costs = [
         document_cost(row, TOPICS.costs, own, 1, 2.0)
@@ -65,10 +67,10 @@ def test_threads_and_tiles_do_not_matter(n_threads, small_tiles):
 
 
 def test_one_thread_adds_up_where_totals_are_large(monkeypatch):
-    sets = documents_of(COUNTS).choose(TOPICS, EMPTY)
-    expected = documents_of(COUNTS).totals(TOPICS, sets)
+    expected = documents_of(COUNTS).sweep(TOPICS, EMPTY).totals
     monkeypatch.setattr(memory, "MOST_SHARED", 0)
-    np.testing.assert_array_equal(documents_of(COUNTS, n_threads=2).totals(TOPICS, sets), expected)
+    found = documents_of(COUNTS, n_threads=2).sweep(TOPICS, EMPTY).totals
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_divisions_come_from_a_sample_and_are_of_the_right_topics(monkeypatch):
@@ -93,7 +95,14 @@ def test_topics_of_words_make_totals_and_sets():
     where = np.full(COUNTS.shape, -1)
     where[COUNTS > 0] = topics
 
-    totals = documents.word_totals(topics, 3)
-    np.testing.assert_array_equal(totals.T, [(COUNTS * (where == k)).sum(axis=0) for k in range(3)])
-    expected = [sorted(set(row[row >= 0].tolist())) for row in where]
-    assert lists_of(documents.topic_sets(topics)) == expected
+    # Each word is a local cluster of its own, and topic 1 of four has none.
+    starts = documents.corpus.starts
+    own = np.arange(len(topics)) - np.repeat(starts[:-1], np.diff(starts))
+    names = np.array([0, 2, 3], np.int32)
+    labels = WordLabels(own.astype(np.int32), names[topics], np.diff(starts).astype(np.int32))
+    found = documents.collect(labels, 4)
+    np.testing.assert_array_equal(found.topics, topics)
+    np.testing.assert_array_equal(found.labels.associations, topics)
+    expected = [(COUNTS * (where == k)).sum(axis=0) for k in range(3)]
+    np.testing.assert_array_equal(found.totals.T, expected)
+    assert lists_of(found.sets) == [sorted(set(row[row >= 0].tolist())) for row in where]

@@ -37,7 +37,7 @@ def test_rows_pay_for_clusters_that_are_new_to_their_group(known):
         )  # fmt: skip
         np.testing.assert_array_equal(visited.labels, expected)
         np.testing.assert_array_equal(visited.ranks >= 0, used)
-        assert visited.n_changed == len(X) and not visited.refused
+        assert not visited.refused
 
 
 def test_each_group_solves_its_facility_location_problem():

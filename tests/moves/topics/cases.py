@@ -3,7 +3,7 @@
 import numpy as np
 
 from hardbayes.moves.topics.state import swept
-from tests.topic_cases import documents_of, sets_of, structure_of
+from tests.topic_cases import documents_of, sets_of, structure_of, totals_of
 
 
 def planted(n=30, seed=0):
@@ -26,7 +26,8 @@ def state_of(counts, labels, *, penalty=5.0, global_penalty=3.0, prior_weight=2.
 
 def assert_consistent(state):
     """Totals and objective are those of the words, as the state's topics give them to documents."""
-    np.testing.assert_array_equal(state.totals, state.documents.totals(state.topics, state.sets))
+    words = totals_of(state.documents, state.topics, state.sets)
+    np.testing.assert_array_equal(state.totals, words)
     expected = state.structure.objective(state.totals, state.documents.penalties, state.sets.sizes)
     assert state.objective == expected
     assert state.totals[:, state.n_free :].any(axis=0).all(), "no empty topics"

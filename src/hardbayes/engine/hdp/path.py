@@ -42,7 +42,7 @@ def rising_path(
     costs = nearest_partners(partition, *state.base.centres())[1]
     if not len(costs):
         costs = np.ones(1)
-    penalty = max(float(np.median(costs)) / 2, SMALLEST * float(np.abs(costs).max()))
+    penalty = max(float(np.quantile(costs, 0.25)) / 2, SMALLEST * float(np.abs(costs).max()))
     while True:
         grouped = GroupedPartition(replace(partition, penalty=penalty), ratio * penalty)
         # No cluster opens on the way: what rows would pay for one does not matter.

@@ -72,7 +72,7 @@ def minimise_grouped(
     return best
 
 
-def minimise_one_group(
+def minimise_without_groups(
     state: GroupedState,
     grouped: GroupedPartition,
     opening: Floats,
@@ -81,14 +81,18 @@ def minimise_one_group(
     rng: np.random.RandomState,
     report: Callable[[int, int, int, int], None],
 ) -> GroupedSolution:
-    """Return the solution for one group: a partition whose clusters cost both penalties."""
+    """Return the solution for one group, or without local penalty: groups do not matter.
+
+    It is a partition whose clusters cost both penalties.
+    """
     partition = grouped.partition
     both = replace(partition, penalty=partition.penalty + grouped.local_penalty)
     openings = grouped.row_openings(opening)
     solution = minimise(state.base, both, openings, mean, starts, rng, report)
-    k = solution.terms.n_clusters
+    state.start(solution.centres, solution.labels)
+    # Of one group there are as many local clusters as clusters, of several they cost nothing.
     return GroupedSolution(
-        partition, solution.labels, np.arange(k, dtype=np.int32)[np.newaxis], solution.centres,
-        GroupedTerms(solution.terms, k), solution.trace, solution.cluster_counts,
+        partition, solution.labels, state.ranks, solution.centres,
+        GroupedTerms(solution.terms, state.n_local), solution.trace, solution.cluster_counts,
         solution.cluster_counts, solution.status, solution.n_splits, solution.n_merges,
     )  # fmt: skip

@@ -15,8 +15,7 @@ from hardbayes.structure.topics import NEVER
 
 if TYPE_CHECKING:
     from hardbayes.engine.topics.descent import Report
-    from hardbayes.executors.topics.protocol import TopicDocuments
-    from hardbayes.matrices import Floats
+    from hardbayes.executors.topics.protocol import Collected, TopicDocuments
     from hardbayes.structure.topics import SharedTopics
 
 
@@ -31,43 +30,38 @@ class LiteralDescent:
         self.documents = documents
         self.structure = structure
         self.report = report
-        self.labels = documents.one_cluster_each()
         self.history: list[float] = []
-        self._collect(1)
+        self._keep(documents.collect(documents.one_cluster_each(), 1))
 
     def run(self, max_steps: int) -> TopicSolution:
         """Minimise."""
         converged = alternate([self.sweep], lambda: len(self.history) < max_steps)
         status = Status.CONVERGED if converged else Status.OUT_OF_STEPS
-        sets = self.documents.topic_sets(self.topics)
+        _, _, totals, sets = self.found
         state = TopicState(
-            self.documents, self.structure, Topics(self.structure.costs(self.totals), 0), sets,
-            self.totals, np.zeros(self.totals.shape[1]), self.history[-1],
+            self.documents, self.structure, Topics(self.structure.costs(totals), 0), sets, totals,
+            np.zeros(totals.shape[1]), self.history[-1],
         )  # fmt: skip
         return TopicSolution(state, self.history, status, 0, 0)
 
     def sweep(self) -> bool:
         """Make one pass; return whether it changed which words are together."""
-        before = self.topics
-        self.labels, n_topics = self.documents.published_pass(
-            self.structure.costs(self.totals), NEVER, self.structure.global_penalty, self.labels
-        )
-        return self._collect(n_topics, before)
-
-    def _collect(self, n_topics: int, before: np.ndarray | None = None) -> bool:
-        """Drop empty topics, add up words and record the objective, unless nothing changed."""
-        topics = self.documents.word_topics(self.labels)
-        kept = np.bincount(topics, minlength=n_topics) > 0
-        names = (np.cumsum(kept) - 1).astype(np.int32)
-        self.labels = self.labels._replace(associations=names[self.labels.associations])
-        self.topics = names[topics]
-        if before is not None and same_partition(before, self.topics):
+        labels, n_topics = self.documents.published_pass(
+            self.structure.costs(self.found.totals), NEVER, self.structure.global_penalty,
+            self.found.labels,
+        )  # fmt: skip
+        found = self.documents.collect(labels, n_topics)
+        if same_partition(self.found.topics, found.topics):
             return False
-        self.totals: Floats = self.documents.word_totals(self.topics, int(kept.sum()))
-        sizes = self.documents.topic_sets(self.topics).sizes
-        self.history.append(self.structure.objective(self.totals, self.documents.penalties, sizes))
-        self.report(len(self.history), self.totals.shape[1], self.history[-1])
+        self._keep(found)
         return True
+
+    def _keep(self, found: Collected) -> None:
+        """Record where a pass ended, and the objective there."""
+        self.found = found
+        totals, penalties = found.totals, self.documents.penalties
+        self.history.append(self.structure.objective(totals, penalties, found.sets.sizes))
+        self.report(len(self.history), totals.shape[1], self.history[-1])
 
 
 def same_partition(one: np.ndarray, other: np.ndarray) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hardbayes.executors.topics.literal import LiteralPass
-from hardbayes.executors.topics.protocol import Sweep, TopicDocuments, WordLabels
+from hardbayes.executors.topics.protocol import Collected, Sweep, TopicDocuments, WordLabels
 from hardbayes.kernels.topics.choosing import choose
 from hardbayes.kernels.topics.dividing import divide, gather, two_means
 from hardbayes.kernels.topics.totals import add_shares, add_up, cheapest_whole, pair_penalties
@@ -56,7 +56,7 @@ class MemoryDocuments(TopicDocuments):
         """Choose topics, then add up words."""
         n_topics = topics.costs.shape[1]
         sets, regrets = self._choose(topics, sets)
-        is_own = np.arange(sets.topics.shape[1]) < sets.sizes[:, np.newaxis]
+        is_own = sets.is_own
         losses: Floats = np.bincount(sets.topics[is_own], regrets[is_own], n_topics).astype(float)
         totals = self._add_up(topics, sets)
         return Sweep(sets, totals, losses)
@@ -64,10 +64,6 @@ class MemoryDocuments(TopicDocuments):
     def choose(self, topics: Topics, sets: TopicSets) -> TopicSets:
         """Choose topics."""
         return self._choose(topics, sets)[0]
-
-    def totals(self, topics: Topics, sets: TopicSets) -> Floats:
-        """Add up words."""
-        return self._add_up(topics, sets.copy())
 
     def _choose(self, topics: Topics, sets: TopicSets) -> tuple[TopicSets, Floats]:
         """Return sets, and regrets (n, room) of their topics."""
@@ -261,22 +257,22 @@ class MemoryDocuments(TopicDocuments):
         visit.run()
         return labels, visit.n_topics
 
-    def word_topics(self, labels: WordLabels) -> NDArray[np.int32]:
-        """Look up the topic of each word's local cluster."""
-        starts = self.corpus.starts
-        first = np.repeat(starts[:-1], np.diff(starts))
-        return labels.associations[first + labels.labels]
+    def collect(self, labels: WordLabels, n_topics: int) -> Collected:
+        """Look up the topic of each word's local cluster, and count."""
+        starts, words = self.corpus.starts, self.corpus.words
+        topics = labels.associations[np.repeat(starts[:-1], np.diff(starts)) + labels.labels]
+        kept = np.bincount(topics, minlength=n_topics) > 0
+        names = (np.cumsum(kept) - 1).astype(np.int32)
+        labels = labels._replace(associations=names[labels.associations])
+        topics, n_topics = names[topics], int(kept.sum())
+        cells = words.astype(np.int64) * n_topics + topics
+        flat = np.bincount(cells, self.corpus.weights, self.n_words * n_topics)
+        totals: Floats = flat.astype(float, copy=False).reshape(self.n_words, n_topics)
+        return Collected(labels, topics, totals, self._sets(topics, n_topics))
 
-    def word_totals(self, topics: NDArray[np.int32], n_topics: int) -> Floats:
-        """Add up words."""
-        cells = self.corpus.words.astype(np.int64) * n_topics + topics
-        totals = np.bincount(cells, self.corpus.weights, self.n_words * n_topics)
-        return totals.astype(float, copy=False).reshape(self.n_words, n_topics)
-
-    def topic_sets(self, topics: NDArray[np.int32]) -> TopicSets:
-        """Find the distinct topics of each document."""
-        starts, n_topics = self.corpus.starts, int(topics.max()) + 1
-        owner = np.repeat(np.arange(self.n_documents), np.diff(starts))
+    def _sets(self, topics: NDArray[np.int32], n_topics: int) -> TopicSets:
+        """Return the distinct topics of each document whose words are in topics (entries,)."""
+        owner = np.repeat(np.arange(self.n_documents), np.diff(self.corpus.starts))
         documents, own = np.divmod(np.unique(owner * n_topics + topics), n_topics)
         sizes = np.bincount(documents, minlength=self.n_documents)
         places = np.arange(len(own)) - (np.cumsum(sizes) - sizes)[documents]
@@ -300,9 +296,8 @@ def _twice_as_wide(array: NDArray) -> NDArray:
 
 def _members(sets: TopicSets, n_topics: int) -> list[NDArray[np.int64]]:
     """Return the documents of each topic, in order."""
-    is_own = np.arange(sets.topics.shape[1]) < sets.sizes[:, np.newaxis]
-    documents, _ = np.nonzero(is_own)
-    topics = sets.topics[is_own]
+    documents, _ = np.nonzero(sets.is_own)
+    topics = sets.topics[sets.is_own]
     order = np.argsort(topics, kind="stable")
     counts = np.bincount(topics, minlength=n_topics)
     return np.split(documents[order], np.cumsum(counts)[:-1])

@@ -36,6 +36,15 @@ class WordLabels(NamedTuple):
     n_local: NDArray[np.int32]  # (n,)
 
 
+class Collected(NamedTuple):
+    """Local clusters whose topics all have words, and what follows from them."""
+
+    labels: WordLabels
+    topics: NDArray[np.int32]  # (entries,): of each word
+    totals: Floats  # (v, k)
+    sets: TopicSets
+
+
 class TopicDocuments(Protocol):
     """Documents, each a list of words with weights, and what it pays for a topic.
 
@@ -56,9 +65,6 @@ class TopicDocuments(Protocol):
 
     def choose(self, topics: Topics, sets: TopicSets) -> TopicSets:
         """Return the sets of such a pass, without totals."""
-
-    def totals(self, topics: Topics, sets: TopicSets) -> Floats:
-        """Return the totals (v, k) with the sets as they are."""
 
     def ratios(
         self, topics: Topics, sets: TopicSets, prior: Floats, n_tries: int, rng: RandomState
@@ -98,11 +104,5 @@ class TopicDocuments(Protocol):
         that a topic does not have costs ``never``. Some of the topics may be empty.
         """
 
-    def word_topics(self, labels: WordLabels) -> NDArray[np.int32]:
-        """Return (entries,) the topic of each word."""
-
-    def word_totals(self, topics: NDArray[np.int32], n_topics: int) -> Floats:
-        """Return the totals (v, k) of words in topics (entries,)."""
-
-    def topic_sets(self, topics: NDArray[np.int32]) -> TopicSets:
-        """Return the sets of topics that documents use whose words are in topics (entries,)."""
+    def collect(self, labels: WordLabels, n_topics: int) -> Collected:
+        """Add up words, and drop topics without words."""

@@ -16,7 +16,7 @@ def entry_cost(rows, i, weight, constants, centres, k, used, g, local_penalty):
 @kernel
 def visit(
     rows, weights, constants, centres, n_old, n_slots, order, nearest, groups, used, local_penalty,
-    opening, labels, tally, start, stop,
+    opening, labels, next_rank, start, stop,
 ):  # fmt: skip
     """Let rows choose in visiting order: step 4 of Kulis & Jordan's Algorithm 2.
 
@@ -26,9 +26,9 @@ def visit(
 
     IN centres: slots 0 to n_slots - 1 in order of creation; those from n_old on were opened in this
     sweep. IN order (n,): rows as they are visited; nearest (n,): the cheapest of the old slots
-    where that is known, else (0,); groups (n,). IN/OUT used (groups, slots) int32: a rank for each
-    local cluster, -1 for none; tally (2,) int64: the next rank, and how many rows changed their
-    label; labels (n,) int32. Rows without weight are passed over.
+    where that has been found, else (0,); groups (n,). IN/OUT used (groups, slots) int32: a rank for
+    each local cluster, -1 for none; next_rank (1,) int64; labels (n,) int32. Rows without weight
+    are passed over.
     """
     for p in range(start, stop):
         i = order[p]
@@ -61,22 +61,20 @@ def visit(
                 best = cost
         if best > pick(opening, i):
             return p
-        take(i, g, winner, used, tally, labels)
+        take(i, g, winner, used, next_rank, labels)
     return stop
 
 
 @kernel
-def join(order, groups, used, tally, labels, p, slot):
+def join(order, groups, used, next_rank, labels, p, slot):
     """Give the row at position p to a slot, as `visit` would."""
-    take(order[p], groups[order[p]], slot, used, tally, labels)
+    take(order[p], groups[order[p]], slot, used, next_rank, labels)
 
 
 @inlined
-def take(i, g, slot, used, tally, labels):
+def take(i, g, slot, used, next_rank, labels):
     """Write down that row i of group g goes to a slot."""
     if used[g, slot] < 0:
-        used[g, slot] = tally[0]
-        tally[0] += 1
-    if labels[i] != slot:
-        labels[i] = slot
-        tally[1] += 1
+        used[g, slot] = next_rank[0]
+        next_rank[0] += 1
+    labels[i] = slot

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from hardbayes.local.local_clusters import NOT_KNOWN, Groups, Sweep, cheapest, visit_rows
+from hardbayes.local.local_clusters import NO_NEAREST, Groups, Sweep, cheapest, visit_rows
 from hardbayes.moves.partition.proposal import PartitionProposal
 from hardbayes.moves.partition.single_rows import Tolls
 from hardbayes.moves.partition.state import PartitionState
@@ -333,7 +333,7 @@ class GroupedState:
     def _nearest(self) -> Labels:
         """Return the cheapest centre of each row (n,), where a parallel pass is worth it."""
         if self.rows.n_rows * len(self._centres) <= FEW_COSTS:
-            return NOT_KNOWN
+            return NO_NEAREST
         placed = PartitionState(self._same_rows, self._partition)
         placed.start(self._centres)
         placed.choose_nearest(last=True)

@@ -90,9 +90,7 @@ def delete(current: TopicState) -> Proposal | None:
 
 def without(sets: TopicSets, k: int) -> TopicSets:
     """Return sets without topic k; those after it are renamed."""
-    topics, sizes = sets
-    is_own = np.arange(topics.shape[1]) < sizes[:, np.newaxis]
-    kept = is_own & (topics != k)
+    kept = sets.is_own & (sets.topics != k)
     order = np.argsort(~kept, axis=1, kind="stable")
-    topics = np.take_along_axis(topics, order, axis=1)
+    topics = np.take_along_axis(sets.topics, order, axis=1)
     return TopicSets(topics - (topics > k), kept.sum(axis=1, dtype=np.int32))

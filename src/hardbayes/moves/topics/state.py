@@ -96,7 +96,7 @@ def propose(
 def renamed(sets: TopicSets, names: NDArray[np.signedinteger]) -> TopicSets:
     """Return sets in which topic k is called ``names[k]``; of equal names one is kept."""
     topics, room = names[sets.topics].astype(np.int32), sets.topics.shape[1]
-    kept = np.arange(room) < sets.sizes[:, np.newaxis]
+    kept = sets.is_own
     for position in range(1, room):
         same = topics[:, :position] == topics[:, position : position + 1]
         kept[:, position] &= ~(same & kept[:, :position]).any(axis=1)

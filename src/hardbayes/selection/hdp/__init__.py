@@ -1,0 +1,1 @@
+"""Choosing the penalties of the hard HDP."""

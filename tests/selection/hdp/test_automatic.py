@@ -1,0 +1,142 @@
+"""The automatic penalties of the hard HDP."""
+
+import re
+
+import numpy as np
+import pytest
+
+from hardbayes import DPMeans, HDPMeans
+from hardbayes.datasets import make_shared_gaussians
+from hardbayes.geometry import geometry_for
+from hardbayes.pool import Pool
+from hardbayes.selection.hdp.automatic import (
+    RATIO,
+    Described,
+    choose_penalties,
+    dealt_anew,
+    smallest_of_the_shortest,
+)
+from tests.conftest import quiet_fit
+
+
+def separated(k, d, sizes, used, seed, apart=10.0):
+    """Rows in groups of these sizes, each from some of k Gaussians on a lattice."""
+    rng = np.random.default_rng(seed)
+    side = int(np.ceil(k ** (1 / d)))
+    places = apart * np.stack(np.unravel_index(np.arange(k), (side,) * d), axis=1)
+    y = np.concatenate([rng.choice(rng.choice(k, used, replace=False), size) for size in sizes])
+    return places[y] + rng.standard_normal((len(y), d)), np.repeat(np.arange(len(sizes)), sizes), y
+
+
+def test_separated_clusters_are_found_beyond_a_few():
+    rng = np.random.default_rng(0)
+    places = 10.0 * np.stack(np.divmod(np.arange(400) % 16, 4), axis=1)
+    X = places + 0.2 * rng.standard_normal((400, 2))
+    groups = np.random.default_rng(1).integers(0, 8, 400)
+    model = HDPMeans(random_state=0).fit(X, groups=groups)
+    assert model.n_clusters_ == 16 > np.sqrt(400) / 2
+
+
+@pytest.mark.parametrize(
+    ("k", "d", "sizes", "used"),
+    [
+        (2, 4, [40] * 5, 2),
+        (3, 2, [30] * 4, 1),
+        (5, 3, [4, 7, 12, 20, 33, 54], 3),
+        (8, 2, [3] * 80, 2),
+    ],
+)
+def test_separated_clusters_whoever_uses_them(k, d, sizes, used):
+    X, groups, y = separated(k, d, sizes, used, seed=k)
+    model = HDPMeans(random_state=0).fit(X, groups=groups)
+    assert model.n_clusters_ == len(np.unique(y))
+    assert len(np.unique(model.labels_ * 100 + y)) == model.n_clusters_
+
+
+def test_rows_without_structure_are_one_cluster():
+    rng = np.random.default_rng(0)
+    for X in (rng.uniform(size=(300, 2)), rng.standard_normal((300, 3)) * [3.0, 1.0, 0.5]):
+        model = quiet_fit(HDPMeans(random_state=0), X, groups=rng.integers(0, 6, 300))
+        assert model.n_clusters_ == 1
+
+
+def test_groups_that_show_nothing_leave_the_result_of_dp_means():
+    X, groups, _ = separated(4, 2, [50] * 6, 4, seed=0, apart=5.0)
+    grouped, flat = HDPMeans(random_state=0).fit(X, groups=groups), DPMeans(random_state=0).fit(X)
+    assert grouped.local_penalty_ == 0 and grouped.global_penalty_ == flat.cluster_penalty_
+    np.testing.assert_array_equal(grouped.labels_, flat.labels_)
+
+
+def test_groups_show_clusters_that_overlap():
+    """Four Gaussians on a square, 2.2 deviations apart; each group has rows of one."""
+    X, groups, y = separated(4, 2, [12] * 40, 1, seed=0, apart=2.2)
+    model = HDPMeans(random_state=0).fit(X, groups=groups)
+    assert quiet_fit(DPMeans(random_state=0), X).n_clusters_ < model.n_clusters_ == 4
+    assert model.local_penalty_ > 0
+    agreeing = sum(np.bincount(y[model.labels_ == c]).max() for c in range(4))
+    assert agreeing > 0.95 * len(X)
+
+
+def test_groups_dealt_anew_keep_their_share_of_each_cluster():
+    rng = np.random.RandomState(0)
+    groups, labels = rng.randint(0, 5, 200), rng.randint(0, 3, 200)
+    anew = dealt_anew(groups, labels, rng)
+    assert not np.array_equal(anew, groups)
+    before, after = (np.bincount(3 * of + labels, minlength=15) for of in (groups, anew))
+    np.testing.assert_array_equal(before, after)
+
+
+def test_of_equally_short_descriptions_the_smallest_penalty():
+    points = [Described(p, None, length) for p, length in ((1.0, 10.5), (2.0, 10.0), (0.5, 12.0))]
+    assert smallest_of_the_shortest(points, 1.0).penalty == 1.0
+    assert smallest_of_the_shortest(points, 0.1).penalty == 2.0
+
+
+def test_rows_without_weight_have_no_say():
+    X, groups, _ = separated(4, 2, [12] * 20, 1, seed=0, apart=2.2)
+    weights = (groups != 3).astype(float)
+    weights[::5] = 0.0
+    kept = weights > 0
+    model = HDPMeans(random_state=0).fit(X, groups=groups, sample_weight=weights)
+    part = HDPMeans(random_state=0).fit(X[kept], groups=groups[kept])
+    assert model.global_penalty_ == pytest.approx(part.global_penalty_)
+    assert model.local_penalty_ > 0
+
+
+def test_one_penalty_follows_from_the_other():
+    X, groups, _ = make_shared_gaussians(10, random_state=0)
+    first = HDPMeans(global_penalty=0.4, random_state=0).fit(X, groups=groups)
+    assert first.local_penalty_ == RATIO * 0.4
+    second = HDPMeans(local_penalty=0.1, random_state=0).fit(X, groups=groups)
+    assert second.global_penalty_ == 0.1 / RATIO
+
+
+def test_a_sample_of_many_rows_chooses():
+    X, groups, _ = make_shared_gaussians(60, 6, 3, 100, random_state=0)
+    with Pool(1) as pool, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hardbayes.selection.tracing.MOST_ENTRIES", 4000)
+        patch.setattr("hardbayes.selection.tracing.FEWEST_ROWS", 2000)
+        rng = np.random.RandomState(0)
+        choice = choose_penalties(
+            X, geometry_for("squared_euclidean"), None, groups.astype(np.intp), 0.0, None, rng, pool
+        )
+    assert choice.labels is None and 3 <= len(choice.centres) <= 12
+
+
+def test_one_cluster_says_what_came_nearest():
+    rng = np.random.default_rng(0)
+    X, groups = rng.uniform(size=(120, 2)), rng.integers(0, 4, 120)
+    with pytest.warns(UserWarning, match="No number of clusters stood out") as caught:
+        HDPMeans(random_state=0).fit(X, groups=groups)
+    sentence = str(caught[0].message)
+    k = int(re.search(r"Nearest came (\d+)", sentence).group(1))
+    penalty = float(re.search(r"HDPMeans\(global_penalty=([0-9.]+)", sentence).group(1))
+    model = HDPMeans(0.0, penalty, random_state=0).fit(X, groups=groups)
+    assert "local_penalty=0.0, random_state=0)" in sentence and model.n_clusters_ == k > 1
+
+
+def test_the_published_search_has_a_penalty_of_its_own():
+    X, groups, _ = separated(4, 2, [30] * 5, 3, seed=0)
+    model = HDPMeans(search="paper", random_state=0).fit(X, groups=groups)
+    # About four: Algorithm 1 is as coarse; with the penalty of the default search it finds one.
+    assert 4 <= model.n_clusters_ <= 8 and model.local_penalty_ == 0
