@@ -11,7 +11,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test lint check bench dist clean
+.PHONY: help demo test lint check bench docs dist clean
 
 help:
 	@echo "make demo    cluster a small data set and draw it (hardbayes-demo.png)"
@@ -19,6 +19,7 @@ help:
 	@echo "make lint    formatting, lint, types and import layers"
 	@echo "make check   lint, then test"
 	@echo "make bench   compare speed and quality with other libraries"
+	@echo "make docs    build the documentation (docs/_build/html/index.html)"
 	@echo "make dist    build the source distribution and the wheel"
 	@echo "make clean   remove everything that make has made, .venv included"
 
@@ -39,11 +40,16 @@ check: lint test
 bench: $(VENV)/.installed-bench
 	$(BIN)/python -m benchmarks
 
+# Warnings are errors: a link that leads nowhere, a docstring that does not parse, a failing example.
+docs: $(VENV)/.installed-docs
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -d docs/_build/doctrees docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
+
 dist: $(VENV)/.installed-test
 	$(BIN)/python -m build
 
 clean:
-	rm -rf $(VENV) dist build hardbayes-demo.png
+	rm -rf $(VENV) dist build hardbayes-demo.png docs/_build docs/api docs/gallery docs/project
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .numba_cache
 	find src tests benchmarks -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 

@@ -1,4 +1,9 @@
-"""Binary profiles: the logistic divergence, for yes-no answers."""
+"""
+Binary profiles
+===============
+
+The logistic divergence is made for yes-no answers.
+"""
 
 import matplotlib.pyplot as plt
 import numpy as np

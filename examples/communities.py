@@ -1,4 +1,9 @@
-"""Communities of graphs without a given number: a karate club, and a planted partition."""
+"""
+Communities of graphs
+=====================
+
+A karate club, and a planted partition; the number of communities is not given.
+"""
 
 import matplotlib.pyplot as plt
 import numpy as np

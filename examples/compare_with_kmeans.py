@@ -1,4 +1,6 @@
-"""Comparison by the same objective: DPMeans, and KMeans for every number of clusters.
+"""
+Comparison with KMeans by the same objective
+============================================
 
 KMeans needs the number of clusters; the penalty decides which of its results is the best.
 """

@@ -1,4 +1,8 @@
-"""Counts: the Poisson divergence takes into account that large counts vary more.
+"""
+Counts
+======
+
+The Poisson divergence takes into account that large counts vary more.
 
 Shops with three weekly rhythms. Busy days vary more than quiet ones, so squared distances are
 dominated by the busy days.

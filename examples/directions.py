@@ -1,4 +1,9 @@
-"""Directions: the cosine ignores the lengths of rows."""
+"""
+Directions
+==========
+
+The cosine ignores the lengths of rows.
+"""
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -1,4 +1,8 @@
-"""Digits as overlapping features and as clusters, after Broderick, Kulis & Jordan 2013, 5.2.
+"""
+Features against clusters
+=========================
+
+Digits as overlapping features and as clusters, after Broderick, Kulis & Jordan 2013, 5.2.
 
 Two features and a base divide the pictures into four groups with three components; k-means needs
 four centres for four groups, and finds other groups.

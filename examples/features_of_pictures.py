@@ -1,4 +1,8 @@
-"""Overlapping features of pictures: four dice without a base, four objects on a table.
+"""
+Overlapping features of pictures
+================================
+
+Four dice without a base, four objects on a table.
 
 The penalty is chosen automatically. Plots need matplotlib; the printed results do not.
 """

@@ -1,4 +1,8 @@
-"""Movements of several people: which exercises there are, and who does which.
+"""
+Movements of several people
+===========================
+
+Which exercises there are, and who does which.
 
 Six people are recorded while they do some of eight exercises, one after the other. A window of a
 recording is described by the mean and the deviation of each of six joint angles. Nothing is said

@@ -1,4 +1,8 @@
-"""A user-defined divergence: the generalised I-divergence of counts, that of the Poisson.
+"""
+A divergence of your own
+========================
+
+The generalised I-divergence of counts, that of the Poisson.
 
 A geometry is a convex function of one number and its derivative, elementwise, in plain NumPy.
 """

@@ -1,4 +1,9 @@
-"""Groups that share clusters: neither one group alone nor all rows together show them."""
+"""
+Clusters that groups share
+==========================
+
+Neither one group alone nor all rows together show them.
+"""
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -1,4 +1,8 @@
-"""Topics of generated abstracts: how many there are is found, not given.
+"""
+Topics of generated abstracts
+=============================
+
+How many there are is found, not given.
 
 Each abstract mixes one or two of eight subjects with words that all abstracts use. The picture
 needs matplotlib; the printed results do not.

@@ -1,4 +1,9 @@
-"""Waiting times: Itakura-Saito compares ratios, so that short times count as much as long ones."""
+"""
+Waiting times
+=============
+
+Itakura-Saito compares ratios, so that short times count as much as long ones.
+"""
 
 import matplotlib.pyplot as plt
 import numpy as np

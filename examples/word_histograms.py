@@ -1,4 +1,8 @@
-"""Word histograms: Kullback-Leibler compares shares of words, with a prior for unseen words.
+"""
+Word histograms
+===============
+
+Kullback-Leibler compares shares of words, with a prior for unseen words.
 
 The published algorithm, drawn for comparison, fails here: a cluster opened at one document is
 infinitely far from every document with another word.
