@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from hardbayes.cli.files import cannot_write, check_writable, write_atomically
+from hardbayes.cli.errors import cannot_write
+from hardbayes.cli.files import check_writable, write_atomically
 
 DEFAULT_OUTPUT = "hardbayes-demo.png"
 _FORMATS = (".png", ".pdf", ".svg")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from hardbayes._version import __version__
-from hardbayes.cli import demo
+from hardbayes.cli import cluster, demo, features, graph, groups, path, predict, topics
 from hardbayes.cli.errors import CommandError
 
 DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
@@ -30,7 +30,8 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"hardbayes {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    demo.add_parser(commands)
+    for command in (demo, cluster, path, groups, features, topics, graph, predict):
+        command.add_parser(commands)
     return parser
 
 
@@ -51,7 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if sys.stdout is None:  # closed by `>&-`: the results could not be printed
         _report("cannot print: the standard output is closed; open it or send it to a file")
         return BAD_INPUT
-    options = build_parser().parse_args(arguments)
+    typed = sys.argv[1:] if arguments is None else list(arguments)
+    options = build_parser().parse_args(typed)
+    options.typed = typed
     try:
         options.run(options)
         sys.stdout.flush()

@@ -1,0 +1,56 @@
+"""A fit or a prediction whose errors and warnings become plain lines."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from hardbayes.cli.errors import CommandError, one_line
+
+_T = TypeVar("_T")
+
+
+def computed(path: Path | str, compute: Callable[[], _T]) -> tuple[_T, list[str]]:
+    """Return what a function of the library returns, and its warnings as lines.
+
+    Its errors on data become one line that names the file.
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        # Names of columns are matched by the command.
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        warnings.filterwarnings("ignore", category=DeprecationWarning)
+        try:
+            with working():
+                value = compute()
+        except MemoryError as error:
+            raise CommandError(f"{path}: not enough memory; use fewer rows or columns") from error
+        except (ValueError, TypeError, ArithmeticError) as error:
+            raise CommandError(f"{path}: {one_line(str(error))}") from error
+    return value, list(dict.fromkeys(one_line(str(w.message)) for w in caught))
+
+
+def say(*lines: str) -> None:
+    """Print lines for people on the standard error stream, if it is open."""
+    if sys.stderr is not None:
+        for line in lines:
+            print(line, file=sys.stderr)
+
+
+@contextmanager
+def working() -> Iterator[None]:
+    """Show that work goes on, where someone looks at a terminal and rich is installed."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield
+        return
+    try:
+        from rich.console import Console
+    except ImportError:
+        yield
+        return
+    with Console(stderr=True).status("working; Ctrl-C stops"):
+        yield

@@ -1,0 +1,177 @@
+"""The rows of a table, prepared as the options say."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from hardbayes.cli.columns import Chosen, Roles, choose_columns
+from hardbayes.cli.errors import CommandError
+from hardbayes.cli.opening import open_table
+from hardbayes.cli.preparation import Preparation, assembled, complete, levels_of
+from hardbayes.cli.scaling import DECIDES_ALONE, Spreads, spreads
+from hardbayes.cli.tables import Table
+from hardbayes.cli.wording import counted, listed, shown_name
+
+
+class Rows(NamedTuple):
+    """Rows for a model, and what belongs to them."""
+
+    table: Table
+    X: Any  # (n, d)
+    preparation: Preparation
+    weights: np.ndarray | None
+    groups: list[str] | None
+    ids: list[str | None] | None  # of all rows of the table
+    kept: np.ndarray | None  # which rows of the table are in X; None: all
+    notes: list[str]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns of X."""
+        return self.preparation.names
+
+    def in_table(self, values: np.ndarray) -> list[Any]:
+        """Return values of rows of X for all rows of the table, None for those left out."""
+        if self.kept is None:
+            return list(values.tolist())
+        every = np.full(len(self.kept), None, dtype=object)
+        every[self.kept] = values.tolist()
+        return list(every)
+
+
+def read_rows(options: argparse.Namespace, *, scalable: bool = True, centred: bool = True) -> Rows:
+    """Read and prepare the rows of a table.
+
+    ``scalable``: whether columns may be divided by their deviations; ``centred``: whether means may
+    be subtracted as well.
+    """
+    table = open_table(options.table, options.header)
+    roles = Roles(options.id_column, options.weight_column, getattr(options, "group_column", None))
+    chosen = choose_columns(table, options.columns, options.exclude, options.encode, roles)
+    weight = [] if roles.weight is None else [roles.weight]
+    beside = [name for name in (roles.id, roles.group) if name is not None]
+    cells = table.read(chosen.numbers + weight, [*chosen.encoded, *dict.fromkeys(beside)])
+    numbers = cells.numbers
+    weights = None
+    if weight:
+        numbers, weights = numbers[:, :-1], _weights(table, roles.weight, numbers[:, -1])
+    if not sparse.issparse(numbers):
+        chosen, numbers = _without_row_numbers(chosen, numbers, options.columns is not None)
+    levels = {name: levels_of(table, name, cells.texts[name]) for name in chosen.encoded}
+    preparation = Preparation(chosen.numbers, levels, options.missing)
+    X = assembled(preparation, numbers, cells.texts)
+    X, kept, fill, notes = complete(table, X, preparation.names, options.missing)
+    preparation = replace(preparation, fill=fill)
+    groups = None
+    if roles.group is not None:
+        groups = _groups(table, roles.group, cells.texts[roles.group], kept)
+    if kept is not None and weights is not None:
+        weights = weights[kept]
+    preparation, sentence = _with_scale(
+        preparation, X, weights, options.standardize, scalable, centred
+    )
+    X = preparation.scaled(X)
+    notes = [*chosen.notes, *notes, *([sentence] if sentence else [])]
+    ids = cells.texts[roles.id] if roles.id is not None else None
+    return Rows(table, X, preparation, weights, groups, ids, kept, notes)
+
+
+def _weights(table: Table, name: str | None, column: Any) -> np.ndarray:
+    weights = column.toarray().ravel() if sparse.issparse(column) else np.array(column, np.float64)
+    bad = ~(weights >= 0) | ~np.isfinite(weights)
+    if bad.any():
+        row = int(bad.argmax())
+        raise CommandError(
+            f"{table.path}: {table.row_name(row)} has the weight {weights[row]:g} in column "
+            f"{name!r}; weights are numbers of zero or more"
+        )
+    if not weights.any():
+        raise CommandError(f"{table.path}: all weights in column {name!r} are zero; correct them")
+    return weights
+
+
+def _without_row_numbers(chosen: Chosen, X: Any, named: bool) -> tuple[Chosen, Any]:
+    """Leave out columns that count the rows, unless the user names the columns."""
+    n = len(X)
+    counting = []
+    if not named and n >= 10:
+        steps = np.arange(n)
+        counting = [
+            j
+            for j in range(X.shape[1])
+            if X[1, j] - X[0, j] == 1 and np.array_equal(X[:, j] - X[0, j], steps)
+        ]
+    if not counting or len(counting) == X.shape[1]:
+        return chosen, X
+    names = [chosen.numbers[j] for j in counting]
+    left = [name for name in chosen.numbers if name not in names]
+    note = f"Left out, for it counts the rows: {listed(names)}. (--columns uses it)"
+    return Chosen(left, chosen.encoded, [*chosen.notes, note]), np.delete(X, counting, axis=1)
+
+
+def _groups(table: Table, name: str, cells: list[str | None], kept: np.ndarray | None) -> list[str]:
+    groups = []
+    for row, cell in enumerate(cells):
+        if kept is not None and not kept[row]:
+            continue
+        if cell is None or not cell.strip():
+            raise CommandError(
+                f"{table.path}: {table.row_name(row)} has no group in column {name!r}; fill it in"
+            )
+        groups.append(cell)
+    return groups
+
+
+def _with_scale(
+    preparation: Preparation,
+    X: Any,
+    weights: Any,
+    wish: bool | None,
+    scalable: bool,
+    centred: bool,
+) -> tuple[Preparation, str]:
+    """Return the preparation with scales where columns are divided by them, and why or why not."""
+    n_numbers = len(preparation.columns)
+    if wish and (not scalable or sparse.issparse(X)):
+        raise CommandError(
+            "--standardize needs rows that are not sparse and squared Euclidean distances; leave "
+            "it out"
+        )
+    if not scalable or sparse.issparse(X) or wish is False or not n_numbers:
+        return preparation, ""
+    found = spreads(X[:, :n_numbers], weights)
+    largest = shown_name(preparation.columns[int(found.deviation.argmax())])
+    percent = f"{100 * found.largest_share:.3g} %"
+    if wish is None and not preparation.levels:
+        if n_numbers == 1:
+            return preparation, ""
+        if found.largest_share <= DECIDES_ALONE:
+            return preparation, (
+                f"Columns are used as they are: {largest} has the largest variance, {percent} of "
+                "all. (--standardize divides them by their deviations)"
+            )
+    why = "as you wish"
+    if wish is None:
+        why = f"else {largest}, with {percent} of the variance, would decide alone"
+        if preparation.levels and found.largest_share <= DECIDES_ALONE:
+            why = "to compare them with the encoded ones"
+    n_encoded = len(preparation.names) - n_numbers
+    shift, scale = _scales(found, n_encoded, centred)
+    sentence = (
+        f"{counted(n_numbers, 'column')} divided by their standard deviations: {why}. "
+        "(--no-standardize uses them as they are)"
+    )
+    return replace(preparation, shift=shift, scale=scale), sentence
+
+
+def _scales(found: Spreads, n_encoded: int, centred: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return shifts and scales; constant columns and zeros and ones stay as they are."""
+    usable = np.isfinite(found.deviation) & (found.deviation > 0)
+    scale = np.where(usable, found.deviation, 1.0)
+    shift = found.mean if centred else np.zeros_like(found.mean)
+    return np.append(shift, np.zeros(n_encoded)), np.append(scale, np.ones(n_encoded))

@@ -1,0 +1,55 @@
+"""What the commands say after their work: names of rows, files, and what to type next."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from pathlib import Path
+from typing import Any
+
+from hardbayes.cli.rows import Rows
+
+
+def row_names(options: argparse.Namespace, rows: Rows, n: int) -> tuple[str, list[Any]]:
+    """Return the first column of a result: ids, or numbers of rows counted from 1."""
+    if rows.ids is None:
+        return "row", list(range(1, n + 1))
+    return options.id_column, ["" if cell is None else cell for cell in rows.ids]
+
+
+def centre_names(rows: Rows, d: int) -> list[str]:
+    """Return the names of the columns of centres."""
+    names = rows.names
+    return names if len(names) == d else [f"x{j}" for j in range(d)]
+
+
+def other_warnings(model: Any, warned: list[str]) -> list[str]:
+    """Return warnings as lines, but for the one that `why_so_many` puts into other words."""
+    is_told = hasattr(model, "penalty_choice_") and model.n_clusters_ == 1
+    return [f"Note: {line}" for line in warned if not (is_told and line == model.status_)]
+
+
+def where_files_lie(options: argparse.Namespace, what: str) -> list[str]:
+    """Return the files that were written."""
+    names = {"output": what, "centers": "centres", "plot": "picture", "save": "model"}
+    return [
+        f"{word.capitalize()}: {getattr(options, name)}"
+        for name, word in names.items()
+        if getattr(options, name, None) is not None
+    ]
+
+
+def typed(options: argparse.Namespace) -> str:
+    """Return the command as it was typed."""
+    return f"hardbayes {shlex.join(options.typed)}"
+
+
+def same_command(options: argparse.Namespace, model: str) -> str:
+    """Return the command with files for what it found."""
+    output = "" if options.output is not None else " -o labels.csv"
+    return f"Next: {typed(options)}{output} --save {shlex.quote(model)}"
+
+
+def model_name(table: str) -> str:
+    """Return a name for the model of a table."""
+    return f"{Path(table).stem or 'table'}.model"
