@@ -9,11 +9,16 @@ from typing import Any
 from hardbayes.cli import options as shared
 from hardbayes.cli.errors import CommandError
 from hardbayes.cli.evidence import why_so_many
-from hardbayes.cli.files import write_atomically
 from hardbayes.cli.fitting import computed, say
 from hardbayes.cli.model_files import name_columns, save_rows_model
 from hardbayes.cli.profiles import Profile, profile, profile_lines
-from hardbayes.cli.results import check_outputs, csv_bytes, json_bytes, write_result
+from hardbayes.cli.results import (
+    check_outputs,
+    csv_bytes,
+    json_bytes,
+    write_centres,
+    write_result,
+)
 from hardbayes.cli.rows import Rows, read_rows
 from hardbayes.cli.telling import (
     centre_names,
@@ -21,6 +26,7 @@ from hardbayes.cli.telling import (
     other_warnings,
     row_names,
     same_command,
+    table_arguments,
     where_files_lie,
 )
 from hardbayes.cli.wording import counted
@@ -98,10 +104,7 @@ def write_files(
         content = csv_bytes([name, "cluster"], [ids, labels], options.output)
     if options.centers is not None:
         centres = rows.preparation.in_own_units(model.cluster_centers_)
-        numbers = range(model.n_clusters_)
-        header = ["cluster", "rows", *centre_names(rows, centres.shape[1])]
-        columns = [numbers, found.sizes.tolist(), *centres.T.tolist()]
-        write_atomically(options.centers, csv_bytes(header, columns, options.centers))
+        write_centres(options, "cluster", found.sizes, centre_names(rows, len(centres.T)), centres)
     save_rows_model(options, model, rows)
     write_result(options, content)
 
@@ -144,8 +147,9 @@ def story(
     n, d = rows.X.shape
     lines = [f"{rows.table.path}: {counted(n, 'row')}, {counted(d, 'column')}", *rows.notes, ""]
     lines += why_so_many(options, model)
-    lines += [*other_warnings(model, warned), ""]
-    lines += profile_lines(found, centre_names(rows, d))
+    lines += other_warnings(model, warned)
+    if model.n_clusters_ > 1:
+        lines += ["", *profile_lines(found, centre_names(rows, d))]
     lines += ["", *where_files_lie(options, "labels")]
     return [*lines, next_command(options, model)]
 
@@ -155,5 +159,5 @@ def next_command(options: argparse.Namespace, model: Any) -> str:
     if options.save is not None:
         return f"Next: hardbayes predict {shlex.quote(options.save)} NEW_TABLE"
     if model.n_clusters_ == 1 and options.model == "means":
-        return f"Next: hardbayes path {shlex.quote(options.table)}"
+        return f"Next: hardbayes path {table_arguments(options)}"
     return same_command(options, model_name(options.table))

@@ -40,19 +40,19 @@ def choose_columns(
     excluded = {*roles.named, *(named_columns(table, exclude) if exclude else [])}
     candidates = [name for name in given or table.names if given or name not in excluded]
     kinds = table.kinds
-    numbers = [name for name in candidates if kinds[name] in ("number", "boolean")]
-    text = [name for name in candidates if kinds[name] == "text"]
+    # True and false are 0 and 1 where the user names their column.
+    as_number = ("number", "boolean") if given and not encode else ("number",)
+    numbers = [name for name in candidates if kinds[name] in as_number]
+    text = [name for name in candidates if kinds[name] not in (*as_number, "empty")]
     empty = [name for name in candidates if kinds[name] == "empty"]
-    notes = []
-    if empty:
-        notes.append(f"Left out, for it is empty: {listed(empty)}.")
+    notes = [f"Left out (empty): {listed(empty)}."] if empty else []
     if text and given and not encode:
         raise CommandError(
             f"{table.path}: column {text[0]!r} holds text; add --encode to make one column of each "
             "of its values, or leave it out of --columns"
         )
     if text and not encode:
-        notes.append(f"Left out, for it is text: {listed(text)}. (--encode uses it)")
+        notes.append(f"Left out (no numbers): {listed(text)}. To use them: --encode.")
     encoded = text if encode else []
     if not numbers and not encoded:
         raise CommandError(

@@ -94,12 +94,8 @@ def count_words(name: str, documents: Texts, stop_words: str, min_documents: int
             "documents; lower --min-documents, or use --stop-words none"
         ) from error
     words = [str(word) for word in vectorizer.get_feature_names_out()]
-    note = (
-        f"{counted(len(words), 'word')}: those in at least {counted(least, 'document')}, "
-        f"{'without stop words' if stop is None else f'but for stop words ({stop_words})'}."
-    )
-    if stop is None:
-        note = note.replace("without stop words", "stop words included")
+    left_out = "no stop words left out" if stop is None else f"without stop words ({stop_words})"
+    note = f"{counted(len(words), 'word')}: those in at least {counted(least, 'document')}, {left_out}."
     return Counts(documents.ids, counts, words, [*documents.notes, note])
 
 
@@ -136,7 +132,7 @@ def _folder(path: Path) -> Texts:
         raise cannot_read(path, "the folder holds no text files; name another")
     notes = []
     if binary:
-        notes.append(f"Left out, for it is no text: {listed(binary)}.")
+        notes.append(f"Left out (no text): {listed(binary)}.")
     if latin:
-        notes.append(f"Read as Latin-1, for it is not UTF-8: {listed(latin)}.")
+        notes.append(f"Read as Latin-1 (not UTF-8): {listed(latin)}.")
     return Texts(ids, texts, notes)

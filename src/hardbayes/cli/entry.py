@@ -10,9 +10,10 @@ from typing import NoReturn
 
 from hardbayes._version import __version__
 from hardbayes.cli import cluster, demo, features, graph, groups, path, predict, topics
-from hardbayes.cli.errors import CommandError
+from hardbayes.cli.errors import CommandError, one_line
 
 DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
+TRACEBACK = "HARDBAYES_TRACEBACK"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -71,6 +72,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         _report("interrupted")
         return INTERRUPTED
+    except MemoryError:
+        _report("not enough memory; use fewer rows or columns")
+        return BAD_INPUT
+    except Exception as error:
+        if os.environ.get(TRACEBACK):
+            raise
+        _report(
+            f"a mistake of hardbayes, not of yours ({type(error).__name__}: "
+            f"{one_line(str(error))}); please report what {TRACEBACK}=1 shows"
+        )
+        return BAD_INPUT
     return DONE
 
 

@@ -10,10 +10,15 @@ import numpy as np
 
 from hardbayes.cli import options as shared
 from hardbayes.cli.errors import CommandError
-from hardbayes.cli.files import write_atomically
 from hardbayes.cli.fitting import computed, say
 from hardbayes.cli.model_files import name_columns, save_rows_model
-from hardbayes.cli.results import check_outputs, csv_bytes, json_bytes, write_result
+from hardbayes.cli.results import (
+    check_outputs,
+    csv_bytes,
+    json_bytes,
+    write_centres,
+    write_result,
+)
 from hardbayes.cli.rows import Rows, read_rows
 from hardbayes.cli.telling import (
     centre_names,
@@ -72,11 +77,7 @@ def run(options: argparse.Namespace) -> None:
         head, ids = row_names(options, rows, n_rows)
         header = [head, *(f"feature_{k}" for k in range(model.n_components_))]
         content = csv_bytes(header, [ids, *columns], options.output)
-    if options.centers is not None:
-        header = ["feature", "rows", *names]
-        sizes = model.membership_.sum(axis=0).tolist()
-        found = [range(model.n_components_), sizes, *components.T.tolist()]
-        write_atomically(options.centers, csv_bytes(header, found, options.centers))
+    write_centres(options, "feature", model.membership_.sum(axis=0), names, components)
     save_rows_model(options, model, rows)
     write_result(options, content)
     n, d = rows.X.shape

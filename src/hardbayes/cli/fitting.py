@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 from hardbayes.cli.errors import CommandError, one_line
+from hardbayes.cli.spinner import working
 
 _T = TypeVar("_T")
 
@@ -25,7 +25,7 @@ def computed(path: Path | str, compute: Callable[[], _T]) -> tuple[_T, list[str]
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         warnings.filterwarnings("ignore", category=DeprecationWarning)
         try:
-            with working():
+            with working("computing"):
                 value = compute()
         except MemoryError as error:
             raise CommandError(f"{path}: not enough memory; use fewer rows or columns") from error
@@ -39,18 +39,3 @@ def say(*lines: str) -> None:
     if sys.stderr is not None:
         for line in lines:
             print(line, file=sys.stderr)
-
-
-@contextmanager
-def working() -> Iterator[None]:
-    """Show that work goes on, where someone looks at a terminal and rich is installed."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield
-        return
-    try:
-        from rich.console import Console
-    except ImportError:
-        yield
-        return
-    with Console(stderr=True).status("working; Ctrl-C stops"):
-        yield

@@ -8,11 +8,16 @@ from typing import Any
 
 from hardbayes.cli import options as shared
 from hardbayes.cli.errors import CommandError
-from hardbayes.cli.files import write_atomically
 from hardbayes.cli.fitting import computed, say
 from hardbayes.cli.model_files import name_columns, save_rows_model
 from hardbayes.cli.profiles import profile, profile_lines
-from hardbayes.cli.results import check_outputs, csv_bytes, json_bytes, write_result
+from hardbayes.cli.results import (
+    check_outputs,
+    csv_bytes,
+    json_bytes,
+    write_centres,
+    write_result,
+)
 from hardbayes.cli.rows import Rows, read_rows
 from hardbayes.cli.telling import (
     centre_names,
@@ -87,10 +92,7 @@ def run(options: argparse.Namespace) -> None:
     else:
         head, ids = row_names(options, rows, len(labels))
         content = csv_bytes([head, "cluster"], [ids, labels], options.output)
-    if options.centers is not None:
-        header = ["cluster", "rows", *names]
-        columns = [range(model.n_clusters_), found.sizes.tolist(), *centres.T.tolist()]
-        write_atomically(options.centers, csv_bytes(header, columns, options.centers))
+    write_centres(options, "cluster", found.sizes, names, centres)
     save_rows_model(options, model, rows)
     write_result(options, content)
     n, d = rows.X.shape

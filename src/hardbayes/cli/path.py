@@ -14,7 +14,7 @@ from hardbayes.cli.files import write_atomically
 from hardbayes.cli.fitting import computed, say
 from hardbayes.cli.results import check_outputs, csv_bytes, json_bytes, write_result
 from hardbayes.cli.rows import read_rows
-from hardbayes.cli.telling import typed, where_files_lie
+from hardbayes.cli.telling import table_arguments, typed, where_files_lie
 from hardbayes.cli.wording import counted, rounded
 
 PICTURES = (".png", ".pdf", ".svg")
@@ -104,7 +104,7 @@ def next_command(options: argparse.Namespace, plateaus: list[Any], best: float) 
         return f"Next: {typed(options)} --plot path.png"
     widest = max(plateaus, key=lambda plateau: plateau.width, default=None)
     chosen = next((p.k for p in plateaus if p.low <= best <= p.high), widest and widest.k)
-    return f"Next: hardbayes cluster {options.table} --about-k {chosen or 2} -o labels.csv"
+    return f"Next: hardbayes cluster {table_arguments(options)} --about-k {chosen or 2}"
 
 
 def check_picture(name: str) -> None:

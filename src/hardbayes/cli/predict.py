@@ -80,7 +80,7 @@ def predict_vertices(options: argparse.Namespace, model: Any) -> None:
         options.table, lambda: model.predict(links, novelty=options.novelty is not None)
     )
     write(options, "vertex", names, labels)
-    tell(options, len(labels), "vertex", labels, warned)
+    tell(options, counted(len(labels), "vertex", "vertices"), labels, warned)
 
 
 def predict_documents(options: argparse.Namespace, model: Any, values: Values | None) -> None:
@@ -101,7 +101,7 @@ def predict_documents(options: argparse.Namespace, model: Any, values: Values | 
         write_result(options, json_bytes(found))
     else:
         write_result(options, shares_bytes(corpus.ids, labels, shares, options.output))
-    tell(options, len(labels), "document", labels, [*corpus.notes, *warned])
+    tell(options, counted(len(labels), "document"), labels, [*corpus.notes, *warned])
 
 
 def predict_rows(options: argparse.Namespace, model: Any, values: Values | None, kind: str) -> None:
@@ -138,7 +138,8 @@ def predict_rows(options: argparse.Namespace, model: Any, values: Values | None,
         every[kept] = found
     names = ids if ids is not None else list(range(1, len(every) + 1))
     write(options, name, names, every)
-    tell(options, len(found), "row", None if features else found, [*notes, *more, *warned])
+    labels = None if features else found
+    tell(options, counted(len(found), "row"), labels, [*notes, *more, *warned])
 
 
 def refuse_missing(options: argparse.Namespace, table: Table, preparation: Preparation) -> None:
@@ -182,15 +183,15 @@ def write(options: argparse.Namespace, name: str, names: list[Any], found: Any) 
         write_result(options, csv_bytes(header, [shown, *found.T.tolist()], options.output))
 
 
-def tell(options: argparse.Namespace, n: int, noun: str, labels: Any, notes: list[str]) -> None:
+def tell(options: argparse.Namespace, what: str, labels: Any, notes: list[str]) -> None:
     """Say what was done."""
-    say("", f"{options.table}: {counted(n, noun)} by the model {options.model}", *notes)
+    say("", f"{options.table}: {what} by the model {options.model}", *notes)
     if labels is not None and len(labels):
         numbers, sizes = np.unique(labels, return_counts=True)
         counts = [f"{size:,} in {number}" for number, size in zip(numbers, sizes, strict=True)]
         strangers = int((labels == -1).sum())
         if strangers:
             counts[0] = f"{strangers:,} in none (-1)"
-        say(f"Clusters: {', '.join(counts[:20])}{' ...' if len(counts) > 20 else ''}")
+        say(f"Sizes: {', '.join(counts[:20])}{' ...' if len(counts) > 20 else ''}")
     if options.output is not None:
-        say(f"Labels: {options.output}")
+        say(f"Result: {options.output}")

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from hardbayes.cli.errors import CommandError
 from hardbayes.cli.tables import Table
-from hardbayes.cli.wording import counted, listed
+from hardbayes.cli.wording import counted, listed, shown_name
 
 MOST_LEVELS = 50
 
@@ -96,15 +96,21 @@ def assembled(preparation: Preparation, numbers: Any, texts: dict[str, list[str 
     return np.hstack(blocks)
 
 
-def levels_of(table: Table, name: str, cells: list[str | None]) -> list[str]:
-    """Return the different values of a column of text, sorted."""
-    levels = sorted({cell for cell in cells if cell is not None})
-    if len(levels) > MOST_LEVELS:
-        raise CommandError(
-            f"{table.path}: column {name!r} has {len(levels):,} different values, more than "
-            f"{MOST_LEVELS}, too many to encode; leave it out: --exclude {name!r}"
-        )
-    return levels
+def levels_of(
+    texts: dict[str, list[str | None]], columns: list[str]
+) -> tuple[dict[str, list[str]], list[str]]:
+    """Return the different values of columns of text, and why some columns are not encoded."""
+    levels, many = {}, []
+    for name in columns:
+        found = sorted({cell for cell in texts[name] if cell is not None})
+        if len(found) <= MOST_LEVELS:
+            levels[name] = found
+        else:
+            many.append(
+                f"column {shown_name(name)!r} has {len(found):,} different values, too many to "
+                f"encode (at most {MOST_LEVELS})"
+            )
+    return levels, many
 
 
 def complete(

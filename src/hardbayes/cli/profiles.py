@@ -74,6 +74,11 @@ def profile_lines(found: Profile, names: list[str]) -> list[str]:
     return lines
 
 
+def _shown(found: Profile, means: np.ndarray, j: int) -> str:
+    """Return a mean, zero where it differs from that by rounding."""
+    return rounded(means[j] if abs(means[j]) > 1e-9 * found.deviation[j] else 0.0)
+
+
 def apart(found: Profile, k: int, names: list[str]) -> str:
     """Return the columns whose means are far from those of all rows."""
     if not len(found.mean):
@@ -86,7 +91,8 @@ def apart(found: Profile, k: int, names: list[str]) -> str:
     for word, sign in (("high", 1), ("low", -1)):
         columns = [j for j in order if sign * distance[j] >= APART]
         shown = [
-            f"{shown_name(names[j], 24)} {rounded(found.means[k, j])} ({rounded(found.mean[j])})"
+            f"{shown_name(names[j], 24)} {_shown(found, found.means[k], j)} "
+            f"({_shown(found, found.mean, j)})"
             for j in columns
         ]
         if shown:

@@ -72,6 +72,17 @@ def harmless(cell: str) -> str:
     return cell  # a number
 
 
+def write_centres(
+    options: argparse.Namespace, what: str, sizes: Any, names: list[str], centres: Any
+) -> None:
+    """Write the file of ``--centers``: a row for each cluster or feature."""
+    if options.centers is None:
+        return
+    columns = [range(len(centres)), sizes.tolist(), *centres.T.tolist()]
+    content = csv_bytes([what, "rows", *names], columns, options.centers)
+    write_atomically(Path(options.centers), content)
+
+
 def json_bytes(found: dict[str, Any]) -> bytes:
     """Return a result as JSON, in which there are no infinite numbers."""
     try:

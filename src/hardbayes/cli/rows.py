@@ -13,9 +13,9 @@ from hardbayes.cli.columns import Chosen, Roles, choose_columns
 from hardbayes.cli.errors import CommandError
 from hardbayes.cli.opening import open_table
 from hardbayes.cli.preparation import Preparation, assembled, complete, levels_of
-from hardbayes.cli.scaling import DECIDES_ALONE, Spreads, spreads
+from hardbayes.cli.scaling import NO_SAY, Spreads, spreads
 from hardbayes.cli.tables import Table
-from hardbayes.cli.wording import counted, listed, shown_name
+from hardbayes.cli.wording import counted, listed
 
 
 class Rows(NamedTuple):
@@ -62,7 +62,11 @@ def read_rows(options: argparse.Namespace, *, scalable: bool = True, centred: bo
         numbers, weights = numbers[:, :-1], _weights(table, roles.weight, numbers[:, -1])
     if not sparse.issparse(numbers):
         chosen, numbers = _without_row_numbers(chosen, numbers, options.columns is not None)
-    levels = {name: levels_of(table, name, cells.texts[name]) for name in chosen.encoded}
+    levels, many = levels_of(cells.texts, chosen.encoded)
+    if many and options.columns:
+        raise CommandError(f"{table.path}: {many[0]}; leave it out of --columns")
+    if not chosen.numbers and not levels:
+        raise CommandError(f"{table.path}: no column can be used: {many[0]}; add columns")
     preparation = Preparation(chosen.numbers, levels, options.missing)
     X = assembled(preparation, numbers, cells.texts)
     X, kept, fill, notes = complete(table, X, preparation.names, options.missing)
@@ -76,7 +80,12 @@ def read_rows(options: argparse.Namespace, *, scalable: bool = True, centred: bo
         preparation, X, weights, options.standardize, scalable, centred
     )
     X = preparation.scaled(X)
-    notes = [*chosen.notes, *notes, *([sentence] if sentence else [])]
+    notes = [
+        *chosen.notes,
+        *(f"Left out: {why}." for why in many),
+        *notes,
+        *([sentence] if sentence else []),
+    ]
     ids = cells.texts[roles.id] if roles.id is not None else None
     return Rows(table, X, preparation, weights, groups, ids, kept, notes)
 
@@ -110,7 +119,7 @@ def _without_row_numbers(chosen: Chosen, X: Any, named: bool) -> tuple[Chosen, A
         return chosen, X
     names = [chosen.numbers[j] for j in counting]
     left = [name for name in chosen.numbers if name not in names]
-    note = f"Left out, for it counts the rows: {listed(names)}. (--columns uses it)"
+    note = f"Left out (counts the rows): {listed(names)}. To use it: --columns."
     return Chosen(left, chosen.encoded, [*chosen.notes, note]), np.delete(X, counting, axis=1)
 
 
@@ -145,21 +154,20 @@ def _with_scale(
     if not scalable or sparse.issparse(X) or wish is False or not n_numbers:
         return preparation, ""
     found = spreads(X[:, :n_numbers], weights)
-    largest = shown_name(preparation.columns[int(found.deviation.argmax())])
-    percent = f"{100 * found.largest_share:.3g} %"
-    if wish is None and not preparation.levels:
+    half = f"{100 * found.smaller_half:.2g} %"
+    silent = found.smaller_half < NO_SAY
+    if wish is None and not silent and not preparation.levels:
         if n_numbers == 1:
             return preparation, ""
-        if found.largest_share <= DECIDES_ALONE:
-            return preparation, (
-                f"Columns are used as they are: {largest} has the largest variance, {percent} of "
-                "all. (--standardize divides them by their deviations)"
-            )
-    why = "as you wish"
+        return preparation, (
+            "Columns are used as they are: the half of them with the smaller spreads has "
+            f"{half} of the variance. (--standardize divides by standard deviations)"
+        )
+    why = "as --standardize says"
     if wish is None:
-        why = f"else {largest}, with {percent} of the variance, would decide alone"
-        if preparation.levels and found.largest_share <= DECIDES_ALONE:
-            why = "to compare them with the encoded ones"
+        why = "to compare them with the encoded ones"
+    if wish is None and silent:
+        why = f"else the half of them with the smaller spreads, {half} of the variance, has no say"
     n_encoded = len(preparation.names) - n_numbers
     shift, scale = _scales(found, n_encoded, centred)
     sentence = (

@@ -1,4 +1,9 @@
-"""Whether the columns of a table are in units of their own, and their scales."""
+"""Whether columns are divided by their standard deviations.
+
+Squared distances add up over the columns, so columns with small spreads hardly count beside those
+with large ones. That is meant where all are in one unit, as in pictures, and an accident of units
+where it silences half of the columns.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-# One column with more than this share of the variance would decide alone.
-DECIDES_ALONE = 0.9
+# Below this share of the variance, half of the columns have no say. Of 60 tables and point sets
+# with known clusters, those of mixed units (wine, breast cancer, diabetes, vehicles) have at most
+# 1.4 %, all others at least 1.9 %. After division, k-means agrees better with the known clusters in
+# three of these four.
+NO_SAY = 0.015
 
 
 class Spreads(NamedTuple):
@@ -17,10 +25,13 @@ class Spreads(NamedTuple):
     deviation: np.ndarray
 
     @property
-    def largest_share(self) -> float:
-        """Share of the column with the largest variance in the sum of variances."""
-        relative = (self.deviation / max(self.deviation.max(), np.finfo(float).tiny)) ** 2
-        return float(1.0 / max(relative.sum(), 1.0))
+    def smaller_half(self) -> float:
+        """Share of the variance in that half of the columns that has the smaller spreads."""
+        spread = np.sort(self.deviation[self.deviation > 0])
+        if len(spread) < 2 or not np.isfinite(spread).all():
+            return 1.0
+        variance = (spread / spread[-1]) ** 2
+        return float(variance[: len(variance) // 2].sum() / variance.sum())
 
 
 def spreads(X: Any, weights: Any = None) -> Spreads:

@@ -44,6 +44,27 @@ def typed(options: argparse.Namespace) -> str:
     return f"hardbayes {shlex.join(options.typed)}"
 
 
+def table_arguments(options: argparse.Namespace) -> str:
+    """Return the table and what was said about its columns, for another command."""
+    words = [options.table]
+    for name in ("columns", "exclude"):
+        if getattr(options, name):
+            words += [f"--{name}", *getattr(options, name)]
+    for name in ("id_column", "weight_column"):
+        if getattr(options, name) is not None:
+            words += [f"--{name.replace('_', '-')}", getattr(options, name)]
+    if options.encode:
+        words.append("--encode")
+    if options.missing != "refuse":
+        words += ["--missing", options.missing]
+    for name in ("standardize", "header"):
+        if getattr(options, name) is not None:
+            words.append(f"--{name}" if getattr(options, name) else f"--no-{name}")
+    if options.divergence != "squared_euclidean":
+        words += ["--divergence", options.divergence]
+    return shlex.join(words)
+
+
 def same_command(options: argparse.Namespace, model: str) -> str:
     """Return the command with files for what it found."""
     output = "" if options.output is not None else " -o labels.csv"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from hardbayes.cli.errors import one_line
@@ -28,9 +29,9 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def rounded(value: float) -> str:
-    """Return a number with about four digits, without an exponent where it is readable."""
-    if value == 0 or 1e-4 <= abs(value) < 1e7:
-        digits = 4 if abs(value) < 1 else 3 if abs(value) < 100 else 1
-        text = f"{value:,.{digits}f}" if abs(value) < 1000 else f"{value:,.0f}"
-        return text.rstrip("0").rstrip(".") if "." in text else text
-    return f"{value:.3g}"
+    """Return a number with four digits, without an exponent where that is readable."""
+    if value == 0 or not 1e-4 <= abs(value) < 1e9:
+        return f"{value:.4g}"
+    digits = max(0, 3 - math.floor(math.log10(abs(value))))
+    text = f"{value:,.{digits}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -24,7 +24,7 @@ from hardbayes.geometry.base import Geometry
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.matrices import Floats, Matrix
 from hardbayes.pool import Pool, resolve_threads
-from hardbayes.progress import SILENT, Lines, Report
+from hardbayes.progress import Lines, Report, shown
 from hardbayes.validation import check_matrix, check_weights
 
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
@@ -74,7 +74,7 @@ class Learner(ABC, BaseEstimator):
 
     def _progress(self) -> Report:
         """Return what a search reports to."""
-        return Lines(type(self).__name__) if self.verbose else SILENT
+        return Lines(type(self).__name__) if self.verbose else shown()
 
     def _say(self, sentence: str) -> None:
         if self.verbose:
