@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> None:
         raise CommandError(f"--penalty must be 0 or more, not {options.penalty:g}")
     plain = options.divergence == "squared_euclidean" and not gaussian
     rows = read_rows(options, scalable=plain)
-    model, warned = computed(rows.table.path, lambda: fitted(options, rows))
+    model, warned = computed(rows.table.path, lambda: fitted(options, rows), rows.cell)
     name_columns(model, rows)
     found = profile(rows.X, model.labels_, model.n_clusters_, rows.preparation)
     write_files(options, model, rows, found, warned)

@@ -45,7 +45,7 @@ def choose_columns(
     numbers = [name for name in candidates if kinds[name] in as_number]
     text = [name for name in candidates if kinds[name] not in (*as_number, "empty")]
     empty = [name for name in candidates if kinds[name] == "empty"]
-    notes = [f"Left out (empty): {listed(empty)}."] if empty else []
+    notes = [*table.notes, *([f"Left out (empty): {listed(empty)}."] if empty else [])]
     if text and given and not encode:
         raise CommandError(
             f"{table.path}: column {text[0]!r} holds text; add --encode to make one column of each "

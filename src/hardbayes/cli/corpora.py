@@ -95,7 +95,8 @@ def count_words(name: str, documents: Texts, stop_words: str, min_documents: int
         ) from error
     words = [str(word) for word in vectorizer.get_feature_names_out()]
     left_out = "no stop words left out" if stop is None else f"without stop words ({stop_words})"
-    note = f"{counted(len(words), 'word')}: those in at least {counted(least, 'document')}, {left_out}."
+    documents_each = counted(least, "document")
+    note = f"{counted(len(words), 'word')}: those in at least {documents_each}, {left_out}."
     return Counts(documents.ids, counts, words, [*documents.notes, note])
 
 

@@ -27,6 +27,10 @@ class DelimitedTable(Table):
         self.layout = text_layout(path, header=header)
         self.names = self.layout.names
         self._blank_lines = False
+        if not self.layout.has_header:
+            self.notes.append("No header: columns are column_1, column_2, ... (--header: there is)")
+        if self.layout.decimal_comma:
+            self.notes.append("Numbers are read with decimal commas.")
 
     @cached_property
     def kinds(self) -> dict[str, str]:

@@ -65,7 +65,8 @@ def run(options: argparse.Namespace) -> None:
     print()
     nmi = normalized_mutual_info_score(y, model.labels_)
     print(f"Agreement with the Gaussians: NMI {nmi:.2f} (1 is perfect, 0 is chance)")
-    print(draw(model, X, output), flush=True)
+    print(draw(model, X, output))
+    print("Next, with a table of your own: hardbayes cluster TABLE.csv", flush=True)
 
 
 def describe(model: Any) -> str:

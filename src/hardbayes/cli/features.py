@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> None:
         raise CommandError(f"--penalty must be 0 or more, not {options.penalty:g}")
     # Features add up, so that a shift of the rows would change what they are.
     rows = read_rows(options, centred=False)
-    model, warned = computed(rows.table.path, lambda: fitted(options, rows))
+    model, warned = computed(rows.table.path, lambda: fitted(options, rows), rows.cell)
     name_columns(model, rows)
     components = rows.preparation.in_own_units(model.components_)
     names = centre_names(rows, components.shape[1])

@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> None:
         if value != "auto" and value < 0:
             raise CommandError(f"--{name.replace('_', '-')} must be 0 or more, not {value:g}")
     rows = read_rows(options)
-    model, warned = computed(rows.table.path, lambda: fitted(options, rows))
+    model, warned = computed(rows.table.path, lambda: fitted(options, rows), rows.cell)
     name_columns(model, rows)
     found = profile(rows.X, model.labels_, model.n_clusters_, rows.preparation)
     labels = rows.in_table(model.labels_)

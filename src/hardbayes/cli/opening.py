@@ -24,4 +24,4 @@ def open_table(name: str, header: bool | None = None) -> Table:
         return DelimitedTable(path, header)
     open_binary(path).close()
     known = ", ".join([".csv", ".tsv", ".parquet", ".npy", ".npz"])
-    raise cannot_read(path, f"the names of tables end in {known}; rename it")
+    raise cannot_read(path, f"tables end in {known}; save it as one of these")

@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> None:
     if options.plot is not None:
         check_picture(options.plot)
     rows = read_rows(options, scalable=options.divergence == "squared_euclidean")
-    path, warned = computed(rows.table.path, lambda: traced(options, rows))
+    path, warned = computed(rows.table.path, lambda: traced(options, rows), rows.cell)
     plateaus = sorted(path.plateaus, key=lambda plateau: plateau.k)
     best = path.suggest()
     if options.plot is not None:

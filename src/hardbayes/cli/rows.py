@@ -35,6 +35,14 @@ class Rows(NamedTuple):
         """Names of the columns of X."""
         return self.preparation.names
 
+    def cell(self, row: int, column: int) -> str:
+        """Return the words for a cell of X."""
+        if self.kept is not None:
+            row = int(np.flatnonzero(self.kept)[row])
+        names = self.names
+        name = names[column] if column < len(names) else f"x{column}"
+        return f"{self.table.row_name(row)}, column {name!r}"
+
     def in_table(self, values: np.ndarray) -> list[Any]:
         """Return values of rows of X for all rows of the table, None for those left out."""
         if self.kept is None:

@@ -26,6 +26,7 @@ class Table(ABC):
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.notes: list[str] = []  # what a user may not expect
 
     @property
     @abstractmethod

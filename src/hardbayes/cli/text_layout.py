@@ -66,7 +66,8 @@ class Layout:
         """Return the sentence on the first row with too few or too many cells; None without."""
         text = io.StringIO(block.decode(), newline="")
         for cells in (reader := csv.reader(text, delimiter=self.separator)):
-            if cells and len(cells) != len(self.names):
+            is_blank = len(cells) < 2 and not "".join(cells).strip()
+            if len(cells) != len(self.names) and not is_blank:
                 found = "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
                 header = "the header" if self.has_header else "the first row"
                 return (
@@ -160,6 +161,8 @@ def _checked_lines(path: Path) -> int:
             last = block[-1:]
     if lines == 0 and last == b"\n":
         raise cannot_read(path, "it is empty; name a table with a header and rows")
+    if lines == 0 and last == b"\r":
+        raise cannot_read(path, "its lines end as on old Macintoshes (CR); save it as CSV in UTF-8")
     return lines + (last != b"\n")
 
 
