@@ -38,7 +38,10 @@ def test_true_and_false_are_numbers_and_numbers_are_text_where_that_is_wanted():
 
 
 def test_decimal_commas_with_blanks():
-    assert table("a;b\n1,5;2\n 2,5 ;3\n").read(["a", "b"], []).numbers.tolist() == [[1.5, 2], [2.5, 3]]
+    assert table("a;b\n1,5;2\n 2,5 ;3\n").read(["a", "b"], []).numbers.tolist() == [
+        [1.5, 2],
+        [2.5, 3],
+    ]
 
 
 def test_blank_lines_are_no_rows():
