@@ -105,7 +105,7 @@ def test_units_decide_about_scales():
     assert np.array_equal(one.X, X) and "used as they are" in one.notes[-1]
     write_csv("two.csv", "abcd", (X * [1, 1, 1000, 1000]).tolist())
     two = rows_of("two.csv")
-    assert np.allclose(two.X, (X - X.mean(0)) / X.std(0)) and "has no say" in two.notes[-1]
+    assert np.allclose(two.X, (X - X.mean(0)) / X.std(0)) and "have no say" in two.notes[-1]
     assert np.allclose(two.preparation.in_own_units(two.X), X * [1, 1, 1000, 1000])
     assert rows_of("two.csv", standardize=False).preparation.scale is None
     assert rows_of("two.csv", scalable=False).preparation.scale is None

@@ -168,19 +168,19 @@ def _with_scale(
         if n_numbers == 1:
             return preparation, ""
         return preparation, (
-            "Columns are used as they are: the half of them with the smaller spreads has "
-            f"{half} of the variance. (--standardize divides by standard deviations)"
+            "Columns are used as they are, for their spreads are comparable. To scale them: "
+            "--standardize."
         )
     why = "as --standardize says"
     if wish is None:
-        why = "to compare them with the encoded ones"
+        why = "to compare with the encoded ones"
     if wish is None and silent:
-        why = f"else the half of them with the smaller spreads, {half} of the variance, has no say"
+        why = f"half of them would have no say otherwise ({half} of the variance)"
     n_encoded = len(preparation.names) - n_numbers
     shift, scale = _scales(found, n_encoded, centred)
     sentence = (
-        f"{counted(n_numbers, 'column')} divided by their standard deviations: {why}. "
-        "(--no-standardize uses them as they are)"
+        f"{counted(n_numbers, 'column')} divided by standard deviations: {why}. To use them as "
+        "they are: --no-standardize."
     )
     return replace(preparation, shift=shift, scale=scale), sentence
 
