@@ -162,6 +162,19 @@ def test_features(hardbayes):
     assert read_csv("again.csv") == read_csv("l.csv")
 
 
+def test_features_of_pictures(hardbayes, tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    (tmp_path / "p").mkdir()
+    rng = np.random.RandomState(0)
+    parts = np.kron(np.eye(2), np.ones((1, 4))).reshape(2, 2, 4)
+    for i in range(12):
+        pixels = 200 * np.tensordot([i % 2, i // 2 % 2], parts, 1) + rng.randint(5, size=(2, 4))
+        image.fromarray(pixels.astype(np.uint8)).save(f"p/{i:02d}.png")
+    done = hardbayes("features", "p", "--about-k", "2", "--plot", "f.png")
+    assert done.out.startswith("file,feature_0,feature_1\n00.png,0,0\n")
+    assert (tmp_path / "f.png").read_bytes().startswith(b"\x89PNG")
+
+
 @pytest.fixture
 def texts(tmp_path):
     rng = np.random.RandomState(0)

@@ -140,10 +140,28 @@ def test_arrays_that_are_no_tables():
 
 def test_a_folder_and_nothing(tmp_path):
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(CommandError, match="it is a folder"):
+    with pytest.raises(CommandError, match="folder without pictures"):
         open_table("folder.csv")
     with pytest.raises(CommandError, match="no such file"):
         open_table("nothing.csv")
+
+
+def test_pictures_are_rows_of_pixels(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    (tmp_path / "p").mkdir()
+    pixels = np.arange(6, dtype=np.uint8).reshape(2, 3)
+    image.fromarray(pixels).save("p/b.png")
+    image.fromarray(pixels + 10).save("p/a.png")
+    found = open_table("p")
+    assert found.names == ["r0c0", "r0c1", "r0c2", "r1c0", "r1c1", "r1c2"]
+    assert found.row_ids == ["a.png", "b.png"]
+    assert np.allclose(found.read(found.names, []).numbers * 255, [range(10, 16), range(6)])
+    image.fromarray(pixels.T).save("p/c.png")
+    with pytest.raises(CommandError, match=r"c\.png: it is 2 x 3 and a\.png is 3 x 2"):
+        open_table("p").read(found.names, [])
+    (tmp_path / "p" / "a.png").write_bytes(b"nothing")
+    with pytest.raises(CommandError, match="not a picture"):
+        open_table("p")
 
 
 def test_without_polars_one_sentence_says_what_to_install(monkeypatch):

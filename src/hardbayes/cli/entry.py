@@ -89,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _report(line: str) -> None:
     """Print a line on the standard error stream, if it is open: print() would use stdout."""
     if sys.stderr is not None:
-        print(f"hardbayes: {line}", file=sys.stderr)
+        print(f"hardbayes: {one_line(line)}", file=sys.stderr)
 
 
 def _discard_output() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from hardbayes.cli import options as shared
+from hardbayes.cli.drawing import check_picture, write_picture
 from hardbayes.cli.errors import CommandError
 from hardbayes.cli.fitting import computed, say
 from hardbayes.cli.model_files import name_columns, save_rows_model
@@ -43,12 +44,17 @@ def add_parser(commands: Any) -> None:
     shared.add_table(parser)
     shared.add_search(parser, about="features")
     shared.add_results(parser, "the features of each row", centers="what each feature adds")
+    parser.add_argument(
+        "--plot", metavar="PICTURE", help="draw features and some rows (.png, .pdf or .svg)"
+    )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
     """Read, fit, write, tell."""
-    check_outputs(options, "output", "centers", "save")
+    check_outputs(options, "output", "centers", "save", "plot")
+    if options.plot is not None:
+        check_picture(options.plot)
     if options.penalty != "auto" and options.penalty < 0:
         raise CommandError(f"--penalty must be 0 or more, not {options.penalty:g}")
     # Features add up, so that a shift of the rows would change what they are.
@@ -78,6 +84,8 @@ def run(options: argparse.Namespace) -> None:
         header = [head, *(f"feature_{k}" for k in range(model.n_components_))]
         content = csv_bytes(header, [ids, *columns], options.output)
     write_centres(options, "feature", model.membership_.sum(axis=0), names, components)
+    if options.plot is not None:
+        draw(options, model, rows)
     save_rows_model(options, model, rows)
     write_result(options, content)
     n, d = rows.X.shape
@@ -109,6 +117,20 @@ def fitted(options: argparse.Namespace, rows: Rows) -> Any:
     else:
         model = BPMeans(options.penalty, **given)
     return model.fit(rows.X, sample_weight=rows.weights)
+
+
+def draw(options: argparse.Namespace, model: Any, rows: Rows) -> None:
+    """Write the picture of the features."""
+    from hardbayes.plot import ComponentsDisplay
+
+    shape = getattr(rows.table, "shape", None)
+    if shape is not None and shape[0] * shape[1] != rows.X.shape[1]:
+        shape = None  # some pixels are left out
+    display, _ = computed(
+        rows.table.path,
+        lambda: ComponentsDisplay.from_estimator(model, rows.X, image_shape=shape),
+    )
+    write_picture(display, options.plot)
 
 
 def feature_lines(model: Any, components: Any, names: list[str]) -> list[str]:

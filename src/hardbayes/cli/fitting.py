@@ -46,4 +46,4 @@ def say(*lines: str) -> None:
     """Print lines for people on the standard error stream, if it is open."""
     if sys.stderr is not None:
         for line in lines:
-            print(line, file=sys.stderr)
+            print("".join(c if c.isprintable() else "?" for c in line), file=sys.stderr)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from hardbayes.cli.array_tables import ArrayTable
 from hardbayes.cli.errors import CommandError, cannot_read, cannot_write
 from hardbayes.cli.preparation import Preparation
 from hardbayes.cli.rows import Rows
@@ -28,8 +29,11 @@ def save_rows_model(options: argparse.Namespace, model: Any, rows: Rows) -> None
 
 
 def name_columns(model: Any, rows: Rows) -> None:
-    """Give a model the names of its columns, as a fit to a data frame would have."""
-    if getattr(rows.table, "matrix", None) is None:
+    """Give a model the names of its columns, as a fit to a data frame would have.
+
+    Not where it was fitted to a whole array, which has no names.
+    """
+    if not (isinstance(rows.table, ArrayTable) and len(rows.table.names) == rows.X.shape[1]):
         model.feature_names_in_ = np.array(rows.names, dtype=object)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from hardbayes.cli.array_tables import ParquetTable, npy_table, npz_table
 from hardbayes.cli.delimited import DelimitedTable
 from hardbayes.cli.errors import cannot_read
+from hardbayes.cli.pictures import PictureTable
 from hardbayes.cli.tables import Table
 from hardbayes.cli.text_layout import open_binary
 
@@ -18,6 +19,8 @@ def open_table(name: str, header: bool | None = None) -> Table:
     """Return the table in a file; raise a CommandError where it is none."""
     path = Path(name)
     suffix = path.suffix.lower()
+    if path.is_dir():
+        return PictureTable(path)
     if suffix in _OTHERS:
         return _OTHERS[suffix](path)
     if suffix in _TEXT:

@@ -11,7 +11,11 @@ DIVERGENCES = ("squared_euclidean", "kl", "poisson", "itakura_saito", "logistic"
 
 def add_table(parser: argparse.ArgumentParser) -> None:
     """Add the table and how its columns are used."""
-    parser.add_argument("table", metavar="TABLE", help="a .csv, .tsv, .parquet, .npy or .npz file")
+    parser.add_argument(
+        "table",
+        metavar="TABLE",
+        help="a .csv, .tsv, .parquet, .npy or .npz file, or a folder of pictures",
+    )
     group = parser.add_argument_group("columns")
     group.add_argument(
         "--columns", nargs="+", metavar="COLUMN", help="use these (default: all that hold numbers)"

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import io
 import math
-from pathlib import Path
 from typing import Any
 
 from hardbayes.cli import options as shared
-from hardbayes.cli.errors import CommandError, cannot_write
-from hardbayes.cli.files import write_atomically
+from hardbayes.cli.drawing import check_picture, write_picture
 from hardbayes.cli.fitting import computed, say
 from hardbayes.cli.results import check_outputs, csv_bytes, json_bytes, write_result
 from hardbayes.cli.rows import read_rows
 from hardbayes.cli.telling import table_arguments, typed, where_files_lie
 from hardbayes.cli.wording import counted, rounded
 
-PICTURES = (".png", ".pdf", ".svg")
 MOST_SHOWN = 12
 
 
@@ -55,7 +51,7 @@ def run(options: argparse.Namespace) -> None:
     plateaus = sorted(path.plateaus, key=lambda plateau: plateau.k)
     best = path.suggest()
     if options.plot is not None:
-        draw(path, options.plot)
+        write_picture(path.plot(), options.plot)
     columns: dict[str, list[Any]] = {
         "n_clusters": [p.k for p in plateaus],
         "penalty": [float(p.middle) for p in plateaus],
@@ -105,25 +101,3 @@ def next_command(options: argparse.Namespace, plateaus: list[Any], best: float) 
     widest = max(plateaus, key=lambda plateau: plateau.width, default=None)
     chosen = next((p.k for p in plateaus if p.low <= best <= p.high), widest and widest.k)
     return f"Next: hardbayes cluster {table_arguments(options)} --about-k {chosen or 2}"
-
-
-def check_picture(name: str) -> None:
-    """Raise a CommandError unless pictures of this kind can be drawn."""
-    if Path(name).suffix.lower() not in PICTURES:
-        raise cannot_write(name, f"a picture's name ends in {', '.join(PICTURES)}")
-    try:
-        import hardbayes.plot._matplotlib as backend
-
-        backend.check_matplotlib("--plot")
-    except ImportError as error:
-        raise CommandError(
-            '--plot needs matplotlib. Install it: pip install "hardbayes[app]"'
-        ) from error
-
-
-def draw(path: Any, name: str) -> None:
-    """Write the picture of a path."""
-    picture = io.BytesIO()
-    figure = path.plot().figure_
-    figure.savefig(picture, format=Path(name).suffix[1:].lower(), dpi=150)
-    write_atomically(Path(name), picture.getvalue())

@@ -130,8 +130,8 @@ def predict_rows(options: argparse.Namespace, model: Any, values: Values | None,
         if options.novelty is not None:
             arguments["novelty"] = options.novelty
         found, warned = computed(table.path, lambda: model.predict(X, **arguments))
-    ids = cells.texts[options.id_column] if options.id_column is not None else None
-    name = options.id_column or "row"
+    ids = cells.texts[options.id_column] if options.id_column is not None else table.row_ids
+    name = options.id_column or ("row" if ids is None else "file")
     every = found
     if kept is not None:
         every = np.full((len(kept), *found.shape[1:]), None, dtype=object)

@@ -45,9 +45,8 @@ def write_result(options: argparse.Namespace, content: bytes) -> None:
         write_atomically(Path(options.output), content)
         return
     sys.stdout.flush()
-    text = content.decode()
-    sys.stdout.write(text)
-    sys.stdout.flush()
+    sys.stdout.buffer.write(content)  # UTF-8, whatever the terminal has
+    sys.stdout.buffer.flush()
 
 
 def csv_bytes(header: Sequence[str], columns: Sequence[Iterable[Any]], output: str | None) -> bytes:

@@ -94,7 +94,7 @@ def read_rows(options: argparse.Namespace, *, scalable: bool = True, centred: bo
         *notes,
         *([sentence] if sentence else []),
     ]
-    ids = cells.texts[roles.id] if roles.id is not None else None
+    ids = cells.texts[roles.id] if roles.id is not None else table.row_ids
     return Rows(table, X, preparation, weights, groups, ids, kept, notes)
 
 

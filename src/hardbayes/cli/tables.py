@@ -37,6 +37,11 @@ class Table(ABC):
     def read(self, numbers: list[str], texts: list[str]) -> Cells:
         """Return the cells of columns of numbers, and of columns taken as text."""
 
+    @property
+    def row_ids(self) -> list[str | None] | None:
+        """Names of the rows, where they have any without a column of names."""
+        return None
+
     def row_name(self, row: int) -> str:
         """Return the words for a row, which users count from 1."""
         return f"row {row + 1}"

@@ -14,7 +14,7 @@ def row_names(options: argparse.Namespace, rows: Rows, n: int) -> tuple[str, lis
     """Return the first column of a result: ids, or numbers of rows counted from 1."""
     if rows.ids is None:
         return "row", list(range(1, n + 1))
-    return options.id_column, ["" if cell is None else cell for cell in rows.ids]
+    return options.id_column or "file", ["" if cell is None else cell for cell in rows.ids]
 
 
 def centre_names(rows: Rows, d: int) -> list[str]:
