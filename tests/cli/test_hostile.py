@@ -141,6 +141,13 @@ def test_cells_outside_a_divergence_are_named_as_in_the_file(refused):
     assert "Got -4.0 at row 2 (line 3), column 'b'" in line
 
 
+def test_numbers_near_the_largest(refused, hardbayes):
+    write_csv("t.csv", ["a", "b"], [[1e308, -1e308], [-1e308, 1e308], [0, 0]])
+    assert "t.csv" in refused("cluster", "t.csv")
+    write_csv("t.csv", ["a", "b"], [[i * 1e152, -i * 1e152] for i in (1, 1.1, 5, 5.1, 5.2)])
+    assert "RuntimeWarning" not in hardbayes("cluster", "t.csv").err
+
+
 def test_a_full_disk_leaves_no_file(refused, monkeypatch):
     write_csv("t.csv", ["a", "b"], [[i % 7, i % 3] for i in range(20)])
 

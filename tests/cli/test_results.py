@@ -49,5 +49,7 @@ def test_files_that_must_not_be_written(tmp_path):
         check(output="./in.csv", overwrite=True)
     with pytest.raises(CommandError, match="two options name it"):
         check(output="a", save="a")
+    with pytest.raises(CommandError, match="results are text"):
+        check(output="l.parquet")
     with pytest.raises(CommandError, match="no folder 'nowhere'"):
         check(save="nowhere/a")

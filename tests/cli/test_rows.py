@@ -34,8 +34,18 @@ def test_numbers_are_taken_and_others_named(mixed):
     assert rows.names == ["a", "b"]
     assert rows.notes == [
         "Left out (no numbers): kind, flag. To use them: --encode.",
-        "Left out (counts the rows): number. To use it: --columns.",
+        "Left out (names or counts the rows): number. To use it: --columns.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "left_out"),
+    [("id", True), ("customer_id", True), ("OrderID", True), ("paid", False), ("bid", False)],
+)
+def test_numbers_that_name_the_rows(name, left_out):
+    write_csv("t.csv", [name, "a"], [[(7 * i) % 31 + 5, i % 3] for i in range(31)])
+    assert (rows_of("t.csv").names == ["a"]) == left_out
+    assert rows_of("t.csv", columns=[name]).names == [name]
 
 
 def test_columns_by_name_with_or_without_commas(mixed):

@@ -28,7 +28,7 @@ def test_cells(block_bytes, monkeypatch):
     monkeypatch.setattr(text_layout.Layout.blocks, "__defaults__", (block_bytes,))
     found = table('a,b,c\n1,"x, y",2\n +3 ,NA,"4"\nNaN,"l1\nl2",-.5\n').read(["c", "a"], ["b"])
     assert np.array_equal(found.numbers, [[2, 1], [4, 3], [-0.5, np.nan]], equal_nan=True)
-    assert found.texts == {"b": ["x, y", None, "l1\nl2"]}
+    assert found.texts == {"b": ["x, y", "NA", "l1\nl2"]}
 
 
 def test_true_and_false_are_numbers_and_numbers_are_text_where_that_is_wanted():

@@ -10,8 +10,8 @@ from typing import Any
 
 from hardbayes.cli.errors import CommandError, one_line
 from hardbayes.cli.polars_extra import import_polars
-from hardbayes.cli.tables import Cells, Table, new_matrix
-from hardbayes.cli.text_layout import HEAD_BYTES, MISSING, text_layout
+from hardbayes.cli.tables import MISSING, Cells, Table, new_matrix
+from hardbayes.cli.text_layout import HEAD_BYTES, text_layout
 
 # A column of text with this share of numbers is taken for numbers with mistakes.
 MOSTLY_NUMBERS = 0.9
@@ -77,8 +77,7 @@ class DelimitedTable(Table):
                     column = self._numbers_or_error(column, name, n_rows)
                 part[:, j] = column.to_numpy()
             for name in texts:
-                cells = frame[name].cast(pl.String).replace(list(MISSING), [None] * len(MISSING))
-                found[name] += cells.to_list()
+                found[name] += frame[name].cast(pl.String).to_list()
             n_rows += len(frame)
         self.n_rows = n_rows
         return Cells(matrix[:n_rows], found)
@@ -125,7 +124,6 @@ class DelimitedTable(Table):
             decimal_comma=layout.decimal_comma,
             schema={str(i): schema.get(name, pl.String) for i, name in enumerate(self.names)},
             columns=chosen,
-            null_values=list(MISSING),
         )
         return frame.rename({str(i): self.names[i] for i in chosen})
 

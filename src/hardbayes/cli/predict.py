@@ -17,7 +17,7 @@ from hardbayes.cli.fitting import computed, say
 from hardbayes.cli.graph import links_of_new
 from hardbayes.cli.model_files import Values, load_model, table_preparation
 from hardbayes.cli.opening import open_table
-from hardbayes.cli.preparation import Preparation, assembled, complete
+from hardbayes.cli.preparation import Preparation, assembled, complete, is_missing
 from hardbayes.cli.results import check_outputs, csv_bytes, json_bytes, write_result
 from hardbayes.cli.tables import Table
 from hardbayes.cli.topics import shares_bytes
@@ -163,7 +163,7 @@ def new_levels(preparation: Preparation, texts: dict[str, list[str | None]]) -> 
     """Return notes on values of encoded columns that the model has not seen."""
     notes = []
     for name, levels in preparation.levels.items():
-        new = sorted({cell for cell in texts[name] if cell is not None} - set(levels))
+        new = sorted({cell for cell in texts[name] if cell and not is_missing(cell)} - set(levels))
         if new:
             notes.append(f"Unknown values of {name}, taken as none of the known: {listed(new)}.")
     return notes

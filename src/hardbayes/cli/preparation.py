@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from hardbayes.cli.errors import CommandError
-from hardbayes.cli.tables import Table
+from hardbayes.cli.tables import MISSING, Table
 from hardbayes.cli.wording import counted, listed, shown_name
 
 MOST_LEVELS = 50
@@ -88,12 +88,17 @@ def assembled(preparation: Preparation, numbers: Any, texts: dict[str, list[str 
         where = {level: j for j, level in enumerate(levels)}
         block = np.zeros((len(texts[name]), len(levels)))
         for row, cell in enumerate(texts[name]):
-            if cell is None:
+            if is_missing(cell):
                 block[row] = np.nan
             elif cell in where:
                 block[row, where[cell]] = 1.0
         blocks.append(block)
     return np.hstack(blocks)
+
+
+def is_missing(cell: str | None) -> bool:
+    """Whether a cell of text stands for a missing value."""
+    return cell is None or not cell.strip() or cell.strip() in MISSING
 
 
 def levels_of(
@@ -102,7 +107,7 @@ def levels_of(
     """Return the different values of columns of text, and why some columns are not encoded."""
     levels, many = {}, []
     for name in columns:
-        found = sorted({cell for cell in texts[name] if cell is not None})
+        found = sorted({cell for cell in texts[name] if cell and not is_missing(cell)})
         if len(found) <= MOST_LEVELS:
             levels[name] = found
         else:

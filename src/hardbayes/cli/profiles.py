@@ -28,6 +28,7 @@ class Profile(NamedTuple):
     deviation: np.ndarray  # (d,)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # squares of the largest numbers
 def profile(X: Any, labels: np.ndarray, n_clusters: int, preparation: Preparation) -> Profile:
     """Return sizes and means of clusters; without means where they would take much memory."""
     sizes = np.bincount(labels, minlength=n_clusters)
@@ -83,7 +84,7 @@ def apart(found: Profile, k: int, names: list[str]) -> str:
     """Return the columns whose means are far from those of all rows."""
     if not len(found.mean):
         return ""
-    usable = found.deviation > 0
+    usable = np.isfinite(found.deviation) & (found.deviation > 0)
     distance = np.zeros(len(found.mean))
     distance[usable] = (found.means[k] - found.mean)[usable] / found.deviation[usable]
     order = np.argsort(-np.abs(distance), kind="stable")[:MOST_COLUMNS]

@@ -15,6 +15,7 @@ from typing import Any
 from hardbayes.cli.errors import CommandError, cannot_write
 from hardbayes.cli.files import check_writable, write_atomically
 
+_NO_TEXT = (".parquet", ".pq", ".npy", ".npz", ".xlsx", ".xls", ".gz", ".zip")
 # A spreadsheet takes text that begins with these for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
@@ -34,6 +35,8 @@ def check_outputs(options: argparse.Namespace, *names: str) -> None:
             raise cannot_write(path, "it is what is read; name another file")
         if full in taken:
             raise cannot_write(path, "two options name it; name two files")
+        if name in ("output", "centers") and path.suffix.lower() in _NO_TEXT:
+            raise cannot_write(path, "results are text; end its name in .csv, .tsv or .json")
         if path.exists() and not options.overwrite:
             raise cannot_write(path, "it exists; add --overwrite to replace it, or name another")
         taken.add(full)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -13,9 +14,12 @@ from hardbayes.cli.columns import Chosen, Roles, choose_columns
 from hardbayes.cli.errors import CommandError
 from hardbayes.cli.opening import open_table
 from hardbayes.cli.preparation import Preparation, assembled, complete, levels_of
-from hardbayes.cli.scaling import NO_SAY, Spreads, spreads
+from hardbayes.cli.scaling import with_scale
+from hardbayes.cli.spinner import working
 from hardbayes.cli.tables import Table
-from hardbayes.cli.wording import counted, listed
+from hardbayes.cli.wording import listed
+
+_ID = re.compile(r"(^|[^a-z])(id|index|key)$|[a-z]I[Dd]$")
 
 
 class Rows(NamedTuple):
@@ -63,13 +67,14 @@ def read_rows(options: argparse.Namespace, *, scalable: bool = True, centred: bo
     chosen = choose_columns(table, options.columns, options.exclude, options.encode, roles)
     weight = [] if roles.weight is None else [roles.weight]
     beside = [name for name in (roles.id, roles.group) if name is not None]
-    cells = table.read(chosen.numbers + weight, [*chosen.encoded, *dict.fromkeys(beside)])
+    with working(f"reading {table.path}"):
+        cells = table.read(chosen.numbers + weight, [*chosen.encoded, *dict.fromkeys(beside)])
     numbers = cells.numbers
     weights = None
     if weight:
         numbers, weights = numbers[:, :-1], _weights(table, roles.weight, numbers[:, -1])
-    if not sparse.issparse(numbers):
-        chosen, numbers = _without_row_numbers(chosen, numbers, options.columns is not None)
+    if options.columns is None and not sparse.issparse(numbers):
+        chosen, numbers = _without_names(chosen, numbers)
     levels, many = levels_of(cells.texts, chosen.encoded)
     if many and options.columns:
         raise CommandError(f"{table.path}: {many[0]}; leave it out of --columns")
@@ -84,8 +89,8 @@ def read_rows(options: argparse.Namespace, *, scalable: bool = True, centred: bo
         groups = _groups(table, roles.group, cells.texts[roles.group], kept)
     if kept is not None and weights is not None:
         weights = weights[kept]
-    preparation, sentence = _with_scale(
-        preparation, X, weights, options.standardize, scalable, centred
+    preparation, sentence = with_scale(
+        preparation, X, weights, wish=options.standardize, scalable=scalable, centred=centred
     )
     X = preparation.scaled(X)
     notes = [
@@ -112,23 +117,26 @@ def _weights(table: Table, name: str | None, column: Any) -> np.ndarray:
     return weights
 
 
-def _without_row_numbers(chosen: Chosen, X: Any, named: bool) -> tuple[Chosen, Any]:
-    """Leave out columns that count the rows, unless the user names the columns."""
-    n = len(X)
-    counting = []
-    if not named and n >= 10:
-        steps = np.arange(n)
-        counting = [
-            j
-            for j in range(X.shape[1])
-            if X[1, j] - X[0, j] == 1 and np.array_equal(X[:, j] - X[0, j], steps)
-        ]
-    if not counting or len(counting) == X.shape[1]:
+def _without_names(chosen: Chosen, X: Any) -> tuple[Chosen, Any]:
+    """Leave out columns of numbers that only name the rows."""
+    naming = [j for j, name in enumerate(chosen.numbers) if _names_rows(name, X[:, j])]
+    if not naming or len(naming) == X.shape[1]:
         return chosen, X
-    names = [chosen.numbers[j] for j in counting]
+    names = [chosen.numbers[j] for j in naming]
     left = [name for name in chosen.numbers if name not in names]
-    note = f"Left out (counts the rows): {listed(names)}. To use it: --columns."
-    return Chosen(left, chosen.encoded, [*chosen.notes, note]), np.delete(X, counting, axis=1)
+    note = f"Left out (names or counts the rows): {listed(names)}. To use it: --columns."
+    return Chosen(left, chosen.encoded, [*chosen.notes, note]), np.delete(X, naming, axis=1)
+
+
+def _names_rows(name: str, column: Any) -> bool:
+    """Whether a column counts the rows, or is called an id and has another integer in each."""
+    if len(column) < 10:
+        return False
+    if column[1] - column[0] == 1 and np.array_equal(column - column[0], np.arange(len(column))):
+        return True
+    if _ID.search(name) is None or not np.array_equal(column, np.floor(column)):
+        return False
+    return len(np.unique(column)) == len(column)
 
 
 def _groups(table: Table, name: str, cells: list[str | None], kept: np.ndarray | None) -> list[str]:
@@ -142,52 +150,3 @@ def _groups(table: Table, name: str, cells: list[str | None], kept: np.ndarray |
             )
         groups.append(cell)
     return groups
-
-
-def _with_scale(
-    preparation: Preparation,
-    X: Any,
-    weights: Any,
-    wish: bool | None,
-    scalable: bool,
-    centred: bool,
-) -> tuple[Preparation, str]:
-    """Return the preparation with scales where columns are divided by them, and why or why not."""
-    n_numbers = len(preparation.columns)
-    if wish and (not scalable or sparse.issparse(X)):
-        raise CommandError(
-            "--standardize needs rows that are not sparse and squared Euclidean distances; leave "
-            "it out"
-        )
-    if not scalable or sparse.issparse(X) or wish is False or not n_numbers:
-        return preparation, ""
-    found = spreads(X[:, :n_numbers], weights)
-    half = f"{100 * found.smaller_half:.2g} %"
-    silent = found.smaller_half < NO_SAY
-    if wish is None and not silent and not preparation.levels:
-        if n_numbers == 1:
-            return preparation, ""
-        return preparation, (
-            "Columns are used as they are, for their spreads are comparable. To scale them: "
-            "--standardize."
-        )
-    why = "as --standardize says"
-    if wish is None:
-        why = "to compare with the encoded ones"
-    if wish is None and silent:
-        why = f"half of them would have no say otherwise ({half} of the variance)"
-    n_encoded = len(preparation.names) - n_numbers
-    shift, scale = _scales(found, n_encoded, centred)
-    sentence = (
-        f"{counted(n_numbers, 'column')} divided by standard deviations: {why}. To use them as "
-        "they are: --no-standardize."
-    )
-    return replace(preparation, shift=shift, scale=scale), sentence
-
-
-def _scales(found: Spreads, n_encoded: int, centred: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Return shifts and scales; constant columns and zeros and ones stay as they are."""
-    usable = np.isfinite(found.deviation) & (found.deviation > 0)
-    scale = np.where(usable, found.deviation, 1.0)
-    shift = found.mean if centred else np.zeros_like(found.mean)
-    return np.append(shift, np.zeros(n_encoded)), np.append(scale, np.ones(n_encoded))

@@ -20,7 +20,7 @@ def working(what: str) -> Iterator[None]:
     if console is None:
         yield
         return
-    with console.status(f"{what} (Ctrl-C stops)") as status, shown_by(Spinner(status, what)):
+    with console.status(_line(what)) as status, shown_by(Spinner(status, what)):
         yield
 
 
@@ -41,7 +41,13 @@ class Spinner:
         now = time.monotonic()
         if now - self._last >= SECONDS:
             self._last = now
-            self._status.update(f"{self._stage}, {what} {done} of {of} (Ctrl-C stops)")
+            self._status.update(_line(f"{self._stage}, {what} {done} of {of}"))
+
+
+def _line(what: str) -> Any:
+    from rich.text import Text
+
+    return Text(f"{what} (Ctrl-C stops)")  # as it is: brackets in names are no markup
 
 
 def _terminal() -> Any:

@@ -10,6 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+#: Cells that stand for a missing value, beside empty ones.
+MISSING = (
+    "NA", "N/A", "n/a", "NaN", "nan", "NAN", "null", "NULL", "None", "?", "#N/A", "<NA>",
+)  # fmt: skip
+
 
 class Cells(NamedTuple):
     """The cells of some columns."""

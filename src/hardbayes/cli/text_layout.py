@@ -16,10 +16,6 @@ BLOCK_BYTES = 1 << 24
 HEAD_BYTES = 1 << 20
 MOST_COLUMNS = 100_000
 SEPARATORS = (",", "\t", ";", "|")
-#: Cells that stand for a missing value, beside empty ones.
-MISSING = (
-    "NA", "N/A", "n/a", "NaN", "nan", "NAN", "null", "NULL", "None", "?", "#N/A", "<NA>",
-)  # fmt: skip
 _DECIMAL_COMMA = re.compile(rb"(?:^|;)\s*[+-]?\d+,\d+\s*(?:;|\r?\n|$)")
 
 
