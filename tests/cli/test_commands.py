@@ -55,6 +55,18 @@ def test_cluster_to_files_and_predict(hardbayes, blobs):
         load("blobs.model")
 
 
+def test_the_whole_table_with_clusters(hardbayes, blobs):
+    _, rows = read_csv("blobs.csv")
+    write_csv("t.csv", ["name", "a", "b", "cluster"], [["=x", *row[1:4]] for row in rows])
+    hardbayes("cluster", "t.csv", "--append", "-o", "all.csv", "--save", "m")
+    header, found = read_csv("all.csv")
+    assert header == ["name", "a", "b", "cluster", "cluster_2"]
+    assert [row[1:4] for row in found] == [row[1:4] for row in rows]
+    assert found[0][0] == "'=x" and {row[4] for row in found} == {"0", "1", "2"}
+    hardbayes("predict", "m", "t.csv", "--append", "-o", "again.csv")
+    assert read_csv("again.csv") == (header, found)
+
+
 def test_strangers_get_minus_one(hardbayes, blobs):
     hardbayes("cluster", "blobs.csv", "--columns", "a,b", "--save", "m", "-o", "l.csv")
     write_csv("new.csv", ["a", "b"], [[0, 0], [500, 500]])

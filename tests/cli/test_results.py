@@ -19,13 +19,11 @@ def test_numbers_and_text_stay(text):
 
 
 def test_names_of_columns_cannot_act_either():
-    assert csv_bytes(["=a", "b"], [["x,y", 'q"'], [1, None]], None) == (
-        b'\'=a,b\n"x,y",1\n"q""",\n'
-    )
+    assert csv_bytes({"=a": ["x,y", 'q"'], "b": [1, None]}, None) == (b'\'=a,b\n"x,y",1\n"q""",\n')
 
 
 def test_tabs_by_the_end_of_the_name():
-    assert csv_bytes(["a", "b"], [[1], [2]], "t.tsv") == b"a\tb\n1\t2\n"
+    assert csv_bytes({"a": [1], "b": [2]}, "t.tsv") == b"a\tb\n1\t2\n"
 
 
 def test_json_is_strict():

@@ -24,10 +24,10 @@ from hardbayes.cli.telling import (
     centre_names,
     model_name,
     other_warnings,
-    row_names,
     same_command,
     table_arguments,
     where_files_lie,
+    with_rows,
 )
 from hardbayes.cli.wording import counted
 
@@ -97,11 +97,11 @@ def write_files(
 ) -> None:
     """Write labels, centres and the model."""
     labels = rows.in_table(model.labels_)
-    name, ids = row_names(options, rows, len(labels))
     if options.json:
         content = json_bytes(as_json(options, model, rows, found, warned, labels))
     else:
-        content = csv_bytes([name, "cluster"], [ids, labels], options.output)
+        columns = with_rows(options, rows.table, rows.ids, {"cluster": labels})
+        content = csv_bytes(columns, options.output)
     if options.centers is not None:
         centres = rows.preparation.in_own_units(model.cluster_centers_)
         write_centres(options, "cluster", found.sizes, centre_names(rows, len(centres.T)), centres)

@@ -24,9 +24,9 @@ from hardbayes.cli.rows import Rows, read_rows
 from hardbayes.cli.telling import (
     centre_names,
     model_name,
-    row_names,
     same_command,
     where_files_lie,
+    with_rows,
 )
 from hardbayes.cli.wording import counted, rounded, shown_name
 
@@ -80,9 +80,8 @@ def run(options: argparse.Namespace) -> None:
             }
         )
     else:
-        head, ids = row_names(options, rows, n_rows)
-        header = [head, *(f"feature_{k}" for k in range(model.n_components_))]
-        content = csv_bytes(header, [ids, *columns], options.output)
+        found = {f"feature_{k}": column for k, column in enumerate(columns)}
+        content = csv_bytes(with_rows(options, rows.table, rows.ids, found), options.output)
     write_centres(options, "feature", model.membership_.sum(axis=0), names, components)
     if options.plot is not None:
         draw(options, model, rows)

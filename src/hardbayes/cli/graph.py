@@ -42,7 +42,7 @@ def add_parser(commands: Any) -> None:
         help="divide the cut of a cluster by its degrees (default) or by its vertices",
     )
     shared.add_seed(parser)
-    shared.add_results(parser, "the cluster of each vertex")
+    shared.add_results(parser, "the cluster of each vertex", rows=False)
     parser.set_defaults(run=run)
 
 
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> None:
             }
         )
     else:
-        content = csv_bytes(["vertex", "cluster"], [names, model.labels_.tolist()], options.output)
+        content = csv_bytes({"vertex": names, "cluster": model.labels_.tolist()}, options.output)
     if options.save is not None:
         save_values(options, model, None)
     write_result(options, content)

@@ -22,9 +22,9 @@ from hardbayes.cli.rows import Rows, read_rows
 from hardbayes.cli.telling import (
     centre_names,
     model_name,
-    row_names,
     same_command,
     where_files_lie,
+    with_rows,
 )
 from hardbayes.cli.wording import counted, rounded, shown_name
 
@@ -90,8 +90,8 @@ def run(options: argparse.Namespace) -> None:
             }
         )
     else:
-        head, ids = row_names(options, rows, len(labels))
-        content = csv_bytes([head, "cluster"], [ids, labels], options.output)
+        columns = with_rows(options, rows.table, rows.ids, {"cluster": labels})
+        content = csv_bytes(columns, options.output)
     write_centres(options, "cluster", found.sizes, names, centres)
     save_rows_model(options, model, rows)
     write_result(options, content)

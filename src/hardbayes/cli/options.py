@@ -36,8 +36,8 @@ def add_table(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--standardize",
         action=argparse.BooleanOptionalAction,
-        help="divide columns by their standard deviations (default: where one column would "
-        "otherwise decide alone)",
+        help="divide columns by their standard deviations (default: where half of them would have "
+        "no say otherwise)",
     )
     group.add_argument(
         "--header",
@@ -68,7 +68,7 @@ def add_number(parser: argparse.ArgumentParser, about: str) -> None:
         metavar="auto|X",
         help=f"what each of the {about} costs (default: auto, found from the data)",
     )
-    one.add_argument("--about-k", type=number, metavar="K", help=f"ask for K {about} instead")
+    one.add_argument("--about-k", type=number, metavar="K", help=f"K {about}, whatever they cost")
 
 
 def add_seed(parser: argparse.ArgumentParser) -> None:
@@ -78,7 +78,9 @@ def add_seed(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_results(parser: argparse.ArgumentParser, what: str, *, centers: str | None = None) -> None:
+def add_results(
+    parser: argparse.ArgumentParser, what: str, *, centers: str | None = None, rows: bool = True
+) -> None:
     """Add where results are written."""
     group = parser.add_argument_group("results")
     group.add_argument(
@@ -88,7 +90,16 @@ def add_results(parser: argparse.ArgumentParser, what: str, *, centers: str | No
     if centers:
         group.add_argument("--centers", metavar="FILE", help=f"write {centers} as CSV")
     group.add_argument("--save", metavar="MODEL", help="write the model, for `hardbayes predict`")
+    if rows:
+        add_append(group)
     add_overwrite(group)
+
+
+def add_append(group: Any) -> None:
+    """Add the wish for the whole table."""
+    group.add_argument(
+        "--append", action="store_true", help="write the whole table with the result added"
+    )
 
 
 def add_overwrite(group: Any) -> None:

@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> None:
         found = {"file": str(rows.table.path), "suggested_penalty": float(best), **columns}
         write_result(options, json_bytes(found))
     else:
-        write_result(options, csv_bytes(list(columns), list(columns.values()), options.output))
+        write_result(options, csv_bytes(columns, options.output))
     n, d = rows.X.shape
     say("", f"{rows.table.path}: {counted(n, 'row')}, {counted(d, 'column')}", *rows.notes)
     say(*(f"Note: {line}" for line in warned), "", *table_lines(plateaus, best))

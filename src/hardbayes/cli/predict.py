@@ -20,6 +20,7 @@ from hardbayes.cli.opening import open_table
 from hardbayes.cli.preparation import Preparation, assembled, complete, is_missing
 from hardbayes.cli.results import check_outputs, csv_bytes, json_bytes, write_result
 from hardbayes.cli.tables import Table
+from hardbayes.cli.telling import with_rows
 from hardbayes.cli.topics import shares_bytes
 from hardbayes.cli.wording import counted, listed
 
@@ -54,6 +55,7 @@ def add_parser(commands: Any) -> None:
     group = parser.add_argument_group("results")
     group.add_argument("-o", "--output", metavar="FILE", help="(default: standard output)")
     group.add_argument("--json", action="store_true", help="write the result as JSON")
+    shared.add_append(group)
     shared.add_overwrite(group)
     parser.set_defaults(run=run)
 
@@ -79,7 +81,8 @@ def predict_vertices(options: argparse.Namespace, model: Any) -> None:
     labels, warned = computed(
         options.table, lambda: model.predict(links, novelty=options.novelty is not None)
     )
-    write(options, "vertex", names, labels)
+    found = {"vertex": names, "cluster": labels.tolist()}
+    write_result(options, json_bytes(found) if options.json else csv_bytes(found, options.output))
     tell(options, counted(len(labels), "vertex", "vertices"), labels, warned)
 
 
@@ -130,14 +133,19 @@ def predict_rows(options: argparse.Namespace, model: Any, values: Values | None,
         if options.novelty is not None:
             arguments["novelty"] = options.novelty
         found, warned = computed(table.path, lambda: model.predict(X, **arguments))
-    ids = cells.texts[options.id_column] if options.id_column is not None else table.row_ids
-    name = options.id_column or ("row" if ids is None else "file")
     every = found
     if kept is not None:
         every = np.full((len(kept), *found.shape[1:]), None, dtype=object)
         every[kept] = found
-    names = ids if ids is not None else list(range(1, len(every) + 1))
-    write(options, name, names, every)
+    named = {"cluster": every.tolist()}
+    if features:
+        named = {f"feature_{k}": column.tolist() for k, column in enumerate(every.T)}
+    ids = cells.texts[options.id_column] if options.id_column is not None else table.row_ids
+    if options.json:
+        key = "membership" if features else "labels"
+        write_result(options, json_bytes({"ids": ids, key: every.tolist()}))
+    else:
+        write_result(options, csv_bytes(with_rows(options, table, ids, named), options.output))
     labels = None if features else found
     tell(options, counted(len(found), "row"), labels, [*notes, *more, *warned])
 
@@ -167,20 +175,6 @@ def new_levels(preparation: Preparation, texts: dict[str, list[str | None]]) -> 
         if new:
             notes.append(f"Unknown values of {name}, taken as none of the known: {listed(new)}.")
     return notes
-
-
-def write(options: argparse.Namespace, name: str, names: list[Any], found: Any) -> None:
-    """Write clusters, or features, of named things."""
-    shown = ["" if cell is None else cell for cell in names]
-    if options.json:
-        key = "labels" if found.ndim == 1 else "membership"
-        write_result(options, json_bytes({name: shown, key: found.tolist()}))
-    elif found.ndim == 1:
-        columns = [shown, found.tolist()]
-        write_result(options, csv_bytes([name, "cluster"], columns, options.output))
-    else:
-        header = [name, *(f"feature_{k}" for k in range(found.shape[1]))]
-        write_result(options, csv_bytes(header, [shown, *found.T.tolist()], options.output))
 
 
 def tell(options: argparse.Namespace, what: str, labels: Any, notes: list[str]) -> None:

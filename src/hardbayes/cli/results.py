@@ -8,12 +8,13 @@ import io
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from hardbayes.cli.errors import CommandError, cannot_write
 from hardbayes.cli.files import check_writable, write_atomically
+from hardbayes.cli.text_layout import unique_names
 
 _NO_TEXT = (".parquet", ".pq", ".npy", ".npz", ".xlsx", ".xls", ".gz", ".zip")
 # A spreadsheet takes text that begins with these for a formula.
@@ -52,13 +53,16 @@ def write_result(options: argparse.Namespace, content: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
-def csv_bytes(header: Sequence[str], columns: Sequence[Iterable[Any]], output: str | None) -> bytes:
+def csv_bytes(columns: Mapping[str, Iterable[Any]], output: str | None) -> bytes:
     """Return columns as CSV, or as TSV where the file is one; text cannot act as a formula."""
     text = io.StringIO()
     tabs = output is not None and Path(output).suffix.lower() in (".tsv", ".tab")
     writer = csv.writer(text, delimiter="\t" if tabs else ",", lineterminator="\n")
-    writer.writerow([harmless(name) for name in header])
-    safe = [[harmless(c) if isinstance(c, str) else c for c in column] for column in columns]
+    writer.writerow([harmless(name) for name in columns])
+    safe = [
+        [harmless(cell) if isinstance(cell, str) else cell for cell in column]
+        for column in columns.values()
+    ]
     writer.writerows(zip(*safe, strict=True))
     return text.getvalue().encode("utf-8", "backslashreplace")
 
@@ -80,8 +84,9 @@ def write_centres(
     """Write the file of ``--centers``: a row for each cluster or feature."""
     if options.centers is None:
         return
+    header = unique_names([what, "rows", *names])
     columns = [range(len(centres)), sizes.tolist(), *centres.T.tolist()]
-    content = csv_bytes([what, "rows", *names], columns, options.centers)
+    content = csv_bytes(dict(zip(header, columns, strict=True)), options.centers)
     write_atomically(Path(options.centers), content)
 
 

@@ -8,13 +8,33 @@ from pathlib import Path
 from typing import Any
 
 from hardbayes.cli.rows import Rows
+from hardbayes.cli.tables import Table
+from hardbayes.cli.text_layout import unique_names
 
 
-def row_names(options: argparse.Namespace, rows: Rows, n: int) -> tuple[str, list[Any]]:
-    """Return the first column of a result: ids, or numbers of rows counted from 1."""
-    if rows.ids is None:
-        return "row", list(range(1, n + 1))
-    return options.id_column or "file", ["" if cell is None else cell for cell in rows.ids]
+def with_rows(
+    options: argparse.Namespace, table: Table, ids: list[Any] | None, found: dict[str, list[Any]]
+) -> dict[str, list[Any]]:
+    """Return columns of a result after those that tell the rows.
+
+    These are the whole table with ``--append``, else the names of the rows, or their numbers
+    counted from 1.
+    """
+    before: dict[str, list[Any]]
+    n = len(ids) if ids is not None else table.n_rows
+    if options.append:
+        cells = table.read([], table.names)
+        before = {name: _shown(cells.texts[name]) for name in table.names}
+    elif ids is None:
+        before = {"row": list(range(1, n + 1))}
+    else:
+        before = {options.id_column or "file": _shown(ids)}
+    names = unique_names([*before, *found])
+    return dict(zip(names, [*before.values(), *found.values()], strict=True))
+
+
+def _shown(cells: list[Any]) -> list[Any]:
+    return ["" if cell is None else cell for cell in cells]
 
 
 def centre_names(rows: Rows, d: int) -> list[str]:

@@ -48,12 +48,14 @@ def add_parser(commands: Any) -> None:
         metavar="N",
         help="leave out words in fewer documents (default: 5; 2 of under 200, 1 of under 20)",
     )
-    parser.add_argument("--about-k", type=shared.number, metavar="K", help="ask for about K topics")
+    parser.add_argument("--about-k", type=shared.number, metavar="K", help="about K topics")
     parser.add_argument(
         "--top-words", type=shared.number, default=8, metavar="N", help="words shown of each topic"
     )
     shared.add_seed(parser)
-    shared.add_results(parser, "the topics of each document", centers="word shares of topics")
+    shared.add_results(
+        parser, "the topics of each document", centers="word shares of topics", rows=False
+    )
     parser.set_defaults(run=run)
 
 
@@ -82,9 +84,9 @@ def run(options: argparse.Namespace) -> None:
     else:
         content = shares_bytes(corpus.ids, model.labels_, shares, options.output)
     if options.centers is not None:
-        header = ["word", *(f"topic_{k}" for k in range(model.n_topics_))]
-        columns = [names, *model.components_.tolist()]
-        write_atomically(Path(options.centers), csv_bytes(header, columns, options.centers))
+        shares_of = {f"topic_{k}": row.tolist() for k, row in enumerate(model.components_)}
+        table = csv_bytes({"word": names, **shares_of}, options.centers)
+        write_atomically(Path(options.centers), table)
     if options.save is not None:
         values = {"kind": "words", "words": corpus.words, "text_column": options.text_column}
         save_values(options, model, values if corpus.words else None)
@@ -126,9 +128,8 @@ def fitted(options: argparse.Namespace, corpus: Counts) -> Any:
 
 def shares_bytes(ids: list[Any], labels: Any, shares: Any, output: str | None) -> bytes:
     """Return the topic with the largest share of each document, and all shares, as CSV."""
-    header = ["document", "topic", *(f"share_{k}" for k in range(shares.shape[1]))]
-    columns = [ids, labels.tolist(), *np.round(shares, 6).T.tolist()]
-    return csv_bytes(header, columns, output)
+    columns = {f"share_{k}": column.tolist() for k, column in enumerate(np.round(shares, 6).T)}
+    return csv_bytes({"document": ids, "topic": labels.tolist(), **columns}, output)
 
 
 def topic_lines(model: Any, top: list[list[str]]) -> list[str]:
