@@ -39,20 +39,20 @@ class DelimitedTable(Table):
         block, line = next(self.layout.blocks(HEAD_BYTES), (b"", self.layout.first_line))
         if not block.strip():
             raise CommandError(f"cannot read {str(self.path)!r}: it has no rows; add rows")
-        frame = self._frame(block, line, dict.fromkeys(self.names, pl.String))
+        cells = self._frame(block, line, dict.fromkeys(self.names, pl.String))
+        cells = cells.select(stripped(pl, pl.all()))
+        n_rows = len(cells)
+        n_missing = cells.null_count().row(0)
+        n_other = cells.select(self._as_numbers(pl.all())).null_count().row(0)
         kinds = {}
-        for name in self.names:
-            cells = stripped(pl, frame[name]).drop_nulls()
-            numbers = self._as_numbers(cells)
-            bad = numbers.is_null()
-            if len(cells) == 0:
+        for name, missing, other in zip(self.names, n_missing, n_other, strict=True):
+            present, bad = n_rows - missing, other - missing
+            if not present:
                 kinds[name] = "empty"
-            elif not bad.any():
-                kinds[name] = "number"
-            elif cells.str.to_lowercase().is_in(["true", "false"]).all():
+            elif bad <= (1 - MOSTLY_NUMBERS) * present:
+                kinds[name] = "number"  # `read` names cells that are none
+            elif cells[name].str.to_lowercase().is_in(["true", "false"]).sum() == present:
                 kinds[name] = "boolean"
-            elif 1 - bad.mean() >= MOSTLY_NUMBERS:
-                kinds[name] = "number"  # `read` names the cell that is none
             else:
                 kinds[name] = "text"
         return kinds
@@ -60,22 +60,19 @@ class DelimitedTable(Table):
     def read(self, numbers: list[str], texts: list[str]) -> Cells:
         """Return columns of numbers as an array, NaN where missing, and of text as lists."""
         pl = self._pl
-        fast = {
-            name: pl.Float64 if name in numbers and self.kinds[name] != "boolean" else pl.String
-            for name in self.names
-            if name in numbers or name in texts
-        }
+        fast = {name: pl.Float64 for name in numbers if self.kinds[name] != "boolean"}
+        fast |= {name: pl.String for name in (*numbers, *texts) if name not in fast}
         matrix = new_matrix(self.layout.n_lines, len(numbers))
         found: dict[str, list[str | None]] = {name: [] for name in texts}
         n_rows = 0
         for block, line in self.layout.blocks():
             frame = self._frame(block, line, fast)
-            part = matrix[n_rows : n_rows + len(frame)]
-            for j, name in enumerate(numbers):
-                column = frame[name]
-                if column.dtype == pl.String:
-                    column = self._numbers_or_error(column, name, n_rows)
-                part[:, j] = column.to_numpy()
+            if numbers:
+                schema = frame.schema
+                text = [name for name in numbers if schema[name] == pl.String]
+                checked = [self._numbers_or_error(frame[name], name, n_rows) for name in text]
+                columns = frame.with_columns(checked).select(numbers)
+                matrix[n_rows : n_rows + len(frame)] = columns.to_numpy()
             for name in texts:
                 found[name] += frame[name].cast(pl.String).to_list()
             n_rows += len(frame)
@@ -156,6 +153,6 @@ class DelimitedTable(Table):
 
 
 def stripped(pl: Any, column: Any) -> Any:
-    """Return text cells without surrounding blanks, None where missing."""
+    """Return text cells, a column or an expression, without blanks around; None where missing."""
     cells = column.cast(pl.String).str.strip_chars()
     return cells.replace(["", *MISSING], [None] * (1 + len(MISSING)))
