@@ -43,6 +43,9 @@ class Spinner:
             self._last = now
             self._status.update(_line(f"{self._stage}, {what} {done} of {of}"))
 
+    def close(self) -> None:
+        """Do nothing: the line goes with the block that shows it."""
+
 
 def _line(what: str) -> Any:
     from rich.text import Text
