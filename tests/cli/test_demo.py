@@ -71,9 +71,10 @@ def test_without_matplotlib_it_says_so_and_goes_on(tmp_path, capsys, no_matplotl
     assert main(["demo"]) == 0
     captured = capsys.readouterr()
     assert "Found 3 clusters" in captured.out
-    last = captured.out.splitlines()[-1]
-    assert last.startswith("No picture")
-    assert 'pip install "hardbayes[plot]"' in last
+    picture, following = captured.out.splitlines()[-2:]
+    assert picture.startswith("No picture")
+    assert 'pip install "hardbayes[plot]"' in picture
+    assert following.endswith("hardbayes cluster TABLE.csv")
     assert captured.err == ""
     assert os.listdir(tmp_path) == []
 

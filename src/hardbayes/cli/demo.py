@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from hardbayes.cli.files import cannot_write, check_writable, write_atomically
+from hardbayes.cli.errors import cannot_write
+from hardbayes.cli.files import check_writable, write_atomically
 
 DEFAULT_OUTPUT = "hardbayes-demo.png"
 _FORMATS = (".png", ".pdf", ".svg")
@@ -64,7 +65,8 @@ def run(options: argparse.Namespace) -> None:
     print()
     nmi = normalized_mutual_info_score(y, model.labels_)
     print(f"Agreement with the Gaussians: NMI {nmi:.2f} (1 is perfect, 0 is chance)")
-    print(draw(model, X, output), flush=True)
+    print(draw(model, X, output))
+    print("Next, with a table of your own: hardbayes cluster TABLE.csv", flush=True)
 
 
 def describe(model: Any) -> str:
