@@ -1,5 +1,6 @@
 """What a fit reports with verbose=1: from the start on, and what of the search is left."""
 
+import io
 import re
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from hardbayes import BPMeans, DPMeans, GaussianDPMeans, KFeatures, penalty_path, progress
 from hardbayes.datasets import make_word_histograms
 from hardbayes.pool import Pool
-from hardbayes.progress import SILENT, Lines
+from hardbayes.progress import SILENT, Bar, Lines, to_standard_error
 from tests.conftest import make_blobs, quiet_fit
 
 
@@ -104,3 +105,49 @@ def test_a_given_penalty_begins_at_once(capfd):
     assert lines_of(capfd)[0] == "[DPMeans] fit of 60 rows, 2 columns"
     quiet_fit(KFeatures(2, n_init=2, verbose=1), np.abs(X))
     assert lines_of(capfd)[0] == "[KFeatures] fit of 60 rows, 2 columns"
+
+
+class Terminal(io.StringIO):
+    """Standard error as a terminal would be."""
+
+    def isatty(self):
+        return True
+
+
+def begin_terminal(monkeypatch):
+    """Not in a fixture: pytest sets standard error anew when a test begins."""
+    found = Terminal()
+    monkeypatch.setattr(progress.sys, "stderr", found)
+    monkeypatch.setattr(progress, "FRAME_SECONDS", 0.0)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "100")
+    return found
+
+
+def test_a_bar_in_a_terminal_and_lines_elsewhere(monkeypatch):
+    begin_terminal(monkeypatch)
+    assert type(to_standard_error("Name")) is Bar
+    monkeypatch.setattr(progress, "_has_rich", lambda: False)
+    assert type(to_standard_error("Name")) is Lines
+    monkeypatch.undo()
+    assert type(to_standard_error("Name")) is Lines
+
+
+def test_lines_replace_the_bar(monkeypatch):
+    terminal = begin_terminal(monkeypatch)
+    bar = Bar("Name")
+    bar.stage("reference [2] of 6")
+    bar.step("path, clusters", 30, 60)
+    drawn = terminal.getvalue()
+    assert "\N{BOX DRAWINGS HEAVY HORIZONTAL}" * 15 in re.sub(r"\x1b\[[\d;]*m", "", drawn)
+    assert "[Name]" in drawn and "reference [2] of 6: path, clusters 30 of 60" in drawn
+    assert drawn.endswith("\r") and "\n" not in drawn
+    bar.say("done")
+    assert terminal.getvalue().endswith("\r\x1b[2K[Name] done\n")
+
+
+def test_a_fit_leaves_no_bar_behind(monkeypatch):
+    terminal = begin_terminal(monkeypatch)
+    penalty_path(X, estimator=DPMeans(random_state=0, verbose=1), n_penalties=2)
+    told = terminal.getvalue()
+    assert "\N{BOX DRAWINGS HEAVY HORIZONTAL}" in told and told.endswith("\r\x1b[2K")

@@ -38,18 +38,22 @@ __all__ = [
     "objective",
     "penalty_for",
     "penalty_path",
+    "report",
     "save",
 ]
 
-# Subpackages that few programs need: imported at the first look at them.
-_LAZY = ("datasets", "plot")
+# What few programs need: imported at the first look at it.
+_LAZY = ("datasets", "plot", "report")
 
 if TYPE_CHECKING:
     from hardbayes import datasets as datasets
     from hardbayes import plot as plot
+    from hardbayes.reports import report as report
 else:  # a type checker would take a module that has it to have every name
 
     def __getattr__(name: str) -> Any:
+        if name == "report":
+            return import_module(f"{__name__}.reports").report
         if name in _LAZY:
             return import_module(f"{__name__}.{name}")
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -105,6 +105,7 @@ class Pool:
         for helper in self._helpers:
             helper.join()
         self._helpers.clear()
+        self.report.close()
 
     def stop_if_given_up(self) -> None:
         """Raise RuntimeError if the pass has been interrupted: for tasks longer than a tile."""

@@ -9,9 +9,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
+from importlib.util import find_spec
 from typing import Protocol
 
 SECONDS = 0.5  # between two lines
+FRAME_SECONDS = 0.1  # between two pictures of a bar
+BAR_WIDTH = 30
+_ERASE = "\r\x1b[2K"  # to the begin of the line, which is cleared
 
 
 class Report(Protocol):
@@ -23,6 +28,9 @@ class Report(Protocol):
     def step(self, what: str, done: int, of: int) -> None:
         """Tell how much of the stage is done; ``of``: how much there is in all."""
 
+    def close(self) -> None:
+        """End: nothing more will be told."""
+
 
 class Silent:
     """Reports nothing."""
@@ -33,9 +41,14 @@ class Silent:
     def step(self, what: str, done: int, of: int) -> None:
         """Do nothing."""
 
+    def close(self) -> None:
+        """Do nothing."""
+
 
 class Lines:
     """Writes lines to standard error, at most two a second."""
+
+    _seconds = property(lambda self: SECONDS)
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -49,13 +62,64 @@ class Lines:
     def step(self, what: str, done: int, of: int) -> None:
         """Write a line, unless the last one was a moment ago."""
         now = time.monotonic()
-        if now - self._last >= SECONDS:
+        if now - self._last >= self._seconds:
             self._last = now
-            self.say(f"{now - self._begin:.1f} s, {self._stage}{what} {done} of {of}")
+            self._show(f"{now - self._begin:.1f} s, {self._stage}{what} {done} of {of}", done, of)
 
     def say(self, sentence: str) -> None:
         """Write a line at once."""
         print(f"[{self._name}] {sentence}", file=sys.stderr)  # noqa: T201 - verbose
+
+    def close(self) -> None:
+        """Do nothing: every line is complete."""
+
+    def _show(self, sentence: str, done: int, of: int) -> None:
+        self.say(sentence)
+
+
+class Bar(Lines):
+    """Draws steps as a bar in the last line of a terminal, where the next line replaces it.
+
+    Nothing is kept from one picture to the next, so that any other line may come between them.
+    """
+
+    _seconds = property(lambda self: FRAME_SECONDS)
+
+    def say(self, sentence: str) -> None:
+        """Write a line in place of the bar."""
+        self.close()
+        super().say(sentence)
+
+    def close(self) -> None:
+        """Take the bar away."""
+        print(_ERASE, end="", file=sys.stderr, flush=True)  # noqa: T201 - verbose
+
+    def _show(self, sentence: str, done: int, of: int) -> None:
+        from rich.console import Console
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
+        line = Table.grid(padding=(0, 1))
+        line.add_column(width=BAR_WIDTH)
+        line.add_column(no_wrap=True, overflow="ellipsis")
+        line.add_row(ProgressBar(of, min(done, of), BAR_WIDTH), Text(f"[{self._name}] {sentence}"))
+        console = Console(stderr=True)
+        with console.capture() as drawn:
+            console.print(line, width=console.width - 1)
+        picture = drawn.get().rstrip("\n")
+        print(_ERASE + picture, end="\r", file=sys.stderr, flush=True)  # noqa: T201 - verbose
+
+
+def to_standard_error(name: str) -> Lines:
+    """Return a bar where standard error is a terminal and rich is installed, else lines."""
+    is_terminal = sys.stderr is not None and sys.stderr.isatty()
+    return (Bar if is_terminal and _has_rich() else Lines)(name)
+
+
+@cache
+def _has_rich() -> bool:
+    return find_spec("rich") is not None
 
 
 SILENT = Silent()

@@ -19,12 +19,14 @@ from sklearn.utils._param_validation import Interval, InvalidParameterError, Str
 from sklearn.utils.validation import check_is_fitted
 
 from hardbayes.engine.status import Status
+from hardbayes.estimators.callbacks import CallbackSupportMixin, fit_task
+from hardbayes.estimators.html_repr import found_html
 from hardbayes.estimators.streams import seeded_stream
 from hardbayes.geometry.base import Geometry
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.matrices import Floats, Matrix
 from hardbayes.pool import Pool, resolve_threads
-from hardbayes.progress import Lines, Report, shown
+from hardbayes.progress import Report, shown, to_standard_error
 from hardbayes.validation import check_matrix, check_weights
 
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
@@ -39,7 +41,7 @@ SHARED_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-class Learner(ABC, BaseEstimator):
+class Learner(CallbackSupportMixin, ABC, BaseEstimator):
     """Base of all: the fitted state is ``_model`` and the attributes that end in ``_``."""
 
     _model: Any
@@ -74,11 +76,21 @@ class Learner(ABC, BaseEstimator):
 
     def _progress(self) -> Report:
         """Return what a search reports to."""
-        return Lines(type(self).__name__) if self.verbose else shown()
+        return to_standard_error(type(self).__name__) if self.verbose else shown()
 
     def _say(self, sentence: str) -> None:
         if self.verbose:
-            Lines(type(self).__name__).say(sentence)
+            to_standard_error(type(self).__name__).say(sentence)
+
+    def _repr_html_inner(self) -> str:
+        found: str = found_html(self) + super()._repr_html_inner()
+        return found
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:  # not where scikit-learn is configured to show text
+            bundle["text/html"] = found_html(self) + bundle["text/html"]
+        return bundle
 
     def _validate_params(self) -> None:
         super()._validate_params()
@@ -156,7 +168,8 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         self : estimator
             The fitted estimator. If an error is raised, the estimator is unchanged.
         """
-        self._keep(*self._fit_rows(X, sample_weight))
+        with fit_task(self, X, y, sample_weight=sample_weight):
+            self._keep(*self._fit_rows(X, sample_weight))
         return self
 
     def _fit_rows(self, X: Any, sample_weight: Any, **beside: Any) -> tuple[dict[str, Any], Status]:

@@ -7,6 +7,12 @@ from numpy.typing import NDArray
 from sklearn.base import ClusterMixin
 
 from hardbayes.estimators.base import Estimator
+from hardbayes.estimators.summaries import (
+    as_configured,
+    numeric_table,
+    profiles,
+    table_of_profiles,
+)
 from hardbayes.matrices import Floats, Matrix
 from hardbayes.pool import Pool, resolve_threads
 from hardbayes.selection.choice_table import Columns, numbers_of, table_from
@@ -84,6 +90,41 @@ class ClusterEstimator(ClusterMixin, Estimator):
         with Pool(resolve_threads(self.n_jobs)) as pool:
             distances: Floats = self._model.place(matrix, pool).distances()
         return distances.astype(matrix.dtype, copy=False)
+
+    def summary(self, X: Any, *, values: Any = None, n_columns: int = 3, groups: Any = None) -> Any:
+        """Return a table of the clusters of X: how large they are and what sets them apart.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows, those of the fit or others.
+        values : table of shape (n_samples, n_values) or None, default=None
+            The same rows in units that people read, for example before they were scaled. Columns of
+            a data frame that are no numbers are left out; missing values do not count. None: X.
+        n_columns : int, default=3
+            How many columns are told of each cluster, those that differ most from all rows.
+        groups : array-like of shape (n_samples,), default=None
+            The group of each row, for `HDPMeans`.
+
+        Returns
+        -------
+        table : dict of ndarrays of shape (n_clusters_,), or data frame if `set_output` names one
+            "cluster", its number; "size", its number of rows; "share" of all rows; "spread", the
+            root mean square distance of its rows from their mean, in the units of X; "high" and
+            "low", the columns in which it lies above and below the other rows: their means, and in
+            brackets how far these are from the means of all rows, in standard deviations of all
+            rows.
+        """
+        matrix = self._checked(X)
+        beside = {} if groups is None else {"groups": groups}
+        labels = self.predict(X, **beside)
+        names = getattr(self, "feature_names_in_", None)
+        shown, names = numeric_table(matrix if values is None else values, names)
+        if shown.shape[0] != len(labels):
+            raise ValueError(f"'values' has {shown.shape[0]} rows, but X has {len(labels)}.")
+        seen = None if values is None else matrix
+        found = list(profiles(shown, labels, self.n_clusters_, rows=seen, n_columns=n_columns))
+        return as_configured(table_of_profiles(found, names), self)
 
     def _costs(self, matrix: Matrix, pool: Pool) -> Floats:
         costs: Floats = self._model.place(matrix, pool).costs()

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hardbayes.engine.status import Status
 from hardbayes.estimators.base import AT_LEAST_ONE, SHARED_CONSTRAINTS, Learner
+from hardbayes.estimators.callbacks import fit_task
 from hardbayes.estimators.fitted_state import check_graph_clusters
 from hardbayes.models.graph import (
     NO_CLUSTERS,
@@ -167,14 +168,18 @@ class GraphDPMeans(ClusterMixin, Learner):
         self : GraphDPMeans
             The fitted estimator. If an error is raised, the estimator is unchanged.
         """
+        with fit_task(self, X, y):
+            self._keep(*self._fit_graph(X))
+        return self
+
+    def _fit_graph(self, X: Any) -> tuple[dict[str, Any], Status]:
         graph = check_graph(X)
         links, loops, _ = graph
         self._say(f"fit of {len(loops)} vertices, {links.nnz // 2} links")
         with Pool(resolve_threads(self.n_jobs), self._progress()) as pool:
             problem = pose_graph(links, loops, self.cut == "ratio", pool)
             fitted, status = self._fitted(problem)
-        self._keep(fitted | {"vertex_names_": graph.vertex_names}, status)
-        return self
+        return fitted | {"vertex_names_": graph.vertex_names}, status
 
     def predict(self, X: Any, novelty: bool = False) -> NDArray[np.int32]:
         """Return clusters for new vertices, given their links to the vertices of the fit.

@@ -12,6 +12,7 @@ from hardbayes.engine.hdp.restarts import Found, minimise_grouped, minimise_one_
 from hardbayes.engine.partition.restarts import Starts
 from hardbayes.engine.status import Status
 from hardbayes.estimators.base import AT_LEAST_ONE, SHARED_CONSTRAINTS
+from hardbayes.estimators.callbacks import fit_task
 from hardbayes.estimators.cluster_estimator import ClusterEstimator
 from hardbayes.estimators.dp_means import prior_weight_for
 from hardbayes.estimators.fitted_state import check_grouped
@@ -175,7 +176,8 @@ converged_, status_, n_features_in_, feature_names_in_
         self : estimator
             The fitted estimator. If an error is raised, the estimator is unchanged.
         """
-        self._keep(*self._fit_rows(X, sample_weight, groups=groups))
+        with fit_task(self, X, y, sample_weight=sample_weight, groups=groups):
+            self._keep(*self._fit_rows(X, sample_weight, groups=groups))
         return self
 
     def predict(  # type: ignore[override]

@@ -181,7 +181,7 @@ class GraphDisplay:
     def _draw_graph(self, ax: Any) -> None:
         from matplotlib.collections import LineCollection
 
-        self.positions_ = _positions(self.links)
+        self.positions_ = positions(self.links)
         upper = sparse.triu(self.links, 1).tocoo()
         lines = self.positions_[np.column_stack([upper.row, upper.col])]
         inside = self.labels[upper.row] == self.labels[upper.col]
@@ -209,7 +209,7 @@ class GraphDisplay:
         return title
 
 
-def _positions(links: sparse.csr_array) -> NDArray[np.float64]:
+def positions(links: sparse.csr_array) -> NDArray[np.float64]:
     """Return points (n, 2) whose distances are about the numbers of steps between vertices.
 
     Classical scaling, then stress majorisation with weights ``distance^-2`` (Gansner, Koren & North
