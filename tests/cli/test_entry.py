@@ -96,7 +96,7 @@ def test_a_reader_that_leaves_is_no_error(tmp_path):
     errors = process.stderr.read()
     process.stderr.close()
     assert process.wait() == 0
-    assert errors == b""
+    assert errors in (b"", Notice.line.encode() + b"\n")  # the first fit on a machine
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs /dev/full")
