@@ -133,6 +133,7 @@ def test_predict_names_the_columns_that_a_table_lacks(refused, hardbayes):
     assert "needs columns that are not there: a, b; its columns are c, x" in line
     write_csv("new.csv", ["a", "b", "c"], [["one", 1, 2]])
     assert "column 'a' holds text" in refused("predict", "m", "new.csv")
+    assert "--group-column is for" in refused("predict", "m", "t.csv", "--group-column", "c")
 
 
 def test_cells_outside_a_divergence_are_named_as_in_the_file(refused):

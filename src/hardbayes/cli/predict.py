@@ -67,6 +67,10 @@ def run(options: argparse.Namespace) -> None:
     kind = type(model).__name__
     if not hasattr(model, "n_features_in_"):
         raise CommandError(f"{options.model}: the model is not fitted; save it after a fit")
+    if options.group_column is not None and kind != "HDPMeans":
+        raise CommandError(f"--group-column is for models of `groups`; {options.model} is none")
+    if options.append and kind in ("GraphDPMeans", "HDPTopics"):
+        raise CommandError(f"--append is for models of tables; {options.model} is none")
     if kind == "GraphDPMeans":
         predict_vertices(options, model)
     elif kind == "HDPTopics":
@@ -94,9 +98,8 @@ def predict_documents(options: argparse.Namespace, model: Any, values: Values | 
         raise CommandError(f"{options.model}: the model has no words; give counts in an .npz file")
     else:
         column = options.text_column or values.get("text_column")
-        corpus = count_known_words(
-            read_texts(options.table, column, options.id_column), values["words"]
-        )
+        texts = read_texts(options.table, column, options.id_column)
+        corpus, _ = computed(options.model, lambda: count_known_words(texts, values["words"]))
     shares, warned = computed(options.table, lambda: model.transform(corpus.counts))
     labels = np.where(shares.any(axis=1), shares.argmax(axis=1), -1)
     if options.json:
