@@ -1,6 +1,7 @@
 """Every command from its input to its results, and back through predict."""
 
 import json
+import re
 import sys
 
 import numpy as np
@@ -250,3 +251,22 @@ def test_on_a_terminal_a_line_turns_and_leaves_nothing_on_stdout(hardbayes, blob
     done = hardbayes("cluster", "blobs.csv", "--columns", "a,b")
     assert done.out.startswith("row,cluster\n")
     assert "computing" in done.err
+
+
+def test_reports(hardbayes, blobs, texts, tmp_path):
+    options = ["--standardize", "--id-column", "name", "--weight-column", "weight"]
+    done = hardbayes("cluster", "blobs.csv", *options, "-o", "l.csv", "--report", "r.html")
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert "<h1>3 clusters</h1>" in page and "blobs.csv" in page
+    assert re.search(r"\bn\d+\b", page)
+    assert "Report: r.html" in done.err
+    given = ["--group-column", "group", "--exclude", "weight", "--global-penalty", "60"]
+    hardbayes("groups", "blobs.csv", *given, "-o", "g.csv", "--report", "g.html")
+    hardbayes("features", "blobs.csv", "--columns", "a,b", "--about-k", "2", "-o", "f.csv",
+              "--report", "f.html")  # fmt: skip
+    write_csv("texts.csv", ["text"], [[text] for text in texts])
+    hardbayes("topics", "texts.csv", "--text-column", "text", "-o", "t.csv", "--report", "t.html")
+    write_csv("e.csv", ["source", "target"], [[f"v{i}", f"v{(i + 1) % 9}"] for i in range(9)])
+    hardbayes("graph", "e.csv", "-o", "e.out", "--report", "e.html")
+    for name in "gfte":
+        assert (tmp_path / f"{name}.html").read_bytes().startswith(b"<!doctype html>")

@@ -152,4 +152,5 @@ def test_a_path_that_cannot_be_shown_is_escaped(name, encoding, shown, tmp_path)
     assert done.returncode == 0
     assert done.stderr in (b"", Notice.line.encode() + b"\n")  # the first fit on a machine
     assert b"/" + shown + b"\n" in done.stdout
-    assert os.listdir(os.fsencode(tmp_path)) == [name]
+    page = name.removesuffix(b".png") + b".html"
+    assert sorted(os.listdir(os.fsencode(tmp_path))) == sorted([name, page])

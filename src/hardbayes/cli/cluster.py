@@ -12,6 +12,7 @@ from hardbayes.cli.evidence import why_so_many
 from hardbayes.cli.fitting import computed, say
 from hardbayes.cli.model_files import name_columns, save_rows_model
 from hardbayes.cli.profiles import Profile, profile, profile_lines
+from hardbayes.cli.reporting import report_rows
 from hardbayes.cli.results import (
     check_outputs,
     csv_bytes,
@@ -59,7 +60,7 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Read, fit, write, tell."""
-    check_outputs(options, "output", "centers", "save")
+    check_outputs(options, "output", "centers", "report", "save")
     gaussian = options.model == "gaussian"
     if gaussian and options.divergence != "squared_euclidean":
         raise CommandError("--model gaussian has no --divergence; leave one of them out")
@@ -105,6 +106,7 @@ def write_files(
     if options.centers is not None:
         centres = rows.preparation.in_own_units(model.cluster_centers_)
         write_centres(options, "cluster", found.sizes, centre_names(rows, len(centres.T)), centres)
+    report_rows(options, model, rows)
     save_rows_model(options, model, rows)
     write_result(options, content)
 

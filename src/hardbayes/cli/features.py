@@ -13,6 +13,7 @@ from hardbayes.cli.drawing import check_picture, write_picture
 from hardbayes.cli.errors import CommandError
 from hardbayes.cli.fitting import computed, say
 from hardbayes.cli.model_files import name_columns, save_rows_model
+from hardbayes.cli.reporting import report_rows
 from hardbayes.cli.results import (
     check_outputs,
     csv_bytes,
@@ -52,7 +53,7 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Read, fit, write, tell."""
-    check_outputs(options, "output", "centers", "save", "plot")
+    check_outputs(options, "output", "centers", "report", "save", "plot")
     if options.plot is not None:
         check_picture(options.plot)
     if options.penalty != "auto" and options.penalty < 0:
@@ -85,6 +86,7 @@ def run(options: argparse.Namespace) -> None:
     write_centres(options, "feature", model.membership_.sum(axis=0), names, components)
     if options.plot is not None:
         draw(options, model, rows)
+    report_rows(options, model, rows)
     save_rows_model(options, model, rows)
     write_result(options, content)
     n, d = rows.X.shape

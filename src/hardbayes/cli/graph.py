@@ -13,6 +13,7 @@ from hardbayes.cli.edges import Edges, as_frame, read_edges
 from hardbayes.cli.errors import CommandError
 from hardbayes.cli.fitting import computed, say
 from hardbayes.cli.model_files import save_values
+from hardbayes.cli.reporting import write_report
 from hardbayes.cli.results import check_outputs, csv_bytes, json_bytes, write_result
 from hardbayes.cli.telling import model_name, same_command, where_files_lie
 from hardbayes.cli.wording import counted, rounded, shown_name
@@ -48,7 +49,7 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Read, fit, write, tell."""
-    check_outputs(options, "output", "save")
+    check_outputs(options, "output", "report", "save")
     edges = read_edges(options.table)
     model, warned = computed(options.table, lambda: fitted(options, edges))
     names = [str(name) for name in model.vertex_names_]
@@ -68,6 +69,7 @@ def run(options: argparse.Namespace) -> None:
         )
     else:
         content = csv_bytes({"vertex": names, "cluster": model.labels_.tolist()}, options.output)
+    write_report(options, model, as_frame(edges))
     if options.save is not None:
         save_values(options, model, None)
     write_result(options, content)

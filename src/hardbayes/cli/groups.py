@@ -11,6 +11,7 @@ from hardbayes.cli.errors import CommandError
 from hardbayes.cli.fitting import computed, say
 from hardbayes.cli.model_files import name_columns, save_rows_model
 from hardbayes.cli.profiles import profile, profile_lines
+from hardbayes.cli.reporting import report_rows
 from hardbayes.cli.results import (
     check_outputs,
     csv_bytes,
@@ -59,7 +60,7 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Read, fit, write, tell."""
-    check_outputs(options, "output", "centers", "save")
+    check_outputs(options, "output", "centers", "report", "save")
     for name in ("local_penalty", "global_penalty"):
         value = getattr(options, name)
         if value != "auto" and value < 0:
@@ -93,6 +94,7 @@ def run(options: argparse.Namespace) -> None:
         columns = with_rows(options, rows.table, rows.ids, {"cluster": labels})
         content = csv_bytes(columns, options.output)
     write_centres(options, "cluster", found.sizes, names, centres)
+    report_rows(options, model, rows)
     save_rows_model(options, model, rows)
     write_result(options, content)
     n, d = rows.X.shape

@@ -89,6 +89,7 @@ def add_results(
     group.add_argument("--json", action="store_true", help="write everything found as JSON")
     if centers:
         group.add_argument("--centers", metavar="FILE", help=f"write {centers} as CSV")
+    group.add_argument("--report", metavar="FILE.html", help="write a report to open in a browser")
     group.add_argument("--save", metavar="MODEL", help="write the model, for `hardbayes predict`")
     if rows:
         add_append(group)

@@ -51,7 +51,8 @@ def other_warnings(model: Any, warned: list[str]) -> list[str]:
 
 def where_files_lie(options: argparse.Namespace, what: str) -> list[str]:
     """Return the files that were written."""
-    names = {"output": what, "centers": "centres", "plot": "picture", "save": "model"}
+    names = {"output": what, "centers": "centres", "plot": "picture", "report": "report"}
+    names["save"] = "model"
     return [
         f"{word.capitalize()}: {getattr(options, name)}"
         for name, word in names.items()

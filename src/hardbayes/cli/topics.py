@@ -15,6 +15,7 @@ from hardbayes.cli.errors import CommandError
 from hardbayes.cli.files import write_atomically
 from hardbayes.cli.fitting import computed, say
 from hardbayes.cli.model_files import save_values
+from hardbayes.cli.reporting import write_report
 from hardbayes.cli.results import check_outputs, csv_bytes, json_bytes, write_result
 from hardbayes.cli.telling import model_name, same_command, where_files_lie
 from hardbayes.cli.wording import counted, rounded
@@ -61,7 +62,7 @@ def add_parser(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Read, fit, write, tell."""
-    check_outputs(options, "output", "centers", "save")
+    check_outputs(options, "output", "centers", "report", "save")
     corpus = read_corpus(options)
     model, warned = computed(options.table, lambda: fitted(options, corpus))
     shares, _ = computed(options.table, lambda: model.transform(corpus.counts))
@@ -87,6 +88,7 @@ def run(options: argparse.Namespace) -> None:
         shares_of = {f"topic_{k}": row.tolist() for k, row in enumerate(model.components_)}
         table = csv_bytes({"word": names, **shares_of}, options.centers)
         write_atomically(Path(options.centers), table)
+    write_report(options, model, corpus.counts, feature_names=names, row_names=corpus.ids)
     if options.save is not None:
         values = {"kind": "words", "words": corpus.words, "text_column": options.text_column}
         save_values(options, model, values if corpus.words else None)
