@@ -49,7 +49,8 @@ dist: $(VENV)/.installed-test
 	$(BIN)/python -m build
 
 clean:
-	rm -rf $(VENV) dist build hardbayes-demo.png docs/_build docs/api docs/gallery docs/project
+	rm -rf $(VENV) dist build hardbayes-demo.png hardbayes-demo.html
+	rm -rf docs/_build docs/api docs/gallery docs/project
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .numba_cache
 	find src tests benchmarks -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 

@@ -6,6 +6,9 @@ neither print nor measure time: a report does, as seldom as it likes.
 
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from importlib.util import find_spec
 from typing import Protocol
@@ -120,3 +123,19 @@ def _has_rich() -> bool:
 
 
 SILENT = Silent()
+_SHOWN: ContextVar[Report] = ContextVar("shown", default=SILENT)
+
+
+@contextmanager
+def shown_by(report: Report) -> Iterator[None]:
+    """Give searches within the block a report, unless they are verbose: that of the command."""
+    token = _SHOWN.set(report)
+    try:
+        yield
+    finally:
+        _SHOWN.reset(token)
+
+
+def shown() -> Report:
+    """Return the report of searches that are not verbose."""
+    return _SHOWN.get()

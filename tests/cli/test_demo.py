@@ -29,7 +29,8 @@ def test_prints_the_fit_and_draws_it(tmp_path, capsys):
     assert "Found 3 clusters" in captured.out
     assert f"Picture: {tmp_path / 'hardbayes-demo.png'}\n" in captured.out
     assert (tmp_path / "hardbayes-demo.png").read_bytes().startswith(b"\x89PNG")
-    assert os.listdir(tmp_path) == ["hardbayes-demo.png"]
+    assert f"Report: {tmp_path / 'hardbayes-demo.html'}\n" in captured.out
+    assert sorted(os.listdir(tmp_path)) == ["hardbayes-demo.html", "hardbayes-demo.png"]
 
 
 def test_trace_never_rises_and_sizes_add_up(capsys):
@@ -71,11 +72,12 @@ def test_without_matplotlib_it_says_so_and_goes_on(tmp_path, capsys, no_matplotl
     assert main(["demo"]) == 0
     captured = capsys.readouterr()
     assert "Found 3 clusters" in captured.out
-    last = captured.out.splitlines()[-1]
-    assert last.startswith("No picture")
-    assert 'pip install "hardbayes[plot]"' in last
+    picture, _, following = captured.out.splitlines()[-3:]
+    assert picture.startswith("No picture")
+    assert 'pip install "hardbayes[plot]"' in picture
+    assert following.endswith("hardbayes cluster TABLE.csv")
     assert captured.err == ""
-    assert os.listdir(tmp_path) == []
+    assert os.listdir(tmp_path) == ["hardbayes-demo.html"]
 
 
 def test_refuses_a_folder(tmp_path, capsys):

@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from hardbayes.cli.files import cannot_write, check_writable, write_atomically
+from hardbayes.cli.errors import cannot_write
+from hardbayes.cli.files import check_writable, write_atomically
 
 DEFAULT_OUTPUT = "hardbayes-demo.png"
 _FORMATS = (".png", ".pdf", ".svg")
@@ -28,8 +29,8 @@ def add_parser(commands: Any) -> None:
         "--output",
         metavar="PICTURE",
         default=DEFAULT_OUTPUT,
-        help="where to write the picture (.png, .pdf or .svg; default: %(default)s); "
-        "an existing file is replaced",
+        help="where to write the picture (.png, .pdf or .svg; default: %(default)s) and, as .html, "
+        "the report; existing files are replaced",
     )
     parser.set_defaults(run=run)
 
@@ -64,7 +65,9 @@ def run(options: argparse.Namespace) -> None:
     print()
     nmi = normalized_mutual_info_score(y, model.labels_)
     print(f"Agreement with the Gaussians: NMI {nmi:.2f} (1 is perfect, 0 is chance)")
-    print(draw(model, X, output), flush=True)
+    print(draw(model, X, output))
+    print(write_report(model, X, output.with_suffix(".html")))
+    print("Next, with a table of your own: hardbayes cluster TABLE.csv", flush=True)
 
 
 def describe(model: Any) -> str:
@@ -93,6 +96,18 @@ def draw(model: Any, X: Any, output: Path) -> str:
     figure.savefig(picture, format=output.suffix[1:].lower(), dpi=150)
     write_atomically(output, picture.getvalue())
     return f"Picture: {printable(str(output.resolve()))}"
+
+
+def write_report(model: Any, X: Any, output: Path) -> str:
+    """Write the report beside the picture and return a line with its path."""
+    from hardbayes import report
+
+    check_writable(output)
+    try:
+        report(model, X, output, title="Three Gaussians", overwrite=True)
+    except OSError as error:
+        raise cannot_write(output, error) from error
+    return f"Report: {printable(str(output.resolve()))}"
 
 
 def printable(text: str) -> str:

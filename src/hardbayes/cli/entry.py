@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from hardbayes._version import __version__
-from hardbayes.cli import demo
-from hardbayes.cli.errors import CommandError
+from hardbayes.cli import cluster, demo, features, graph, groups, path, predict, topics
+from hardbayes.cli.errors import CommandError, one_line
 
 DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
+TRACEBACK = "HARDBAYES_TRACEBACK"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -30,7 +31,8 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"hardbayes {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    demo.add_parser(commands)
+    for command in (demo, cluster, path, groups, features, topics, graph, predict):
+        command.add_parser(commands)
     return parser
 
 
@@ -51,7 +53,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if sys.stdout is None:  # closed by `>&-`: the results could not be printed
         _report("cannot print: the standard output is closed; open it or send it to a file")
         return BAD_INPUT
-    options = build_parser().parse_args(arguments)
+    typed = sys.argv[1:] if arguments is None else list(arguments)
+    options = build_parser().parse_args(typed)
+    options.typed = typed
     try:
         options.run(options)
         sys.stdout.flush()
@@ -68,13 +72,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         _report("interrupted")
         return INTERRUPTED
+    except MemoryError:
+        _report("not enough memory; use fewer rows or columns")
+        return BAD_INPUT
+    except Exception as error:
+        if os.environ.get(TRACEBACK):
+            raise
+        _report(
+            f"a mistake of hardbayes, not of yours ({type(error).__name__}: "
+            f"{one_line(str(error))}); please report what {TRACEBACK}=1 shows"
+        )
+        return BAD_INPUT
     return DONE
 
 
 def _report(line: str) -> None:
     """Print a line on the standard error stream, if it is open: print() would use stdout."""
     if sys.stderr is not None:
-        print(f"hardbayes: {line}", file=sys.stderr)
+        print(f"hardbayes: {one_line(line)}", file=sys.stderr)
 
 
 def _discard_output() -> None:

@@ -6,7 +6,7 @@ import os
 import stat
 from pathlib import Path
 
-from hardbayes.cli.errors import CommandError
+from hardbayes.cli.errors import cannot_write
 from hardbayes.persistence.atomic import atomic_write
 
 
@@ -37,10 +37,3 @@ def write_atomically(path: Path, content: bytes) -> None:
             file.write(content)
     except (OSError, ValueError) as error:
         raise cannot_write(path, error) from error
-
-
-def cannot_write(path: Path | str, reason: str | Exception) -> CommandError:
-    """Return the error for a file that cannot be written, with the reason."""
-    if isinstance(reason, Exception):
-        reason = (getattr(reason, "strerror", None) or str(reason)).lower()
-    return CommandError(f"cannot write {str(path)!r}: {reason}")

@@ -26,7 +26,7 @@ from hardbayes.geometry.base import Geometry
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.matrices import Floats, Matrix
 from hardbayes.pool import Pool, resolve_threads
-from hardbayes.progress import SILENT, Report, to_standard_error
+from hardbayes.progress import Report, shown, to_standard_error
 from hardbayes.validation import check_matrix, check_weights
 
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
@@ -76,7 +76,7 @@ class Learner(CallbackSupportMixin, ABC, BaseEstimator):
 
     def _progress(self) -> Report:
         """Return what a search reports to."""
-        return to_standard_error(type(self).__name__) if self.verbose else SILENT
+        return to_standard_error(type(self).__name__) if self.verbose else shown()
 
     def _say(self, sentence: str) -> None:
         if self.verbose:

@@ -287,7 +287,7 @@ class DPMeans(ClusterEstimator):
 
     @property
     def cluster_centers_(self) -> Floats:
-        """Centres (n_clusters_, n_features), made anew at each access."""
+        """Centres of shape (n_clusters_, n_features), made anew at each access."""
         centres: Floats = self._model.shown_centres()
         return centres
 

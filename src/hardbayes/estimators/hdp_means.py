@@ -360,7 +360,7 @@ converged_, status_, n_features_in_, feature_names_in_
 
     @property
     def cluster_centers_(self) -> Floats:
-        """Centres (n_clusters_, n_features), made anew at each access."""
+        """Centres of shape (n_clusters_, n_features), made anew at each access."""
         return self._model.clusters.shown_centres()
 
     def _report(self, start: int, step: int, n_clusters: int, n_changed: int) -> None:

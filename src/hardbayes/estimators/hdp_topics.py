@@ -349,8 +349,8 @@ class HDPTopics(Estimator):
 
         Returns
         -------
-        words : list of n_topics_ lists of str
-            The heaviest first.
+        words : list of lists of str
+            For each topic, the heaviest first.
         """
         check_is_fitted(self)
         names = _check_feature_names_in(self, feature_names)

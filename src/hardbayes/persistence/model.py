@@ -34,6 +34,8 @@ REGISTRY: dict[str, type] = {
 _HEADER_KEYS = {"library_version", "class", "params", "state"}
 # The section of a divergence that is an object: its class and its arguments.
 _DIVERGENCE = "divergence"
+# The section of what the command line did to the columns of a table before the fit.
+_PREPARATION = "preparation"
 
 
 def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
@@ -89,6 +91,17 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -
     ...     load(path).predict(X)
     array([0, 0, 1], dtype=int32)
     """
+    save_prepared(model, path, None, overwrite=overwrite)
+
+
+def save_prepared(
+    model: Any,
+    path: str | os.PathLike[str],
+    preparation: dict[str, Any] | None,
+    *,
+    overwrite: bool = False,
+) -> None:
+    """Save an estimator as `save` does, with named values that say how its rows were prepared."""
     name = _text_path(path)
     cls_name = type(model).__name__
     if not _is_registered(model):
@@ -112,13 +125,15 @@ def save(model: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -
         }
         if divergence is not None:
             header[_DIVERGENCE] = encode(_DIVERGENCE, described(divergence), arrays)
+        if preparation is not None:
+            header[_PREPARATION] = encode(_PREPARATION, preparation, arrays)
     except ValueError as error:
         raise ValueError(f"Cannot save this {cls_name} to {name!r}: {error}.") from error
     if isinstance(model, Learner) and not state:
         warnings.warn(
             f"This {cls_name} is not fitted: the file holds its parameters alone.",
             UserWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
     with atomic_write(name, overwrite=overwrite) as file:
         try:
@@ -167,6 +182,20 @@ def load(path: str | os.PathLike[str]) -> Any:
     ...     load(path)
     DPMeans(cluster_penalty=4.0)
     """
+    model, preparation = load_prepared(path)
+    if preparation is not None:
+        warnings.warn(
+            f"The model in {_text_path(path)!r} was fitted by the command `hardbayes` to prepared "
+            "columns (scaled, encoded or counted): prepare rows in the same way, or use the "
+            "command `hardbayes predict`.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return model
+
+
+def load_prepared(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any] | None]:
+    """Load an estimator and the named values that `save_prepared` stored; None without."""
     name = _text_path(path)
     try:
         with _open_to_read(name) as file:
@@ -197,10 +226,10 @@ def _open_to_read(name: str) -> BinaryIO:
         raise IsADirectoryError(error.errno, "Is a folder; name a model file", name) from None
 
 
-def _read_model(reader: ContainerReader) -> Any:
+def _read_model(reader: ContainerReader) -> tuple[Any, dict[str, Any] | None]:
     """Check the whole header, then read the arrays and build the estimator."""
     header = reader.header
-    if set(header) - {_DIVERGENCE} != _HEADER_KEYS:
+    if set(header) - {_DIVERGENCE, _PREPARATION} != _HEADER_KEYS:
         raise ModelFileError("its header has the wrong entries")
     version, cls_name = header["library_version"], header["class"]
     if not isinstance(version, str) or not isinstance(cls_name, str):
@@ -210,7 +239,8 @@ def _read_model(reader: ContainerReader) -> Any:
             f"it holds a {cls_name[:40]!r}, which this hardbayes does not know",
             f"use the version that wrote it, {version[:40]!r}",
         )
-    sections = [name for name in ("params", "state", _DIVERGENCE) if name in header]
+    every = ("params", "state", _DIVERGENCE, _PREPARATION)
+    sections = [name for name in every if name in header]
     used = [check(section, header[section], reader.table) for section in sections]
     if set().union(*used) != set(reader.table):
         raise ModelFileError("its array table has an entry that nothing uses")
@@ -243,7 +273,8 @@ def _read_model(reader: ContainerReader) -> Any:
         # The checksum is right: these values were saved so, or by another version.
         problem = f"its values do not describe a {cls_name} ({str(error) or type(error).__name__})"
         raise ModelFileError(problem.replace("\n", " ")) from error
-    return model
+    preparation = decode(header[_PREPARATION], arrays) if _PREPARATION in header else None
+    return model, preparation
 
 
 def _storable_params(model: Any) -> tuple[dict[str, Any], object]:

@@ -1,0 +1,142 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from typing import Any
+
+DIVERGENCES = ("squared_euclidean", "kl", "poisson", "itakura_saito", "logistic", "cosine")
+
+
+def add_table(parser: argparse.ArgumentParser) -> None:
+    """Add the table and how its columns are used."""
+    parser.add_argument(
+        "table",
+        metavar="TABLE",
+        help="a .csv, .tsv, .parquet, .npy or .npz file, or a folder of pictures",
+    )
+    group = parser.add_argument_group("columns")
+    group.add_argument(
+        "--columns", nargs="+", metavar="COLUMN", help="use these (default: all that hold numbers)"
+    )
+    group.add_argument("--exclude", nargs="+", metavar="COLUMN", help="leave these out")
+    group.add_argument("--id-column", metavar="COLUMN", help="names the rows in the result")
+    group.add_argument("--weight-column", metavar="COLUMN", help="weights of the rows")
+    group.add_argument(
+        "--encode", action="store_true", help="make a column of 0 and 1 of each value of text"
+    )
+    group.add_argument(
+        "--missing",
+        choices=("refuse", "drop", "mean"),
+        default="refuse",
+        help="rows with missing values: stop and name them (default), leave them out, or fill in "
+        "means",
+    )
+    group.add_argument(
+        "--standardize",
+        action=argparse.BooleanOptionalAction,
+        help="divide columns by their standard deviations (default: where half of them would have "
+        "no say otherwise)",
+    )
+    group.add_argument(
+        "--header",
+        action=argparse.BooleanOptionalAction,
+        help="whether the first line of a text table holds names (default: unless all numbers)",
+    )
+
+
+def add_search(parser: argparse.ArgumentParser, *, about: str = "clusters") -> None:
+    """Add what decides how many clusters or features there are, and the search for them."""
+    add_number(parser, about)
+    parser.add_argument(
+        "--search",
+        choices=("split-merge", "paper"),
+        default="split-merge",
+        help="how to minimise: the published algorithm and more (default), or it alone",
+    )
+    add_seed(parser)
+
+
+def add_number(parser: argparse.ArgumentParser, about: str) -> None:
+    """Add the penalty and, instead of it, a number."""
+    one = parser.add_mutually_exclusive_group()
+    one.add_argument(
+        "--penalty",
+        type=penalty,
+        default="auto",
+        metavar="auto|X",
+        help=f"what each of the {about} costs (default: auto, found from the data)",
+    )
+    one.add_argument("--about-k", type=number, metavar="K", help=f"K {about}, whatever they cost")
+
+
+def add_seed(parser: argparse.ArgumentParser) -> None:
+    """Add the seed."""
+    parser.add_argument(
+        "--seed", type=seed, default=0, metavar="N", help="seed of the search (default: 0)"
+    )
+
+
+def add_results(
+    parser: argparse.ArgumentParser, what: str, *, centers: str | None = None, rows: bool = True
+) -> None:
+    """Add where results are written."""
+    group = parser.add_argument_group("results")
+    group.add_argument(
+        "-o", "--output", metavar="FILE", help=f"where to write {what} (default: standard output)"
+    )
+    group.add_argument("--json", action="store_true", help="write everything found as JSON")
+    if centers:
+        group.add_argument("--centers", metavar="FILE", help=f"write {centers} as CSV")
+    group.add_argument("--report", metavar="FILE.html", help="write a report to open in a browser")
+    group.add_argument("--save", metavar="MODEL", help="write the model, for `hardbayes predict`")
+    if rows:
+        add_append(group)
+    add_overwrite(group)
+
+
+def add_append(group: Any) -> None:
+    """Add the wish for the whole table."""
+    group.add_argument(
+        "--append", action="store_true", help="write the whole table with the result added"
+    )
+
+
+def add_overwrite(group: Any) -> None:
+    """Add the permission to replace files."""
+    group.add_argument("--overwrite", action="store_true", help="replace files that exist")
+
+
+def penalty(text: str) -> float | str:
+    """Return "auto" or a number, as an option gives it."""
+    if text == "auto":
+        return text
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return value
+
+
+def number(text: str) -> int:
+    """Return a number of clusters, one at least."""
+    value = int(text)
+    if value < 1:
+        raise ValueError(text)
+    return value
+
+
+def seed(text: str) -> int:
+    """Return a seed that NumPy accepts."""
+    value = int(text)
+    if not 0 <= value < 2**32:
+        raise ValueError(text)
+    return value
+
+
+def share(text: str) -> float:
+    """Return a share between 0 and 1."""
+    value = float(text)
+    if not 0 < value < 1:
+        raise ValueError(text)
+    return value

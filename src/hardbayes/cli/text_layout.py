@@ -1,0 +1,192 @@
+"""How a CSV or TSV file is written: checked bytes, separator, header, blocks of whole rows."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from hardbayes.cli.errors import CommandError, cannot_read
+
+BLOCK_BYTES = 1 << 24
+HEAD_BYTES = 1 << 20
+MOST_COLUMNS = 100_000
+SEPARATORS = (",", "\t", ";", "|")
+_DECIMAL_COMMA = re.compile(rb"(?:^|;)\s*[+-]?\d+,\d+\s*(?:;|\r?\n|$)")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What is needed to read the rows of a text file."""
+
+    path: Path
+    separator: str
+    decimal_comma: bool
+    names: list[str]
+    has_header: bool
+    start: int  # byte at which the rows begin
+    first_line: int  # line of the first row, counted from 1
+    n_lines: int  # in the whole file
+
+    def blocks(self, block_bytes: int = BLOCK_BYTES) -> Iterator[tuple[bytes, int]]:
+        """Yield whole rows as bytes, and the line on which they begin."""
+        line = self.first_line
+        with open_binary(self.path) as file:
+            file.seek(self.start)
+            rest = b""
+            while chunk := file.read(block_bytes):
+                chunk = rest + chunk
+                end = _end_of_rows(chunk)
+                if end:
+                    yield chunk[:end], line
+                    line += chunk.count(b"\n", 0, end)
+                rest = chunk[end:]
+            if rest.count(b'"') % 2:
+                raise CommandError(
+                    f"{self.path}: a quotation mark opened in line {line} or later is never "
+                    "closed; close it"
+                )
+            if rest:
+                yield rest + b"\n", line
+
+    def is_even(self, block: bytes) -> bool:
+        """Whether a block has as many separators as its lines need: a quick check."""
+        needed = block.count(b"\n") * (len(self.names) - 1)
+        return block.count(self.separator.encode()) == needed
+
+    def ragged(self, block: bytes, line: int) -> str | None:
+        """Return the sentence on the first row with too few or too many cells; None without."""
+        text = io.StringIO(block.decode(), newline="")
+        for cells in (reader := csv.reader(text, delimiter=self.separator)):
+            is_blank = len(cells) < 2 and not "".join(cells).strip()
+            if len(cells) != len(self.names) and not is_blank:
+                found = "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
+                header = "the header" if self.has_header else "the first row"
+                return (
+                    f"line {line + reader.line_num - 1} has {found} and {header} has "
+                    f"{len(self.names)}; correct it, or quote cells that hold {self.separator!r}"
+                )
+        return None
+
+
+def text_layout(path: Path, *, header: bool | None = None) -> Layout:
+    """Check the bytes of a text table and find out how it is written.
+
+    ``header=None``: the first line is a header unless all its cells are numbers.
+    """
+    n_lines = _checked_lines(path)
+    with open_binary(path) as file:
+        head = file.read(HEAD_BYTES)
+    bom = len(codecs.BOM_UTF8) if head.startswith(codecs.BOM_UTF8) else 0
+    first_end = _end_of_first_row(head, bom)
+    first = head[bom:first_end].decode(errors="replace")
+    separator = "\t" if path.suffix.lower() in (".tsv", ".tab") else _separator(first)
+    if first.count(separator) >= MOST_COLUMNS:
+        raise CommandError(
+            f"{path}: it has more than {MOST_COLUMNS:,} columns, the most for a table in text; "
+            "store the numbers as .npy, or as a sparse matrix in .npz"
+        )
+    cells = next(csv.reader([first], delimiter=separator, strict=False), [])
+    rows = head[first_end:]
+    decimal_comma = separator == ";" and _DECIMAL_COMMA.search(rows) is not None
+    if not any(cell.strip() for cell in cells):
+        raise cannot_read(path, "its first line is empty; begin with the names of the columns")
+    if header is None:
+        header = not all(_is_number(cell) for cell in cells)
+    names = unique_names(cells) if header else [f"column_{i + 1}" for i in range(len(cells))]
+    start = first_end if header else bom
+    if header and n_lines <= first.count("\n") and not rows.strip():
+        raise cannot_read(path, "it has a header and no rows; add rows")
+    lines_of_header = head[bom:first_end].count(b"\n") if header else 0
+    return Layout(
+        path, separator, decimal_comma, names, header, start, 1 + lines_of_header, n_lines
+    )
+
+
+def open_binary(path: Path) -> io.BufferedReader:
+    """Open a file, or raise a CommandError with the reason."""
+    try:
+        if path.exists() and not path.is_file():
+            kind = "a folder" if path.is_dir() else "not a regular file"
+            raise cannot_read(path, f"it is {kind}; name a file")
+        return path.open("rb")
+    except (OSError, ValueError) as error:
+        raise cannot_read(path, error) from error
+
+
+def unique_names(cells: list[str]) -> list[str]:
+    """Return names without surrounding blanks, empty and repeated ones numbered."""
+    names: list[str] = []
+    seen: set[str] = set()
+    for number, cell in enumerate(cells, start=1):
+        name = stem = cell.strip() or f"column_{number}"
+        again = 2
+        while name in seen:
+            name, again = f"{stem}_{again}", again + 1
+        seen.add(name)
+        names.append(name)
+    return names
+
+
+def _checked_lines(path: Path) -> int:
+    """Return the number of lines; raise at NUL bytes and at text that is not UTF-8."""
+    lines, last = 0, b"\n"
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with open_binary(path) as file:
+        while block := file.read(BLOCK_BYTES):
+            if lines == 0 and block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                raise cannot_read(path, "it is UTF-16; save it as UTF-8 (CSV UTF-8 in Excel)")
+            nul = block.find(b"\0")
+            if nul >= 0:
+                line = 1 + lines + block.count(b"\n", 0, nul)
+                raise cannot_read(
+                    path, f"line {line} holds a NUL byte, so it is no text; save it as CSV in UTF-8"
+                )
+            try:
+                decoder.decode(block)
+            except UnicodeDecodeError as error:
+                line = 1 + lines + block.count(b"\n", 0, max(error.start, 0))
+                raise cannot_read(
+                    path, f"line {line} is not UTF-8; save it as UTF-8 (CSV UTF-8 in Excel)"
+                ) from error
+            lines += block.count(b"\n")
+            last = block[-1:]
+    if lines == 0 and last == b"\n":
+        raise cannot_read(path, "it is empty; name a table with a header and rows")
+    if lines == 0 and last == b"\r":
+        raise cannot_read(path, "its lines end as on old Macintoshes (CR); save it as CSV in UTF-8")
+    return lines + (last != b"\n")
+
+
+def _end_of_rows(chunk: bytes) -> int:
+    """Return the end of the last whole row: a line break outside quotation marks; 0 if none."""
+    end = chunk.rfind(b"\n") + 1
+    while end and chunk.count(b'"', 0, end) % 2:
+        end = chunk.rfind(b"\n", 0, end - 1) + 1
+    return end
+
+
+def _end_of_first_row(head: bytes, begin: int) -> int:
+    end = head.find(b"\n", begin) + 1
+    while end and head.count(b'"', begin, end) % 2:
+        end = head.find(b"\n", end) + 1
+    return end or len(head)
+
+
+def _separator(first: str) -> str:
+    """Return the separator that the first line has most often outside quotation marks."""
+    bare = re.sub(r'"[^"]*"', "", first)
+    counts = [bare.count(separator) for separator in SEPARATORS]
+    return SEPARATORS[counts.index(max(counts))]
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
