@@ -1,10 +1,12 @@
 """The site that `make docs` builds from these pages, the docstrings and the examples."""
 
+import inspect
 import re
 import shutil
 from pathlib import Path
 
 import matplotlib as mpl
+from sphinx.util.inspect import stringify_signature
 
 from hardbayes import __version__
 
@@ -61,6 +63,9 @@ sphinx_gallery_conf = {
     "backreferences_dir": "gallery/uses",
     "inspect_global_variables": False,
     "reference_url": {"hardbayes": None},
+    "within_subsection_order": "FileNameSortKey",
+    "thumbnail_size": (600, 320),
+    "show_signature": False,
 }
 mpl.rcParams["figure.dpi"] = 110
 
@@ -102,9 +107,17 @@ def escape_shapes(app, what, name, obj, options, lines):
         lines[number] = re.sub(r"_(?=[,)])", r"\\_", line) if "shape (" in line else line
 
 
+def class_signature(app, what, name, obj, options, signature, returns):
+    """Show what `__init__` takes; Sphinx would show `__new__`, where a class has both."""
+    if what != "class":
+        return None
+    return stringify_signature(inspect.signature(obj), show_annotation=False), None
+
+
 def setup(app):
     """Connect the functions above."""
     copy_pages()
     app.connect("autodoc-process-docstring", escape_shapes, priority=900)  # after numpydoc
     app.connect("source-read", read_page)
+    app.connect("autodoc-process-signature", class_signature)
     app.connect("autodoc-skip-member", skip_member)

@@ -7,6 +7,7 @@ The generalised I-divergence of counts, that of the Poisson.
 A geometry is a convex function of one number and its derivative, elementwise, in plain NumPy.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
 from scipy.special import xlogy
 
@@ -39,3 +40,9 @@ penalty = penalty_path(counts, estimator=template).for_n_clusters(3)
 model = DPMeans(penalty, divergence=Counts(), random_state=0).fit(counts)
 print(f"penalty {penalty:.1f}: {model.n_clusters_} clusters at")
 print(np.round(model.cluster_centers_, 1))
+
+figure, ax = plt.subplots(figsize=(7.0, 3.6), layout="constrained")
+ax.scatter(counts[:, 0], counts[:, 1], c=model.labels_, s=12, cmap="tab10")
+ax.scatter(*model.cluster_centers_[:, :2].T, c="black", marker="x")
+ax.set(xlabel="first count", ylabel="second count")
+figure.savefig("own_divergence.png", dpi=110)

@@ -84,8 +84,8 @@ class GaussianDPMeans(ClusterEstimator):
         Means, in the dtype of the data.
     covariances_ : ndarray of shape (n_clusters_, n_features, n_features)
         ``(S_k + Phi0) / covariance_penalty`` of each cluster, the model's Sigma; with
-        ``covariance_type="diag"`` their diagonals (n_clusters_, n_features). They have the scale of
-        scatters, which are sums over rows. The sample covariance of a cluster is
+        ``covariance_type="diag"`` their diagonals, of shape (n_clusters_, n_features). They have
+        the scale of scatters, which are sums over rows. The sample covariance of a cluster is
         ``(covariance_penalty * covariances_[k] - covariance_prior_) / cluster_weights_[k]``.
     cluster_weights_ : ndarray of shape (n_clusters_,)
         Sum of the weights of each cluster's rows.
