@@ -10,10 +10,10 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_iris
 from sklearn.preprocessing import StandardScaler
 
-from hardbayes import DPMeans, objective, penalty_for
+from hardbayes import DPMeans, objective, penalty_path
 
 X = StandardScaler().fit_transform(load_iris().data)
-penalty = penalty_for(X, 3)
+penalty = penalty_path(X, estimator=DPMeans(random_state=0)).for_n_clusters(3)
 model = DPMeans(penalty, random_state=0).fit(X)
 print(f"penalty {penalty:.2f}")
 print(f"DPMeans       {model.n_clusters_:2d} clusters  objective {model.objective_:8.2f}")
