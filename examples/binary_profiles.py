@@ -35,6 +35,7 @@ for ax, title in zip(axes, titles, strict=True):
 axes[0].imshow(answers, aspect="auto", cmap="Greys")
 axes[1].imshow(answers[order], aspect="auto", cmap="Greys")
 axes[2].imshow(model.cluster_centers_, aspect="auto", cmap="Greys", vmin=0, vmax=1)
+axes[2].set_yticks(range(model.n_clusters_))
 for ax in axes:
     ax.set_xlabel("question")
 figure.savefig("binary_profiles.png", dpi=110)
