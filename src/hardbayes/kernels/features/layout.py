@@ -21,6 +21,7 @@ MOST_EXACT = 12  # features up to which all subsets are compared: 4096 of them
 FEWEST_ROWS = 8  # for each subset, or a table of all sums costs more than it saves
 MOST_TABLED = 1 << 16  # numbers in a table of all sums of components: it must stay in cache
 STEPS = 12  # down from one, in the search for a margin
+ONLY = np.int64(0)  # the row of a matrix that has one; kernels are compiled anew for a literal
 READ_AT_ONCE = 1 << 13  # numbers: 64 kilobytes, so that rows stay in cache
 
 

@@ -4,7 +4,7 @@ Broderick, Kulis & Jordan 2013, section 5, after k-means++.
 """
 
 from hardbayes.kernels.compiling import inlined, kernel
-from hardbayes.kernels.features.layout import inner_product, list_members
+from hardbayes.kernels.features.layout import ONLY, inner_product, list_members
 from hardbayes.kernels.partition.rows import pick
 from hardbayes.kernels.simd.features import subtract_members
 
@@ -49,7 +49,7 @@ def draw_seeds(
         gain = 0.0
         for i in range(n):
             residual_of(rows, i, membership, k, components, origin, members)
-            own = 2.0 * inner_product(residual, 0, components, k, d) - size
+            own = 2.0 * inner_product(residual, ONLY, components, k, d) - size
             membership[i, k] = own > 0
             if own > 0:
                 gain += pick(weights, i) * own
