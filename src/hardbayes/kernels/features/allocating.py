@@ -39,6 +39,7 @@ def allocate(
     for start in range(0, n, size):  # some at a time, so that they stay in cache
         stop = min(start + size, n)
         rows, members, paid = workspace.rows, membership[start:stop], costs[start:stop]
+        total = 0.0
         for i in range(start, stop):
             for j in range(d):
                 rows[i - start, j] = (np.float64(values[i, j]) - shift[j]) * scale
@@ -61,9 +62,10 @@ def allocate(
                     changed += (new >> r) & 1
             for r in range(count):
                 weight = pick(weights, start + first + r)
-                fit += weight * paid[first + r]
+                total += weight * paid[first + r]
                 if weight > 0:
                     collect(first + r, r, weight, features, members, gram, correction, workspace)
+        fit += total
     distribute(workspace, gram, correction)
     return fit, changed
 
