@@ -27,13 +27,15 @@ class SpectralDPMeans(GramEstimator):
     The objective of `KernelDPMeans` is ``tr K - tr Y'(K - cluster_penalty I)Y`` with Y the
     normalised indicators of clusters (Kulis & Jordan 2012, Lemma 5.1). Over all orthonormal Y it is
     least for **all eigenvectors of K with eigenvalues above the penalty** (Theorem 5.2), which are
-    found here. Each row is then given to one of as many clusters, by the entries of the eigenvectors
-    turned towards rows that point in different directions, as in scikit-learn's "cluster_qr".
+    found here. Each row is then given to one of as many clusters, by the entries of the
+    eigenvectors turned towards rows that point in different directions, as in scikit-learn's
+    "cluster_qr".
 
     Parameters
     ----------
     cluster_penalty : float or "auto", default="auto"
-        Eigenvalues above it count. "auto" takes the widest gap of the spectrum; see docs/kernels.md.
+        Eigenvalues above it count. "auto" takes the widest gap of the spectrum; see
+        docs/kernels.md.
     kernel : str or callable, default="rbf"
         A kernel of ``sklearn.metrics.pairwise_kernels`` by name, or "precomputed": X is then the
         square matrix of kernel values, dense or sparse. A callable takes two rows and

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 SLAB = 1 << 21  # kernel values of new rows that are held at a time
 ROUNDING = 1e-12  # of squared distances, by the kernel value of a row with itself
 SAVED_KERNEL = ("gamma", "degree", "coef0")
+MOST_MEASURED = 1 << 12  # rows whose distances tell how far out those of a cluster lie
 CLUSTERS = ("labels", "weights", "inside", "volumes", "spread")
 
 
@@ -264,16 +265,17 @@ def fitted_attributes(
 ) -> dict[str, Any]:
     """Return the attributes of a fitted estimator."""
     clusters, history = solution.statistics, level_rounding(solution.history, 1e-9 * model.unit)
-    labels = solution.labels.copy()
-    nearest, costs = model.nearest(clusters)
-    if turned is None:
-        light = problem.weights == 0
-        labels[light] = nearest[light]
+    labels, weights = solution.labels.copy(), problem.weights
+    if turned is None and len(light := np.flatnonzero(weights == 0)):
+        labels[light] = model.nearest(clusters, light)[0]
+    ids = np.flatnonzero(weights > 0)
+    ids = ids[:: -(-len(ids) // MOST_MEASURED)]
+    costs = model.distances(clusters, ids)
     volumes = clusters.volumes
     fitted = FittedGram(
         problem.mercer, problem.seen, problem.scales, problem.weights, labels, clusters.inside,
         volumes, model.penalty, problem.self_value, problem.shift,
-        spread_of(costs, labels.astype(np.int32), len(volumes), problem.weights), turned,
+        spread_of(costs, labels[ids].astype(np.int32), len(volumes), weights[ids]), turned,
     )  # fmt: skip
     return {
         "_model": fitted,

@@ -141,14 +141,34 @@ class GramModel(LabelFirstModel[GramClusters]):
         clusters = (statistics.inside, statistics.volumes)
         return self.rows.move(labels, *clusters, self.penalty, self.order, max_passes)
 
-    def choose(self, statistics: GramClusters) -> Ids:
-        """Return each row's nearest cluster."""
-        return self.nearest(statistics)[0]
+    def choose(self, statistics: GramClusters) -> Ids | None:
+        """Return each row's nearest cluster; of many rows None, for moves do more in one pass."""
+        if self.rows.n > MANY_ROWS:
+            return None
+        return self.nearest(statistics, np.arange(self.rows.n))[0]
 
-    def nearest(self, statistics: GramClusters) -> tuple[Ids, Floats]:
-        """Return each row's nearest cluster (n,), and its squared distance (n,)."""
+    def nearest(self, statistics: GramClusters, ids: Ids) -> tuple[Ids, Floats]:
+        """Return the nearest cluster (m,) of some rows, and its squared distance (m,)."""
         clusters = (statistics.labels, statistics.inside, statistics.volumes)
-        return self.rows.sweep(*clusters, np.arange(self.rows.n), np.inf, 0)[:2]
+        labels, distances, _ = self.rows.sweep(*clusters, ids, np.inf, 0)
+        return labels[ids], distances[ids]
+
+    def distances(self, statistics: GramClusters, ids: Ids) -> Floats:
+        """Return the squared distances (m,) of some rows from the means of their own clusters."""
+        volumes, labels, everyone = statistics.volumes, statistics.labels, np.arange(self.rows.n)
+        found = np.empty(len(ids))
+        size = max(1, (1 << 21) // self.rows.n)
+        for start in range(0, len(ids), size):
+            part = ids[start : start + size]
+            own = labels[part]
+            same = (labels == own[:, np.newaxis]) * self.weights
+            reach = np.einsum("ij,ij->i", self.rows.values(part, everyone), same)
+            found[start : start + size] = (
+                self.rows.diagonal[part]
+                - 2.0 * reach / volumes[own]
+                + statistics.inside[own] / volumes[own] ** 2
+            )
+        return np.maximum(found, 0.0)
 
     def sweep(self, statistics: GramClusters) -> tuple[Ids, bool]:
         """Return the same with births."""

@@ -128,7 +128,7 @@ class MemoryGram(GramRows):
     def _slabs(self, order: Ids) -> Iterator[tuple[Ids, Matrix]]:
         """Yield rows in this order, a bounded number at a time, with all their kernel values."""
         size = max(1, min(MOST_IN_SLAB, SLAB // self.n))
-        parts = [order[start : start + size] for start in range(0, self.n, size)]
+        parts = [order[start : start + size] for start in range(0, len(order), size)]
         slabs: dict[int, Matrix] = {}
         for first in range(0, len(parts), AHEAD):
             ahead = parts[first : first + AHEAD]

@@ -35,9 +35,10 @@ class GramRows(Protocol):
         """Return labels (n,) after a sweep with births, distances (n,), and whether it was capped.
 
         The means of ``labels``, with ``inside`` (k,) on the diagonal of their links, stay as they
-        are. In the order (n,) of visits, a row whose weight times squared distance exceeds ``cost``
-        opens a cluster at itself, which rows visited later may choose; births are numbered from k
-        on, at most ``most``. Among equal distances the first cluster is chosen.
+        are. In the order of visits, of all rows or some (others get no label), a row whose weight
+        times squared distance exceeds ``cost`` opens a cluster at itself, which rows visited later
+        may choose; births are numbered from k on, at most ``most``. Among equal distances the first
+        cluster is chosen.
         """
 
     def move(
