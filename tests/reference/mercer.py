@@ -38,8 +38,7 @@ def literal_kernel_dp_means(kernel, weights, penalty, order=None, max_iter=100):
 def best_objective(kernel, weights, penalty):
     """The least objective over all partitions; meant for 8 rows at most."""
     return min(
-        kernel_objective(kernel, weights, labels, penalty)
-        for labels in set_partitions(len(kernel))
+        kernel_objective(kernel, weights, labels, penalty) for labels in set_partitions(len(kernel))
     )
 
 

@@ -34,7 +34,8 @@ def test_one_distribution_is_one_cluster():
 
 
 def test_a_kernel_without_scale_goes_by_the_widest_plateau():
-    X, y = make_blobs(150, 2, 4, seed=0, spread=0.3)
+    X, y = make_blobs(150, 3, 4, seed=0, spread=0.3, box=0.0)
+    X[np.arange(150), np.minimum(y, 2)] += np.where(y < 3, 5.0, -5.0)
     choice = chosen(X, "linear", balance=False)
     assert choice.k == 4 and adjusted_rand_score(y, choice.labels) == 1.0
 

@@ -218,7 +218,7 @@ class SpectralDPMeans(GramEstimator):
         volumes = np.bincount(labels, weights, k)
         member = np.zeros((problem.n, k))
         member[np.arange(problem.n), labels] = weights / volumes[labels]
-        centres = np.asarray(features.T @ member).T
+        centres = np.ascontiguousarray(np.asarray(features.T @ member).T)
         placed = FittedFeatures(map_, centres, penalty, np.zeros((k, 1)))
         costs = placed.costs_of(features, labels)
         shown = FittedFeatures(
@@ -268,7 +268,7 @@ class SpectralDPMeans(GramEstimator):
         entries[: constant.shape[1]] = constant
         if mean is not None:
             entries = entries - mean @ factors[:, :k]
-        return labels, Turned(factors[:, :k] @ turn, entries @ turn)
+        return labels, Turned(np.ascontiguousarray(factors[:, :k] @ turn), entries @ turn)
 
     def _spectral_attributes(self, spectrum: Spectrum, bound: float) -> dict[str, Any]:
         n_above = len(spectrum.values)
@@ -289,4 +289,5 @@ def without_empty(labels: Any, weights: Floats, turned: Turned | None) -> tuple[
     if used.all():
         return labels, turned
     labels = np.where(used[labels], (np.cumsum(used) - 1)[labels], 0)
-    return labels, Turned(turned.factors[:, used], turned.constants[used])
+    factors = np.ascontiguousarray(turned.factors[:, used])
+    return labels, Turned(factors, turned.constants[used])

@@ -65,7 +65,8 @@ def landmark_map(mercer: Mercer, landmarks: Seen) -> FeatureMap:
     with one_blas_thread():
         values, vectors = np.linalg.eigh(mercer.between(landmarks, landmarks))
     kept = values > SMALLEST * values[-1]
-    return FeatureMap(mercer, landmarks, vectors[:, kept] / np.sqrt(values[kept]))
+    normalisation = np.ascontiguousarray(vectors[:, kept] / np.sqrt(values[kept]))
+    return FeatureMap(mercer, landmarks, normalisation)
 
 
 @dataclass(frozen=True, eq=False)
