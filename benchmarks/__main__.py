@@ -17,6 +17,7 @@ from benchmarks import (
     gaussian,
     graphs,
     groups,
+    kernels,
     machine,
     memory,
     quality,
@@ -55,6 +56,7 @@ SECTIONS: dict[str, Callable[[Options], Section]] = {
     "groups": groups.run,
     "topics": topics.run,
     "graphs": graphs.run,
+    "kernels": kernels.run,
 }
 
 

@@ -230,7 +230,7 @@ def test_bad_inputs_are_refused_in_one_sentence(model):
         given.fit(MOONS)
     with pytest.raises(ValueError, match="NaN"):
         given.fit(np.where(np.eye(150) > 0, np.nan, K))
-    with pytest.raises(ValueError, match="X has 149 features, but .* is expecting 150"):
+    with pytest.raises(ValueError, match=r"X has 149 features, but .* is expecting 150"):
         given.fit(K).predict(K[:, 1:])
     with pytest.raises(ValueError, match="needs rows and a kernel function"):
         model(3.0, kernel="precomputed", n_landmarks=5).fit(K)

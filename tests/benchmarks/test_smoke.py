@@ -138,4 +138,5 @@ def test_every_section_has_a_name():
         "groups",
         "topics",
         "graphs",
+        "kernels",
     ]

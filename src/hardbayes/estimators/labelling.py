@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
-from hardbayes.engine.partition.objective import measure_labels
-from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.engine.gram.model import GramModel
+from hardbayes.engine.partition.objective import measure_labels
 from hardbayes.estimators.kernel_dp_means import KernelDPMeans
+from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.models.graph import measure
 from hardbayes.pool import Pool, resolve_threads
 from hardbayes.problems.columns import used_columns
@@ -96,8 +96,8 @@ def objective(
     Returns
     -------
     objective : float
-        The value that `DPMeans`, `GraphDPMeans` or `KernelDPMeans` minimises; with groups, the value that `HDPMeans`
-        minimises, whose ``global_penalty_`` is the `cluster_penalty` here.
+        The value that `DPMeans`, `GraphDPMeans` or `KernelDPMeans` minimises; with groups, the
+        value that `HDPMeans` minimises, whose ``global_penalty_`` is the `cluster_penalty` here.
 
     Examples
     --------
