@@ -7,7 +7,13 @@ import numpy as np
 from hardbayes.engine.gram.features import feature_spectrum
 from hardbayes.engine.gram.model import GramModel
 from hardbayes.engine.gram.restarts import one_partition
-from hardbayes.engine.gram.spectrum import Spectrum, lower_bound, rounding, spectrum_above
+from hardbayes.engine.gram.spectrum import (
+    MOST_DENSE,
+    Spectrum,
+    lower_bound,
+    rounding,
+    spectrum_above,
+)
 from hardbayes.engine.status import Status
 from hardbayes.estimators.gram_estimator import LANDMARKS, GramEstimator
 from hardbayes.matrices import Floats, Matrix
@@ -18,6 +24,11 @@ from hardbayes.pool import Pool
 from hardbayes.problems.gram import GramProblem
 from hardbayes.selection.gram_penalty import choose_clusters
 
+SLAB_ROWS = 1 << 10  # whose values with a sample are held at a time
+SAMPLED = (
+    " Eigenvectors are those of a sample of {} rows, extended to all, so that lower_bound_ is no "
+    "more than the penalty. Pass a kernel matrix to have those of all rows."
+)
 DONE = "Solved the relaxation: {} exceed the penalty."
 
 
@@ -57,8 +68,8 @@ class SpectralDPMeans(GramEstimator):
         "rbf" has no `gamma`, and leaves all other kernels, and features of landmarks, as they are.
     n_landmarks : int or None, default=None
         Use Nystroem features of so many random rows in place of the kernel: for many rows. None
-        computes kernel values exactly; above 4096 rows by Lanczos iterations, each of which takes
-        all of them.
+        computes kernel values exactly, and the eigenvectors of all rows; those of a sample of 2048
+        where there are more than 4096 rows and no precomputed matrix.
     max_clusters : int or None, default=None
         Cap on the number of clusters: the leading eigenvectors are taken.
     random_state : int, RandomState instance or None, default=None
@@ -82,7 +93,8 @@ class SpectralDPMeans(GramEstimator):
         These, falling: of ``W^1/2 K W^1/2`` with the weights of the rows.
     lower_bound_ : float
         The relaxed optimum: no partition of the rows has an objective below it, at this penalty.
-        Rounding errors are subtracted. Of features where `n_landmarks` is set.
+        Rounding errors are subtracted. Of features where `n_landmarks` is set; no more than the
+        penalty where the rows were sampled.
     cluster_weights_ : ndarray of shape (n_clusters_,)
         Sum of the weights of each cluster's rows.
     cluster_penalty_ : float
@@ -100,7 +112,7 @@ class SpectralDPMeans(GramEstimator):
     converged_ : bool
         True.
     status_ : str
-        How many eigenvalues exceed the penalty, and whether landmarks were used.
+        How many eigenvalues exceed the penalty, and whether rows were sampled.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -180,19 +192,36 @@ class SpectralDPMeans(GramEstimator):
         self, problem: GramProblem, penalty: float, rng: np.random.RandomState
     ) -> dict[str, Any]:
         """Return the attributes of a fit to kernel values."""
-        rows, weights = problem.rows, problem.weights
-        spectrum = spectrum_above(rows, penalty, rng)
-        bound = lower_bound(spectrum, penalty, problem.n)
-        # Values of rows with those of the fit, times these, are the entries of eigenvectors.
+        n = problem.n
+        part, ids, weights = problem.rows, np.arange(n), problem.weights
+        is_sampled = problem.matrix is None and n > MOST_DENSE
+        if is_sampled:
+            ids, weights = problem.anchors, problem.anchor_weights
+            part = part.part(ids, weights)
+        spectrum = spectrum_above(part, penalty, rng)
+        # Values of rows with those of the sample, times these, are the entries of eigenvectors.
         factors = np.sqrt(weights)[:, np.newaxis] * spectrum.vectors / spectrum.values
-        labels, turned = self._labelled(factors, np.zeros((1, 0)), spectrum, weights)
-        light = np.flatnonzero(weights == 0)
-        if turned is not None and len(light):
-            labels[light] = turned.labels(rows.values(light, np.arange(problem.n)))
-        model = GramModel(rows, penalty, self._most_clusters, np.arange(problem.n))
-        labels, turned = without_empty(labels, weights, turned)
+        found, turned = self._labelled(factors, np.zeros((1, 0)), spectrum, weights)
+        labels = np.zeros(n, np.int64)
+        labels[ids] = found
+        if turned is not None:
+            rest = np.ones(n, np.bool_)
+            rest[ids[weights > 0]] = False
+            for some in np.array_split(np.flatnonzero(rest), 1 + n // SLAB_ROWS):
+                labels[some] = turned.labels(problem.rows.values(some, ids))
+            every = np.zeros((n, turned.factors.shape[1]))
+            every[ids] = turned.factors
+            turned = Turned(every, turned.constants)
+        model = GramModel(problem.rows, penalty, self._most_clusters, np.arange(n))
+        labels, turned = without_empty(labels, problem.weights, turned)
         fitted = fitted_attributes(one_partition(model, labels), problem, model, turned)
-        return fitted | self._spectral_attributes(spectrum, bound)
+        if not is_sampled:
+            bound = lower_bound(spectrum, penalty, n)
+            return fitted | self._spectral_attributes(spectrum, bound)
+        # Of all rows no more is known than that one cluster is paid for.
+        fitted |= self._spectral_attributes(spectrum, penalty)
+        fitted["status_"] += SAMPLED.format(len(ids))
+        return fitted
 
     def _by_features(
         self, problem: GramProblem, penalty: float, map_: FeatureMap, rng: np.random.RandomState
