@@ -1,6 +1,7 @@
 """KernelDPMeans and SpectralDPMeans as a whole: references, invariances, inputs and corners."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from hardbayes import (
     penalty_path,
     save,
 )
+from hardbayes.estimators import gram_estimator, spectral_dp_means
 from hardbayes.executors.gram import memory
 from hardbayes.plot import ClustersDisplay
 from tests.conftest import assert_same_bits, make_blobs, quiet_fit, run_check
@@ -204,6 +206,17 @@ def test_landmarks():
         assert "Nystroem features of 40 landmarks" in fitted.status_
         assert fitted.objective_ == pytest.approx(exact.objective_, rel=1e-3)
         np.testing.assert_array_equal(fitted.predict(X), fitted.labels_)
+
+
+def test_many_rows_have_the_eigenvectors_of_a_sample(monkeypatch):
+    monkeypatch.setattr(spectral_dp_means, "MOST_DENSE", 100)
+    few = partial(gram_estimator.pose_gram, max_anchors=80)
+    monkeypatch.setattr(gram_estimator, "pose_gram", few)
+    fitted = SpectralDPMeans(random_state=0).fit(MOONS)
+    assert "sample of 80 rows" in fitted.status_
+    assert adjusted_rand_score(MOON, fitted.labels_) > 0.7
+    assert fitted.lower_bound_ == fitted.cluster_penalty_ <= fitted.objective_
+    np.testing.assert_array_equal(fitted.predict(MOONS), fitted.labels_)
 
 
 @pytest.mark.parametrize("model", MODELS)
