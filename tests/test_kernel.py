@@ -166,8 +166,11 @@ def test_invariances(model):
     assert same_partition(plain.labels_[shuffled], moved.labels_)
     narrow = model(random_state=0).fit(MOONS.astype(np.float32))
     assert same_partition(plain.labels_, narrow.labels_)
-    wide = model(random_state=0).fit(sparse.csr_array(MOONS))
-    assert same_partition(plain.labels_, wide.labels_)
+    for kernel in ("rbf", "linear"):
+        dense = model(kernel=kernel, random_state=0).fit(MOONS)
+        wide = model(kernel=kernel, random_state=0).fit(sparse.csr_array(MOONS))
+        assert same_partition(dense.labels_, wide.labels_)
+        assert wide.objective_ == pytest.approx(dense.objective_)
 
 
 @pytest.mark.parametrize("model", MODELS)

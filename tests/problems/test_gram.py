@@ -29,7 +29,8 @@ def test_a_linear_kernel_is_centred():
     posed = problem(X, "linear")
     centred = X - X.mean(axis=0)
     np.testing.assert_allclose(posed.rows.whole(), centred @ centred.T, atol=1e-6)
-    assert posed.is_centred and not problem(X, "poly", degree=2).is_centred
+    np.testing.assert_allclose(posed.shift, X.mean(axis=0))
+    assert problem(X, "poly", degree=2).shift is None
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])

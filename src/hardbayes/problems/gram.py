@@ -71,11 +71,6 @@ class GramProblem:
         return self.matrix is not None and is_sparse(self.matrix)
 
     @property
-    def is_centred(self) -> bool:
-        """Whether rows of a linear kernel have the mean zero."""
-        return self.shift is not None
-
-    @property
     def self_value(self) -> float | None:
         """The kernel value of any row with itself, if a given matrix has the same for all."""
         if self.matrix is None:

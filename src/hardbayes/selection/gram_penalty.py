@@ -25,6 +25,7 @@ from hardbayes.engine.gram.model import GramModel
 from hardbayes.engine.gram.spectrum import rounding, weighted_matrix
 from hardbayes.executors.gram.protocol import GramRows, Ids
 from hardbayes.matrices import Floats, is_sparse
+from hardbayes.moves.gram.halving import centred
 from hardbayes.moves.label_first.labelling import labelled
 from hardbayes.moves.label_first.moves import Divisions
 from hardbayes.problems.gram import GramProblem, pose_gram
@@ -98,8 +99,9 @@ def _widest_plateau(
     chosen = widest(wide) if wide else None
     k = chosen.k if chosen else 1
     penalty = chosen.middle if chosen else max(float(values[0]), 1e-300)
-    # A centred linear kernel has one eigenvector less than clusters.
-    n_above = k - 1 if problem.is_centred else k
+    n_above = k
+    if problem.options.kernel == "linear":  # centred: one eigenvector less than clusters
+        values, n_above = _leading(centred(weighted_matrix(part), part.weights))[0], k - 1
     high = float(values[n_above - 1]) if n_above else 2.0 * float(values[0])
     low = float(values[n_above]) if n_above < len(values) else 0.0
     between = float(np.sqrt(high * low)) if low > 0 else high / 2.0

@@ -62,8 +62,8 @@ class MemoryGram(GramRows):
             before = len(born)
             born = np.concatenate([born, np.zeros(len(ids), np.int64)])
             visiting.sweep_rows(
-                ids, self._reach(slab, labels, k), _dense(slab[:, born[:before]]),
-                _dense(slab[:, ids]), self.diagonal, self.weights, inside, volumes, cost, most,
+                ids, self._reach(slab, labels, k), _columns(slab, born[:before]),
+                _columns(slab, ids), self.diagonal, self.weights, inside, volumes, cost, most,
                 born, state, found, costs,
             )  # fmt: skip
             born = born[: state[visiting.BORN]]
@@ -88,7 +88,7 @@ class MemoryGram(GramRows):
             before = int(moves[0])
             for ids, slab in self._slabs(order):
                 visiting.move_rows(
-                    ids, self._reach(slab, labels, k), _dense(slab[:, ids]), self.diagonal,
+                    ids, self._reach(slab, labels, k), _columns(slab, ids), self.diagonal,
                     self.weights, penalty, self._least_gain, labels, inside, volumes, counts, moves,
                 )  # fmt: skip
             if moves[0] == before:
@@ -146,10 +146,22 @@ def held(matrix: Matrix) -> Values:
     """Return the function of a matrix (n, n) in memory."""
 
     def values(ids: NDArray[np.integer], columns: NDArray[np.integer] | None) -> Matrix:
-        rows = matrix[ids]
+        rows = matrix if _are_all(ids, matrix.shape[0]) else matrix[ids]
         return rows if columns is None else rows[:, columns]
 
     return values
+
+
+def _are_all(ids: NDArray[np.integer], n: int) -> bool:
+    """Whether these are all of n rows in their order, so that none need be copied."""
+    return len(ids) == n and bool((ids == np.arange(n)).all())
+
+
+def _columns(slab: Matrix, ids: NDArray[np.integer]) -> Floats:
+    """Return the columns (m, l) of a slab, dense."""
+    if is_sparse(slab):
+        return _dense(slab[:, ids])
+    return slab if _are_all(ids, slab.shape[1]) else slab.take(ids, axis=1)
 
 
 def _dense(values: Matrix) -> Floats:

@@ -53,13 +53,17 @@ def halve(part: GramRows, rng: np.random.RandomState) -> tuple[float, NDArray[np
 def _orders(linked: Floats, weights: Floats, rng: np.random.RandomState) -> list[Ids]:
     """Return orders of the rows: along leading eigenvectors, and by distance from the mean."""
     root = np.sqrt(weights)
-    matrix = linked / root / root[:, np.newaxis]
-    used = root / np.linalg.norm(root)
-    along = matrix @ used
-    matrix -= np.outer(used, along) + np.outer(along - (used @ along) * used, used)
+    matrix = centred(linked / root / root[:, np.newaxis], weights)
     distances = np.diag(linked) / weights**2 - 2 * linked.sum(axis=1) / weights / weights.sum()
     vectors = _leading(matrix, rng) / root[:, np.newaxis]
     return [*np.argsort(vectors, axis=0, kind="stable").T, np.argsort(-distances, kind="stable")]
+
+
+def centred(matrix: Floats, weights: Floats) -> Floats:
+    """Return a weighted kernel matrix (m, m) without the direction of the roots of the weights."""
+    used = np.sqrt(weights / weights.sum())
+    along = matrix @ used
+    return matrix - np.outer(used, along) - np.outer(along - (used @ along) * used, used)
 
 
 def _leading(matrix: Floats, rng: np.random.RandomState) -> Floats:
