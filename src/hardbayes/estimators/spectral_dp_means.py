@@ -69,7 +69,8 @@ class SpectralDPMeans(GramEstimator):
     n_landmarks : int or None, default=None
         Use Nystroem features of so many random rows in place of the kernel: for many rows. None
         computes kernel values exactly, and the eigenvectors of all rows; those of a sample of 2048
-        where there are more than 4096 rows and no precomputed matrix.
+        where there are more than 4096 rows, or than 2048 of a balanced kernel, and no precomputed
+        matrix.
     max_clusters : int or None, default=None
         Cap on the number of clusters: the leading eigenvectors are taken.
     random_state : int, RandomState instance or None, default=None
@@ -194,7 +195,9 @@ class SpectralDPMeans(GramEstimator):
         """Return the attributes of a fit to kernel values."""
         n = problem.n
         part, ids, weights = problem.rows, np.arange(n), problem.weights
-        is_sampled = problem.matrix is None and n > MOST_DENSE
+        # Only anchors are balanced exactly, and the automatic penalty is for their spectrum.
+        most = len(problem.anchors) if problem.options.balance else MOST_DENSE
+        is_sampled = problem.matrix is None and np.count_nonzero(weights) > most
         if is_sampled:
             ids, weights = problem.anchors, problem.anchor_weights
             part = part.part(ids, weights)
