@@ -70,6 +70,21 @@ def test_moves_lead_to_the_same_labels_with_any_number_of_threads(threads):
     assert kernel_objective(kernel, weights, found[0][0], 1.0) < before
 
 
+def test_of_many_rows_those_nearest_to_a_move_are_visited_again(monkeypatch):
+    rng = np.random.default_rng(6)
+    kernel, weights = random_kernel(rng, 60), np.ones(60)
+    labels = rng.integers(0, 3, 60)
+    rows, visited = gram(kernel, weights), []
+    volumes, links = rows.statistics(labels, 3)
+    slabs = rows._slabs
+    monkeypatch.setattr(rows, "_slabs", lambda order: visited.append(len(order)) or slabs(order))
+    monkeypatch.setattr(memory, "MANY_ROWS", 50)
+    found, _ = rows.move(labels, np.diag(links).copy(), volumes, 1.0, np.arange(60), 9)
+    assert visited[0] == 60 and max(visited[1:]) <= 7
+    after = kernel_objective(kernel, weights, found, 1.0)
+    assert after < kernel_objective(kernel, weights, labels, 1.0)
+
+
 def test_no_slab_is_larger_than_it_may_be(monkeypatch):
     monkeypatch.setattr(memory, "SLAB", 64)
     sizes = []

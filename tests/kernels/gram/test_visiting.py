@@ -28,7 +28,7 @@ def test_moves_lower_the_objective_by_what_they_say_and_keep_sums_up_to_date():
         ids = np.array([i])
         move_rows(
             ids, reach[i : i + 1].copy(), kernel[np.ix_(ids, ids)].copy(), np.diag(kernel).copy(),
-            weights, 0.7, 0.0, labels, inside, volumes, counts, moves,
+            weights, 0.7, 0.0, labels, inside, volumes, counts, np.empty(12), moves,
         )  # fmt: skip
         now = value()
         assert now <= last + 1e-12

@@ -136,8 +136,6 @@ class GramModel(LabelFirstModel[GramClusters]):
 
     def move_rows(self, labels: Ids, statistics: GramClusters, max_passes: int) -> tuple[Ids, int]:
         """Return labels after moves of single rows."""
-        if self.rows.n > MANY_ROWS:
-            max_passes = min(max_passes, 2)
         clusters = (statistics.inside, statistics.volumes)
         return self.rows.move(labels, *clusters, self.penalty, self.order, max_passes)
 

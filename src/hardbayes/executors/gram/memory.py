@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 SLAB = 1 << 21  # kernel values: 16 MB, computed in some tens of milliseconds
 MOST_IN_SLAB = 512  # rows: their kernel values among each other are copied
 AHEAD = 8  # slabs that are computed before the first of them is used
+MANY_ROWS = 1 << 12  # above which a pass visits only a share of the rows after the first
+NEAR = 0.1
 LEAST_GAIN = 1e-11  # of a move, in units of the mean of w_i K_ii
 
 #: Returns the kernel values of rows ``ids`` with ``columns``, all where None: dense, or CSR.
@@ -79,20 +81,26 @@ class MemoryGram(GramRows):
         order: Ids,
         max_passes: int,
     ) -> tuple[Ids, int]:
-        """Visit slabs in the order; sums over the clusters are made anew for each slab."""
+        """Visit slabs in the order; sums over the clusters are made anew for each slab.
+
+        Of many rows only those that are nearest to a move are visited after the first pass.
+        """
         k = len(volumes)
         labels, inside, volumes = labels.copy(), inside.copy(), volumes.copy()
         counts = np.bincount(labels, self.weights > 0, k).astype(np.int64)
-        moves = np.zeros(1, np.int64)
+        moves, margins = np.zeros(1, np.int64), np.zeros(self.n)
         for _ in range(max_passes):
             before = int(moves[0])
             for ids, slab in self._slabs(order):
                 visiting.move_rows(
                     ids, self._reach(slab, labels, k), _columns(slab, ids), self.diagonal,
-                    self.weights, penalty, self._least_gain, labels, inside, volumes, counts, moves,
+                    self.weights, penalty, self._least_gain, labels, inside, volumes, counts,
+                    margins, moves,
                 )  # fmt: skip
             if moves[0] == before:
                 break
+            if self.n > MANY_ROWS:
+                order = order[margins[order] <= np.quantile(margins, NEAR)]
         return labels, int(moves[0])
 
     def values(self, ids: NDArray[np.integer], columns: NDArray[np.integer]) -> Floats:

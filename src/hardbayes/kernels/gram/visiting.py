@@ -73,7 +73,7 @@ def sweep_rows(
 @kernel
 def move_rows(
     ids, reach, inner, diagonal, weights, penalty, least_gain,
-    labels, inside, volumes, counts, moves,
+    labels, inside, volumes, counts, margins, moves,
 ):  # fmt: skip
     """Move rows one by one to the cluster where the objective falls most, if it does.
 
@@ -83,6 +83,7 @@ def move_rows(
 
     IN ids (m,), inner (m, m), diagonal, weights (n,).
     IN/OUT reach (m, k), labels (n,), inside, volumes, counts (k,): kept up to date; moves (1,).
+    OUT margins (n,): what the best move of each visited row would cost; negative where it moved.
     """
     m, k = reach.shape
     for i in range(m):
@@ -96,7 +97,7 @@ def move_rows(
         else:
             v = volumes[own]
             left = w * v / (v - w) * distance(diagonal[row], reach[i, own], v, inside[own])
-        best = left - least_gain
+        best = np.inf
         winner = own
         for c in range(k):
             if c != own and counts[c] > 0:
@@ -105,7 +106,8 @@ def move_rows(
                 if joined < best:
                     best = joined
                     winner = c
-        if winner == own:
+        margins[row] = best - left
+        if not best < left - least_gain:
             continue
         square = w * w * diagonal[row]
         inside[winner] += 2.0 * w * reach[i, winner] + square
