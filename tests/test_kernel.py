@@ -21,7 +21,9 @@ from hardbayes import (
     penalty_path,
     save,
 )
-from hardbayes.estimators import gram_estimator, spectral_dp_means
+from hardbayes.engine.gram import model as gram_model
+from hardbayes.engine.gram import restarts
+from hardbayes.estimators import gram_estimator, kernel_dp_means, spectral_dp_means
 from hardbayes.executors.gram import memory
 from hardbayes.plot import ClustersDisplay
 from tests.conftest import assert_same_bits, make_blobs, quiet_fit, run_check
@@ -220,6 +222,16 @@ def test_many_rows_have_the_eigenvectors_of_a_sample(monkeypatch):
     assert adjusted_rand_score(MOON, fitted.labels_) > 0.7
     assert fitted.lower_bound_ == fitted.cluster_penalty_ <= fitted.objective_
     np.testing.assert_array_equal(fitted.predict(MOONS), fitted.labels_)
+
+
+def test_many_rows_say_that_they_were_sampled(monkeypatch):
+    for module in (kernel_dp_means, restarts, gram_model):
+        monkeypatch.setattr(module, "MANY_ROWS", 100)
+    for penalty in ("auto", 0.99):
+        fitted = KernelDPMeans(penalty, random_state=0).fit(MOONS)
+        assert "found on a sample" in fitted.status_
+    paper = KernelDPMeans(0.99, search="paper", random_state=0).fit(MOONS)
+    assert "sample" not in paper.status_
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from hardbayes.engine.gram.model import GramModel
+from hardbayes.engine.gram.model import MANY_ROWS, GramModel
 from hardbayes.engine.gram.restarts import Search, minimise, spread
 from hardbayes.engine.status import Status
 from hardbayes.estimators.base import SHARED_CONSTRAINTS
@@ -19,6 +19,10 @@ from hardbayes.pool import Pool
 from hardbayes.problems.gram import GramProblem
 from hardbayes.selection.gram_penalty import GramChoice, choose_clusters
 
+MANY = (
+    " Of so many rows clusters were found on a sample; then rows moved until a step gained less "
+    "than 0.01 %."
+)
 # Attributes of a fit of features that hold for the rows as well.
 OF_FEATURES = (
     "labels_", "n_clusters_", "cluster_weights_", "inertia_", "objective_", "objective_history_",
@@ -262,4 +266,7 @@ def fit_at(
     )
     solution = minimise(problem.rows, search, given, rng, report)
     model = GramModel(problem.rows, penalty, search.max_clusters, np.arange(problem.n))
-    return fitted_attributes(solution, problem, model), solution.status
+    fitted = fitted_attributes(solution, problem, model)
+    if search.samples and search.search != "paper" and problem.n > MANY_ROWS:
+        fitted["status_"] += MANY
+    return fitted, solution.status

@@ -48,8 +48,14 @@ def test_many_rows_are_clustered_by_a_sample_first(monkeypatch):
     whole = minimise(rows, search(60.0), None, np.random.RandomState(0))
     monkeypatch.setattr(restarts, "MANY_ROWS", 200)
     monkeypatch.setattr(restarts, "MAX_SAMPLE", 100)
-    part = minimise(rows, search(60.0), None, np.random.RandomState(0))
+    steps = []
+    part = minimise(
+        rows, search(60.0), None, np.random.RandomState(0), lambda *step: steps.append(step[0])
+    )
     assert part.objective <= 1.01 * whole.objective
+    assert (np.diff(part.history) < 0).all() and steps == list(range(1, len(part.history) + 1))
+    short = minimise(rows, search(60.0)._replace(max_steps=1), None, np.random.RandomState(0))
+    assert len(short.history) == 1
 
 
 def test_a_start_that_is_given_keeps_its_clusters():
