@@ -2,11 +2,12 @@
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.cluster import KMeans
 from sklearn.datasets import make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
 
-from hardbayes import DPMeans, KernelDPMeans, SpectralDPMeans
+from hardbayes import KernelDPMeans, SpectralDPMeans
 from hardbayes.plot import ClustersDisplay
 
 rng = np.random.RandomState(0)
@@ -22,20 +23,16 @@ shapes = {"Moons": moons, "Rings": rings, "Spirals": (spirals, arm)}
 figure, axes = plt.subplots(3, 3, figsize=(13, 12), layout="constrained")
 for row, (shape, (X, y)) in zip(axes, shapes.items(), strict=True):
     X = StandardScaler().fit_transform(X)
-    for ax, model in zip(
-        row,
-        (DPMeans(random_state=0), KernelDPMeans(random_state=0), SpectralDPMeans(random_state=0)),
-        strict=True,
-    ):
+    told = KMeans(len(np.unique(y)), n_init=10, random_state=0)
+    models = (told, KernelDPMeans(random_state=0), SpectralDPMeans(random_state=0))
+    for ax, model in zip(row, models, strict=True):
         model.fit(X)
         ClustersDisplay.from_estimator(model, X, ax=ax)
-        agreement = adjusted_rand_score(y, model.labels_)
-        ax.set_title(f"{shape}, {type(model).__name__}: {model.n_clusters_}")
+        name = "KMeans, told the number" if model is told else type(model).__name__
+        found = len(np.unique(model.labels_))
+        ax.set_title(f"{shape}, {name}: {found}")
         ax.set_aspect("equal")
-        if ax.get_legend():
-            ax.get_legend().remove()
-        print(
-            f"{shape}: {type(model).__name__} finds {model.n_clusters_}, adjusted Rand "
-            f"index {agreement:.2f}."
-        )
+        ax.get_legend().remove()
+        agreement = adjusted_rand_score(y, model.labels_)
+        print(f"{shape}: {name}: {found} clusters, adjusted Rand index {agreement:.2f}.")
 figure.savefig("moons_and_rings.png", dpi=80)
