@@ -50,7 +50,7 @@ def test_sklearn_checks(estimator, check):
 # --- what is minimised -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_linear_kernel_is_dp_means(seed):
     X, _ = make_blobs(120, 3, 5, seed=seed)
     weights = np.random.default_rng(seed).uniform(0.5, 1.5, 120)
@@ -105,14 +105,15 @@ def test_attributes_agree_with_the_definition(model, options):
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
 def test_the_relaxation_is_below_every_fit(kernel):
-    for penalty in (0.3, 2.0, 20.0, 1e4):
+    X = MOONS[:80]
+    for penalty in (1.0, 10.0, 1e4):
         options = dict(kernel=kernel, gamma=0.7, random_state=0)
-        relaxed = SpectralDPMeans(penalty, **options).fit(MOONS)
-        fitted = KernelDPMeans(penalty, **options).fit(MOONS)
+        relaxed = SpectralDPMeans(penalty, **options).fit(X)
+        fitted = KernelDPMeans(penalty, **options).fit(X)
         assert relaxed.lower_bound_ <= fitted.objective_ <= relaxed.objective_ * (1 + 1e-9)
         assert (relaxed.eigenvalues_ > penalty).all()
         assert relaxed.n_eigenvectors_ == len(relaxed.eigenvalues_)
-        K = relaxed._model.values(MOONS)[0] if kernel != "linear" else None
+        K = relaxed._model.values(X)[0] if kernel != "linear" else None
         if K is not None:
             assert relaxed.n_eigenvectors_ == np.count_nonzero(np.linalg.eigvalsh(K) > penalty)
     assert relaxed.n_clusters_ == 1
