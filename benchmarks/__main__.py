@@ -18,6 +18,7 @@ from benchmarks import (
     gaussian,
     graphs,
     groups,
+    kernels,
     machine,
     memory,
     quality,
@@ -57,6 +58,7 @@ SECTIONS: dict[str, Callable[[Options], Section]] = {
     "choosing-groups": choosing_groups.run,
     "topics": topics.run,
     "graphs": graphs.run,
+    "kernels": kernels.run,
 }
 
 

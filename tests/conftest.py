@@ -120,6 +120,8 @@ def assert_same_bits(a, b):
 def assert_same_numbers(a, b, names):
     """These attributes of two models have the same bits."""
     for name in names:
+        if not (hasattr(a, name) or hasattr(b, name)):
+            continue  # kernels have no centres
         x, y = np.asarray(getattr(a, name)), np.asarray(getattr(b, name))
         assert x.dtype == y.dtype and x.shape == y.shape, name
         assert x.tobytes() == y.tobytes(), name

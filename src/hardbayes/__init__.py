@@ -14,9 +14,12 @@ from hardbayes.estimators import (
     GraphDPMeans,
     HDPMeans,
     HDPTopics,
+    KernelDPMeans,
     KFeatures,
+    SpectralDPMeans,
     by_size,
     objective,
+    objective_lower_bound,
 )
 from hardbayes.paths import PenaltyPath, penalty_path
 from hardbayes.persistence import load, save
@@ -30,12 +33,15 @@ __all__ = [
     "HDPMeans",
     "HDPTopics",
     "KFeatures",
+    "KernelDPMeans",
     "PenaltyPath",
+    "SpectralDPMeans",
     "__version__",
     "by_size",
     "load",
     "local_global_penalties_for",
     "objective",
+    "objective_lower_bound",
     "penalty_for",
     "penalty_path",
     "report",

@@ -149,4 +149,5 @@ def test_every_section_has_a_name():
         "choosing-groups",
         "topics",
         "graphs",
+        "kernels",
     ]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hardbayes.models.spread import SHARES, costs_at_share, is_spread, spread_of
+from hardbayes.models.spread import SHARES, costs_at_share, is_spread, rank_within, spread_of
 
 ONE = np.ones(1)
 
@@ -118,3 +118,19 @@ def test_what_a_file_may_hold():
 def test_a_file_without_the_numbers_says_so():
     with pytest.raises(ValueError, match=r"file of hardbayes 0\.1\.0.*Fit it again"):
         costs_at_share(None, 0.01)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_of_a_cluster_are_ranked_as_by_a_sort_of_all(weighted):
+    rng = np.random.default_rng(7)
+    costs = np.round(rng.exponential(size=300), 1)  # with ties
+    weights = rng.choice([0.5, 1.0, 2.0], 300) if weighted else np.ones(300)
+    labels = rng.integers(0, 9, 300)
+    labels[labels == 4] = 5  # one without rows
+    order = np.lexsort((costs, labels))
+    apart = np.argsort(labels, kind="stable")
+    ends = np.cumsum(np.bincount(labels, minlength=9))
+    ranked, counted = costs[apart], weights[apart]
+    rank_within(ranked, counted, np.append(0, ends[:-1]), ends)
+    np.testing.assert_array_equal(ranked, costs[order])
+    np.testing.assert_array_equal(counted, weights[order])

@@ -37,6 +37,7 @@ GRAPH = {name: kind for name, kind in CLUSTERS.items() if name not in NOT_OF_GRA
     "cuts_per_cluster_": np.ndarray,
     "vertex_names_": np.ndarray,
 }
+SPECTRAL = {"n_eigenvectors_": int, "eigenvalues_": np.ndarray, "lower_bound_": float}
 FEATURES = KINDS | {
     "components_": np.ndarray,
     "n_components_": int,
@@ -104,6 +105,12 @@ def check_graph_clusters(fitted: dict[str, Any], labels: Any, k: int) -> None:
         and fitted["objective_history_"].shape == (fitted["n_iter_"],)
     ):
         raise ValueError("The saved model contradicts itself: sizes or labels disagree.")
+
+
+def check_kernel_clusters(fitted: dict[str, Any], k: int, spectral: bool) -> None:
+    """Raise ValueError unless these are the attributes of k clusters in the space of a kernel."""
+    _check_kinds(fitted, CLUSTERS | SPECTRAL if spectral else CLUSTERS)
+    _check_sizes(fitted, k, fitted["n_features_in_"])
 
 
 def check_features(fitted: dict[str, Any], k: int, d: int) -> None:

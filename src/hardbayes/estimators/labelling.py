@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from hardbayes.engine.gram.model import GramModel
 from hardbayes.engine.partition.objective import measure_labels
+from hardbayes.estimators.kernel_dp_means import KernelDPMeans
 from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.models.graph import measure
 from hardbayes.pool import Pool, resolve_threads
@@ -26,6 +28,12 @@ from hardbayes.validation.graph import check_graph
         "prior_weight": [Interval(Real, 0, 1e9, closed="both")],
         "local_penalty": [Interval(Real, 0, None, closed="left")],
         "cut": [StrOptions({"normalized", "ratio"}), None],
+        "kernel": [KernelDPMeans._parameter_constraints["kernel"][0], callable, None],
+        "gamma": KernelDPMeans._parameter_constraints["gamma"],
+        "degree": KernelDPMeans._parameter_constraints["degree"],
+        "coef0": KernelDPMeans._parameter_constraints["coef0"],
+        "kernel_params": [dict, None],
+        "balance": KernelDPMeans._parameter_constraints["balance"],
     },
     prefer_skip_nested_validation=True,
 )
@@ -40,6 +48,12 @@ def objective(
     groups: Any = None,
     local_penalty: float = 0.0,
     cut: str | None = None,
+    kernel: Any = None,
+    gamma: float | None = None,
+    degree: float = 3,
+    coef0: float = 1,
+    kernel_params: dict[str, Any] | None = None,
+    balance: bool | str = "auto",
 ) -> float:
     """Objective of a labelling.
 
@@ -47,7 +61,8 @@ def objective(
 
     where ``mu_c`` is the minimising centre of cluster c (Kulis & Jordan 2012, eq. 1). For rows in
     groups ``local_penalty`` is added for each pair of a group and a cluster that has rows of it
-    (their eq. 2). With ``cut``, X is a graph, and the objective is that of `GraphDPMeans`.
+    (their eq. 2). With ``cut``, X is a graph, and the objective is that of `GraphDPMeans`; with
+    ``kernel``, distances are those of `KernelDPMeans`.
 
     Parameters
     ----------
@@ -72,12 +87,17 @@ def objective(
     cut : {"normalized", "ratio"} or None, default=None
         Which cut of a graph to measure; ``divergence``, ``prior_weight`` and ``sample_weight`` do
         not apply to graphs. None where X has rows.
+    kernel : str, callable or None, default=None
+        A kernel, as of `KernelDPMeans`, in place of a divergence.
+    gamma, degree, coef0, kernel_params, balance
+        Its parameters, with the defaults of `KernelDPMeans`. Where more than 2048 rows choose their
+        own bandwidths (``gamma=None``), these come from a sample.
 
     Returns
     -------
     objective : float
-        The value that `DPMeans` or `GraphDPMeans` minimises; with groups, the value that `HDPMeans`
-        minimises, whose ``global_penalty_`` is the `cluster_penalty` here.
+        The value that `DPMeans`, `GraphDPMeans` or `KernelDPMeans` minimises; with groups, the
+        value that `HDPMeans` minimises, whose ``global_penalty_`` is the `cluster_penalty` here.
 
     Examples
     --------
@@ -118,6 +138,12 @@ def objective(
             "The 'cluster_penalty' parameter of objective must be a float in the range [0.0, inf), "
             f'but for graphs (cut="normalized"). Got {cluster_penalty} instead.'
         )
+    if kernel is not None:
+        template = KernelDPMeans(
+            kernel=kernel, gamma=gamma, degree=degree, coef0=coef0,
+            kernel_params=kernel_params, balance=balance, random_state=0,
+        )  # fmt: skip
+        return kernel_objective(X, labels, cluster_penalty, template, sample_weight)
     geometry = geometry_for(divergence)
     matrix = check_matrix(X, geometry)
     numbers = check_labels(labels, matrix.shape[0])
@@ -147,3 +173,18 @@ def graph_objective(
     with Pool(1) as pool:
         cuts = measure(pose_graph(links, loops, ratio, pool), numbers, cluster_penalty)[1]
     return float(cuts.sum()) + cluster_penalty * len(cuts)
+
+
+def kernel_objective(
+    X: Any, labels: Any, cluster_penalty: float, template: KernelDPMeans, sample_weight: Any
+) -> float:
+    """Return the objective of any labels in the space of the kernel of an estimator."""
+    matrix = check_matrix(X, geometry_for("squared_euclidean"))
+    numbers = check_labels(labels, matrix.shape[0])
+    weights = check_weights(sample_weight, matrix)
+    with Pool(resolve_threads(None)) as pool:
+        problem = template._posed(matrix, weights, template._stream(), pool)
+        model = GramModel(problem.rows, cluster_penalty, problem.n, numbers)
+        clusters = model.statistics(numbers, int(numbers.max()) + 1)
+        n_clusters = int(np.count_nonzero(clusters.volumes))
+        return float(model.costs(clusters).sum()) + cluster_penalty * n_clusters

@@ -63,8 +63,9 @@ def all_union_costs(form: TotalsForm, weights: Floats) -> Floats:
     """
     sizes = weights + form.prior_weight
     clusters = totals_of(form, sizes)
-    costs = np.empty((len(sizes), len(sizes)))
-    for a, row in enumerate(costs):
-        union_costs(clusters, sizes, a, row)
-    np.fill_diagonal(costs, np.inf)
+    costs = np.full((len(sizes), len(sizes)), np.inf)
+    for a in range(len(sizes) - 1):
+        later = slice(a + 1, None)
+        union_costs(clusters, sizes, a, a + 1, costs[a, later])
+        costs[later, a] = costs[a, later]
     return costs

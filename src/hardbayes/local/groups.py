@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hardbayes.kernels.partition.halving import halve
-from hardbayes.kernels.partition.local import add_up, choose, project, relocate, spread
+from hardbayes.kernels.partition.local import add_up, choose, project, relocate
 from hardbayes.local.cluster_totals import centres_of, halves_for
 from hardbayes.tuples import Centres, no_totals
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hardbayes.kernels.partition.halving import Halves
     from hardbayes.local.rows import LocalRows
     from hardbayes.matrices import Floats
-    from hardbayes.tuples import DirectForm, TotalsForm
+    from hardbayes.tuples import DirectForm, Totals, TotalsForm
 
 # Entries of rows compared with centres in one call: enough to be worth it, and at most so many
 # before Ctrl-C is noticed.
@@ -123,27 +123,28 @@ class GroupedRows:
         """Return the directions (g, d) after one step of power iteration on each group."""
         totals = no_totals(len(directions), self._local.n_columns)
         middles = np.einsum("ij,ij->i", directions, centres)
-        self._run(
-            lambda _, start, stop: spread(
-                self._rows, self._weights, self._ids, self.groups, directions, middles, totals,
-                self._no_rounding, start, stop,
-            ),
-            self._units,
-        )  # fmt: skip
+        self._project(directions, middles, totals, self._units)
         stretched = totals.coarse - totals.weight_coarse[:, np.newaxis] * centres
         length = np.sqrt(np.einsum("ij,ij->i", stretched, stretched))
         return stretched / np.where(length > 0, length, 1.0)[:, np.newaxis]
 
     def along(self, directions: Floats, centres: Floats) -> Floats:
         """Return each row's coordinate (m,) along its group's direction, from the centre."""
-        out = np.empty(len(self._ids))
         middles = np.einsum("ij,ij->i", directions, centres)
+        return self._project(directions, middles, no_totals(0, self._local.n_columns), self._tiles)
+
+    def _project(
+        self, directions: Floats, middles: Floats, totals: Totals, units: list[Tiles]
+    ) -> Floats:
+        """Return coordinates (m,) along directions; OUT totals: rows times these, if it has any."""
+        out = np.empty(len(self._ids))
         self._run(
             lambda _, start, stop: project(
-                self._rows, self._ids, self.groups, directions, middles, out, start, stop
+                self._rows, self._weights, self._ids, self.groups, directions, middles, out, totals,
+                self._no_rounding, start, stop,
             ),
-            self._tiles,
-        )
+            units,
+        )  # fmt: skip
         return out
 
     def relocate(

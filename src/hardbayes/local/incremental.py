@@ -14,7 +14,6 @@ from hardbayes.kernels.partition.incremental import (
     leave_ring,
     relocate_changed,
     union_costs,
-    unite,
 )
 from hardbayes.kernels.partition.local import add_up, choose
 from hardbayes.tuples import DirectForm, no_totals
@@ -242,6 +241,20 @@ class IncrementalPartition:
         self.savings[[a, b]] = 0.0
         self._divisions.when[[a, b]] = -1
         self.n_clusters -= 1
+
+
+def unite(clusters: IncrementalClusters, a: int, b: int) -> None:
+    """Give the rows of cluster b to a; slot b is free."""
+    labels, sizes, members, table = clusters[:4]
+    labels[labels == b] = a
+    total = sizes[a] + sizes[b]
+    _put((sizes[a] * table.exact[a] + sizes[b] * table.exact[b]) / total, table, a)
+    sizes[[a, b]] = total, 0.0
+    members[[a, b]] = members[a] + members[b], 0
+    clusters.clock[0] += 1
+    leave(clusters, b)
+    leave(clusters, a)
+    enter(clusters, a)
 
 
 def _put(centre: Floats, table: Centres, slot: int) -> None:

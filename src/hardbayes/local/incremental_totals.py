@@ -116,7 +116,7 @@ class IncrementalTotals:
         clusters, costs = self._clusters, self._union_costs
         used = clusters.members > 0
         for a in np.flatnonzero(used & (clusters.changed[SLIGHT] > self._united)):
-            union_costs(clusters.totals, clusters.sizes, a, costs[a])
+            union_costs(clusters.totals, clusters.sizes, a, 0, costs[a])
             costs[:, a] = costs[a]
             self._united[a] = clusters.clock[0]
         pairs = np.where(np.triu(used & used[:, np.newaxis], 1), costs, np.inf)
@@ -130,11 +130,14 @@ class IncrementalTotals:
 
         Until no more than ``max_changes`` rows move in a pass over all. Each is compared with all
         clusters at first, then with those that have changed enough. Where none may move in the end,
-        rows are at last compared with all that have changed at all; of many rows, those for which
-        others cost little more than their own.
+        rows are at last compared with all that have changed at all, again and again; of many rows,
+        once, those for which others cost little more than their own: the rest gains next to
+        nothing.
         """
         clusters, local = self._clusters, self._local
         recount(clusters.totals, clusters.sizes)  # without the rounding of the steps before
+        is_few = local.n_rows <= FEW_ROWS
+        is_last = max_changes > 0
         while True:
             progress = np.zeros(2, np.int64)
             while not relocate_stepped(
@@ -142,10 +145,11 @@ class IncrementalTotals:
                 COMFORT, progress, ENTRIES_A_CALL,
             ):  # fmt: skip
                 pass
-            kinds = slice(SLIGHT, LARGE + 1 if local.n_rows <= FEW_ROWS else LARGE)
+            kinds = slice(SLIGHT, LARGE + 1 if is_few else LARGE)
             pending = (clusters.pending[kinds] > 0).any(axis=0)
-            if max_changes or not pending.any():
+            if is_last or not pending.any():
                 return
+            is_last = not is_few
             clusters.clock[0] += 1
             clusters.changed[kinds, pending] = clusters.clock[0]
             clusters.pending[kinds, pending] = 0.0

@@ -122,15 +122,32 @@ def _quantiles(
 
     Halfway between two rows, so that rounding does not change on which side a row is.
     """
-    order = np.lexsort((costs, labels))
-    heap = np.cumsum(weights[order])
+    # Small integers are sorted in linear time.
+    labels = labels.astype(np.min_scalar_type(n_clusters), copy=False)
+    order = np.argsort(labels, kind="stable")
+    ranked, weighted = costs[order], weights[order]
     sizes = np.bincount(labels, weights, n_clusters)
     before = np.cumsum(sizes) - sizes
     targets = before[:, np.newaxis] + sizes[:, np.newaxis] * (1.0 - SHARES)
     # The first row of the cluster at least, and of no other: sums of weights are rounded.
     ends = np.cumsum(np.bincount(labels, minlength=n_clusters))[:, np.newaxis]
     starts = np.concatenate([[[0]], ends[:-1]])
+    rank_within(ranked, weighted, starts[:, 0], ends[:, 0])
+    heap = np.cumsum(weighted)
     at = np.minimum(np.maximum(np.searchsorted(heap, targets), starts), ends - 1)
-    ranked = costs[order]
     halfway = 0.5 * (ranked[at] + ranked[np.minimum(at + 1, ends - 1)])
     return np.where(ends > starts, halfway, 0.0)
+
+
+def rank_within(
+    costs: Floats, weights: Floats, starts: NDArray[np.intp], ends: NDArray[np.intp]
+) -> None:
+    """IN/OUT costs (n,), weights (n,): sort each run by cost, equal costs as they are."""
+    if len(weights) and weights.min() == weights.max():
+        for start, end in zip(starts, ends, strict=True):
+            costs[start:end].sort()
+        return
+    for start, end in zip(starts, ends, strict=True):
+        order = np.argsort(costs[start:end], kind="stable")
+        costs[start:end] = costs[start:end][order]
+        weights[start:end] = weights[start:end][order]

@@ -13,9 +13,12 @@ from sklearn.utils._param_validation import Interval, validate_params
 from hardbayes.estimators.bp_means import BPMeans
 from hardbayes.estimators.dp_means import DPMeans
 from hardbayes.estimators.graph_dp_means import GraphDPMeans
+from hardbayes.estimators.kernel_dp_means import KernelDPMeans
+from hardbayes.estimators.spectral_dp_means import SpectralDPMeans
 from hardbayes.paths.cluster_penalties import trace_clusters
 from hardbayes.paths.feature_penalties import trace_features
 from hardbayes.paths.graph_penalties import trace_graph
+from hardbayes.paths.kernel_penalties import trace_kernel
 from hardbayes.selection.hull import Plateau
 
 if TYPE_CHECKING:
@@ -44,7 +47,7 @@ class PenaltyPath:
         search.
     objectives : ndarray of shape (n_penalties,)
         Objective at each penalty.
-    models : list of DPMeans, BPMeans or GraphDPMeans
+    models : list of estimators
         The fitted model at each penalty; where the rows were sampled, fitted to the sample.
     plateaus : list of Plateau
         Numbers of clusters with the penalties ``low`` to ``high`` between which they are best,
@@ -225,7 +228,7 @@ class PenaltyPath:
 
 @validate_params(
     {
-        "estimator": [DPMeans, BPMeans, GraphDPMeans, None],
+        "estimator": [DPMeans, BPMeans, GraphDPMeans, KernelDPMeans, SpectralDPMeans, None],
         "penalties": ["array-like", None],
         "n_penalties": [Interval(Integral, 1, None, closed="left")],
     },
@@ -234,7 +237,7 @@ class PenaltyPath:
 def penalty_path(
     X: Any,
     *,
-    estimator: DPMeans | BPMeans | GraphDPMeans | None = None,
+    estimator: DPMeans | BPMeans | GraphDPMeans | KernelDPMeans | SpectralDPMeans | None = None,
     penalties: Any = None,
     n_penalties: int = 50,
     sample_weight: Any = None,
@@ -256,7 +259,7 @@ def penalty_path(
         Rows, or a graph where the estimator is a `GraphDPMeans`. More than 16,384 rows (fewer where
         there are many columns) are sampled; the sample is given the weight of all rows, so that its
         penalties are those of the whole.
-    estimator : DPMeans, BPMeans, GraphDPMeans or None, default=None
+    estimator : DPMeans, BPMeans, GraphDPMeans, KernelDPMeans, SpectralDPMeans or None, default=None
         What to fit: its parameters but for the penalty. None is ``DPMeans()``; `GaussianDPMeans`
         and `KFeatures` are refused, for the one has a prior of its own at every number of clusters
         and the other no penalty. With
@@ -264,7 +267,9 @@ def penalty_path(
         end elsewhere from another start. With `BPMeans` the path is one of features, traced by
         K-features on all rows, up to its ``max_components`` or 64, with a warning where that is
         too few for the smallest penalties. With `GraphDPMeans` penalties are below zero, and
-        `PenaltyPath.suggest` returns that whose clusters describe the graph best.
+        `PenaltyPath.suggest` returns that whose clusters describe the graph best. With
+        `KernelDPMeans` fits go on from one another, on all rows; `SpectralDPMeans` has a fit of its
+        own at each penalty.
     penalties : array-like or None, default=None
         Penalties at which models are kept; plateaus do not depend on them. None spreads
         ``n_penalties`` evenly in the logarithm, from one cluster to 160, or one for every eight
@@ -302,6 +307,11 @@ def penalty_path(
             X, estimator, asked, n_penalties, sample_weight
         )
         counts = [model.n_components_ for model in models]
+    elif isinstance(estimator, KernelDPMeans | SpectralDPMeans):
+        asked, models, found, best, exactly = trace_kernel(
+            X, estimator, asked, n_penalties, sample_weight
+        )
+        counts = [model.n_clusters_ for model in models]
     else:
         template = DPMeans() if estimator is None else estimator
         asked, models, found, rows, choice, best, exactly = trace_clusters(

@@ -16,7 +16,9 @@ from hardbayes.estimators import (
     GraphDPMeans,
     HDPMeans,
     HDPTopics,
+    KernelDPMeans,
     KFeatures,
+    SpectralDPMeans,
 )
 from hardbayes.estimators.base import Learner
 from hardbayes.persistence.atomic import atomic_write
@@ -28,7 +30,17 @@ from hardbayes.persistence.values import check, decode, encode
 # cannot choose which code runs.
 REGISTRY: dict[str, type] = {
     cls.__name__: cls
-    for cls in (BPMeans, DPMeans, GaussianDPMeans, HDPMeans, HDPTopics, GraphDPMeans, KFeatures)
+    for cls in (
+        BPMeans,
+        DPMeans,
+        GaussianDPMeans,
+        HDPMeans,
+        HDPTopics,
+        GraphDPMeans,
+        KFeatures,
+        KernelDPMeans,
+        SpectralDPMeans,
+    )
 }
 
 _HEADER_KEYS = {"library_version", "class", "params", "state"}

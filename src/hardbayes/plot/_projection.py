@@ -54,7 +54,8 @@ def project(
             X = X.toarray()
         solver = "arpack" if issparse(X) else "auto"
         pca = PCA(n_components=2, svd_solver=solver, random_state=0).fit(X)
-        points, placed = pca.transform(X), pca.transform(centers)
+        points = pca.transform(X)
+        placed = pca.transform(centers) if len(centers) else np.empty((0, 2))
         return _float64(points), _float64(placed), ("component 1", "component 2")
 
     X = X[:, :2].toarray() if issparse(X) else X[:, :2]

@@ -34,8 +34,8 @@ class ClustersDisplay:
         Positions of the rows.
     labels : array-like of shape (n_points,)
         The cluster of each row.
-    centers : array-like of shape (n_clusters, 2)
-        Positions of the centres.
+    centers : array-like of shape (n_clusters, 2), or (0, 2)
+        Positions of the centres; none where clusters have no centres among the rows.
     cluster_penalty : float or None, default=None
         The penalty, for the title.
     axis_names : tuple of (str, str), default=("column 0", "column 1")
@@ -106,7 +106,7 @@ class ClustersDisplay:
         Parameters
         ----------
         estimator : fitted estimator
-            A model with ``predict`` and ``cluster_centers_``.
+            A model with ``predict``, and with ``cluster_centers_`` unless it has a kernel.
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows to draw, those of the fit or others.
         ax : matplotlib Axes or None, default=None
@@ -124,16 +124,22 @@ class ClustersDisplay:
         """
         check_matplotlib(f"{cls.__name__}.from_estimator")
         caller = f"{cls.__name__}.from_estimator"
-        check_kind(estimator, "cluster_centers_", caller, "For features use ComponentsDisplay.")
+        has_kernel = hasattr(estimator, "kernel") and hasattr(estimator, "n_clusters_")
+        needed = "n_clusters_" if has_kernel else "cluster_centers_"
+        check_kind(estimator, needed, caller, "For features use ComponentsDisplay.")
         if max_points < 1:
             raise ValueError(
                 f"The 'max_points' parameter of {cls.__name__}.from_estimator must be at least 1. "
                 f"Got {max_points!r} instead."
             )
         labels = np.asarray(estimator.predict(X))
-        centers = np.asarray(estimator.cluster_centers_)
         rows = check_array(X, accept_sparse="csr")
-        sizes = np.bincount(labels, minlength=centers.shape[0])
+        if has_kernel:
+            centers = np.empty((0, rows.shape[1]))
+        else:
+            centers = np.asarray(estimator.cluster_centers_)
+        n_clusters = estimator.n_clusters_ if has_kernel else centers.shape[0]
+        sizes = np.bincount(labels, minlength=n_clusters)
         if rows.shape[0] > max_points:
             kept = np.linspace(0, rows.shape[0] - 1, max_points).astype(np.intp)
             rows, labels = rows[kept], labels[kept]
@@ -167,7 +173,7 @@ class ClustersDisplay:
             This object.
         """
         ax = axes_or_new(ax, f"{type(self).__name__}.plot")
-        n_clusters = self.centers.shape[0]
+        n_clusters = len(self.sizes)
         with_legend = 1 < n_clusters <= _MOST_IN_LEGEND
         style = {"s": 18, "alpha": 0.75, "linewidths": 0.0, **scatter_kwargs}
 
@@ -197,7 +203,7 @@ class ClustersDisplay:
             linewidths=2.0,
             color="black",
             zorder=4,
-            label="centres" if with_legend else None,
+            label="centres" if with_legend and len(self.centers) else None,
         )
         ax.set_xlabel(self.axis_names[0], **LITERAL)
         ax.set_ylabel(self.axis_names[1], **LITERAL)
@@ -213,7 +219,7 @@ class ClustersDisplay:
         return self
 
     def _title(self) -> str:
-        title = counted(len(self.centers), "cluster")
+        title = counted(len(self.sizes), "cluster")
         if self.cluster_penalty is not None:
             title += f", penalty {self.cluster_penalty:.4g}"
         return title

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from hardbayes.estimators import BPMeans, DPMeans, GraphDPMeans
+from hardbayes.estimators import (
+    BPMeans,
+    DPMeans,
+    GraphDPMeans,
+    KernelDPMeans,
+    SpectralDPMeans,
+)
 from hardbayes.paths import PenaltyPath, penalty_path
 from hardbayes.reports.facts.data import checked_names, data_of, nameless
 from hardbayes.reports.facts.features import features_of
@@ -38,7 +44,7 @@ if TYPE_CHECKING:
     from hardbayes.reports.facts.data import Given
     from hardbayes.reports.sections.tables import Section
 
-_WITH_PATHS = (DPMeans, BPMeans, GraphDPMeans)
+_WITH_PATHS = (DPMeans, BPMeans, GraphDPMeans, KernelDPMeans, SpectralDPMeans)
 
 
 @dataclass

@@ -11,8 +11,8 @@ from hardbayes.kernels.partition.incremental import (
     IncrementalClusters,
     relocate_changed,
     union_costs,
-    unite,
 )
+from hardbayes.local.incremental import unite
 from tests.kernels.partition.arrays import KINDS, Rows
 
 SLOTS, K = 6, 4

@@ -12,7 +12,6 @@ from hardbayes.kernels.partition.local import (
     mark_border,
     project,
     relocate,
-    spread,
 )
 from hardbayes.tuples import no_totals
 from tests.kernels.partition.arrays import KINDS, Rows, constants_of
@@ -71,12 +70,13 @@ def test_coordinates_along_directions_and_their_spread(kind):
     rng = np.random.default_rng(1)
     directions, middles = rng.normal(size=(2, 5)), rng.normal(size=2)
     out = np.full(6, -9.0)
-    project(rows.rows, IDS, GROUPS, directions, middles, out, 1, 6)
+    args = rows.rows, rows.weights, IDS, GROUPS, directions, middles
+    project(*args, out, no_totals(0, 5), NO_ROUNDING, 1, 6)
     along = (rows.x[IDS] * directions[GROUPS]).sum(axis=1) - middles[GROUPS]
     np.testing.assert_allclose(out[1:], along[1:], rtol=1e-12)
     assert out[0] == -9
-    args = rows.rows, rows.weights, IDS, GROUPS, directions, middles, totals, NO_ROUNDING
-    spread(*args, 0, 6)
+    project(*args, out, totals, NO_ROUNDING, 0, 6)
+    np.testing.assert_allclose(out, along, rtol=1e-12)
     beyond = rows.weights[IDS] * along
     for g in range(2):
         own = g == GROUPS

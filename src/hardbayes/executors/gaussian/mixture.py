@@ -152,7 +152,9 @@ class MixtureRows(MemoryGaussianRows):
         """
         out, is_given = np.empty(len(lefts)), prior is not None
         covariance = np.empty((1, self._h, self.d)) if prior is None else prior
-        given = (*clusters, lefts, rights, self.middle, self.floor, covariance, is_given)
+        # Copies, because kernels would be compiled once more for views of strided memory.
+        pairs = np.ascontiguousarray(lefts), np.ascontiguousarray(rights)
+        given = (*clusters, *pairs, self.middle, self.floor, covariance, is_given)
         work = (1 + 2 * len(prior_rows)) * self._h * self.d**2
         numbers = np.array(prior_rows)
         scratch = self._scratch

@@ -27,58 +27,46 @@ def allocate(
     rows that changed.
     """
     n, d = values.shape
+    k = features.components.shape[0]
     size = workspace.rows.shape[0]
+    margin = 1.0 if rule == FLIP else features.margin[0]
+    # A row this near to the sum of its components has no better subset.
+    near = margin * smallest_diagonal(features.gram) / 4.0
     fit = 0.0
     changed = 0
     workspace.totals[:] = 0.0
     workspace.weights[:] = 0.0
     for start in range(0, n, size):  # some at a time, so that they stay in cache
         stop = min(start + size, n)
+        rows, members, paid = workspace.rows, membership[start:stop], costs[start:stop]
+        total = 0.0
         for i in range(start, stop):
             for j in range(d):
-                workspace.rows[i - start, j] = (np.float64(values[i, j]) - shift[j]) * scale
-        more, others = allocate_rows(
-            workspace.rows[: stop - start],
-            weights[start:stop] if weights.shape[0] > 1 else weights,
-            features, rule, membership[start:stop], costs[start:stop], gram, correction, workspace,
-        )  # fmt: skip
-        fit += more
-        changed += others
+                rows[i - start, j] = (np.float64(values[i, j]) - shift[j]) * scale
+        for first in range(0, stop - start, EIGHT):
+            count = min(EIGHT, stop - start - first)
+            for r in range(count):
+                workspace.chosen[r] = subset_of(first + r, members, k)
+            new = (1 << count) - 1  # the bits of rows whose residuals are to be found
+            for is_again in range(2):
+                farthest = 0.0
+                for r in range(count):
+                    if (new >> r) & 1:
+                        i = first + r
+                        paid[i] = residual_of(rows, i, r, features, members, workspace)
+                        farthest = max(farthest, paid[i])
+                if is_again or rule == KEEP or farthest <= near:
+                    break
+                new = choose(rows, first, count, rule, margin, features, members, workspace)
+                for r in range(count):
+                    changed += (new >> r) & 1
+            for r in range(count):
+                weight = pick(weights, start + first + r)
+                total += weight * paid[first + r]
+                if weight > 0:
+                    collect(first + r, r, weight, features, members, gram, correction, workspace)
+        fit += total
     distribute(workspace, gram, correction)
-    return fit, changed
-
-
-@part
-def allocate_rows(rows, weights, features, rule, membership, costs, gram, correction, workspace):
-    """Do the same for rows (m, d); sums by subset, where tabled, go to ``workspace``."""
-    margin = 1.0 if rule == FLIP else features.margin[0]
-    # A row this near to the sum of its components has no better subset.
-    near = margin * smallest_diagonal(features.gram) / 4.0
-    k = features.components.shape[0]
-    fit = 0.0
-    changed = 0
-    for first in range(0, rows.shape[0], EIGHT):
-        count = min(EIGHT, rows.shape[0] - first)
-        for r in range(count):
-            workspace.chosen[r] = subset_of(first + r, membership, k)
-        new = (1 << count) - 1  # the bits of rows whose residuals are to be found
-        for is_again in range(2):
-            farthest = 0.0
-            for r in range(count):
-                if (new >> r) & 1:
-                    i = first + r
-                    costs[i] = residual_of(rows, i, r, features, membership, workspace)
-                    farthest = max(farthest, costs[i])
-            if is_again or rule == KEEP or farthest <= near:
-                break
-            new = choose(rows, first, count, rule, margin, features, membership, workspace)
-            for r in range(count):
-                changed += (new >> r) & 1
-        for r in range(count):
-            weight = pick(weights, first + r)
-            fit += weight * costs[first + r]
-            if weight > 0:
-                collect(first + r, r, weight, features, membership, gram, correction, workspace)
     return fit, changed
 
 

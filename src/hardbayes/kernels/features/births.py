@@ -1,7 +1,7 @@
 """Births: candidates for a new feature, and the rows that would have one."""
 
 from hardbayes.kernels.compiling import kernel
-from hardbayes.kernels.features.layout import inner_product, list_members
+from hardbayes.kernels.features.layout import ONLY, inner_product, list_members
 from hardbayes.kernels.partition.rows import pick
 from hardbayes.kernels.simd.features import subtract_members
 
@@ -67,7 +67,7 @@ def join(
     for i in range(n):
         count = list_members(i, membership, components.shape[0], members)
         subtract_members(rows, i, members, count, components, origin, residual, 0)
-        gains[i] = 2.0 * inner_product(residual, 0, candidate, 0, d) - size
+        gains[i] = 2.0 * inner_product(residual, ONLY, candidate, ONLY, d) - size
         joined[i] = gains[i] > 0
         if joined[i]:
             own = pick(weights, i)

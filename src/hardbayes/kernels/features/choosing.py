@@ -7,7 +7,7 @@ features, flips of two at once are tried.
 
 import numpy as np
 
-from hardbayes.kernels.compiling import inlined, part
+from hardbayes.kernels.compiling import inlined, part, shared
 from hardbayes.kernels.features.layout import LOW, MOST_EXACT, project
 from hardbayes.kernels.simd.flips import ROUNDING, flip_eight, project_eight, rows_in_doubt
 from hardbayes.kernels.simd.subsets import best_lane, most_gained
@@ -122,7 +122,7 @@ def flip(r, a, features, products, signs):
     signs[a, r] = -signs[a, r]
 
 
-@part
+@shared
 def flip_pairs(r, features, products, signs):
     """Flip one feature or two of row r while that lowers its cost; returns whether any did."""
     changed = False
@@ -147,7 +147,7 @@ def flip_pairs(r, features, products, signs):
 def best_pair(r, features, products, signs):
     """Return the two features whose joint flip lowers the cost most, or -1, -1."""
     most = 0.0
-    first = second = -1
+    first = second = np.int64(-1)
     for a in range(features.components.shape[0]):
         alone = 2.0 * signs[a, r] * products[a, r] - features.gram[a, a]
         for b in range(a):

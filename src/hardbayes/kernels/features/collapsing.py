@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hardbayes.kernels.compiling import kernel, part, shared
-from hardbayes.kernels.features.layout import inner_product, list_members
+from hardbayes.kernels.features.layout import ONLY, inner_product, list_members
 from hardbayes.kernels.partition.rows import pick
 from hardbayes.kernels.simd.features import subtract_members
 from hardbayes.kernels.simd.vectors import sum_of_squares
@@ -144,7 +144,7 @@ def best_subset(i, weight, size, leverage, state, membership):
         state.subset[a] = membership[i, a]
         state.chosen[a] = membership[i, a]
         state.subset_direction[a] = state.direction[a]
-        state.products[a] = inner_product(state.residual, 0, state.components, a, d)
+        state.products[a] = inner_product(state.residual, ONLY, state.components, a, d)
         for b in range(a + 1):
             state.gram[a, b] = inner_product(state.components, a, state.components, b, d)
             state.gram[b, a] = state.gram[a, b]

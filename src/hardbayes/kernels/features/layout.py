@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hardbayes.kernels.compiling import inlined, kernel
+from hardbayes.kernels.compiling import inlined, kernel, part
 from hardbayes.kernels.features.least_squares import factorise
 from hardbayes.kernels.simd.features import project_block
 from hardbayes.kernels.simd.flips import EIGHT
@@ -21,6 +21,7 @@ MOST_EXACT = 12  # features up to which all subsets are compared: 4096 of them
 FEWEST_ROWS = 8  # for each subset, or a table of all sums costs more than it saves
 MOST_TABLED = 1 << 16  # numbers in a table of all sums of components: it must stay in cache
 STEPS = 12  # down from one, in the search for a margin
+ONLY = np.int64(0)  # the row of a matrix that has one; kernels are compiled anew for a literal
 READ_AT_ONCE = 1 << 13  # numbers: 64 kilobytes, so that rows stay in cache
 
 
@@ -99,7 +100,7 @@ def lay_out(features, workspace):
         lay_out_subsets(features, workspace.residuals)
 
 
-@inlined
+@part
 def lay_out_sums(features, total):
     """OUT features.sums, each from the one without its last feature; features.subsets."""
     components, sums = features.components, features.sums
@@ -115,7 +116,7 @@ def lay_out_sums(features, total):
         features.subsets[subset // LOW, subset % LOW] = sum_of_squares(total, 0, d)
 
 
-@inlined
+@part
 def lay_out_subsets(features, total):
     """OUT features.subsets, in Gray code order: successive subsets differ by one feature."""
     components = features.components
@@ -135,7 +136,7 @@ def lay_out_subsets(features, total):
         features.subsets[subset // LOW, subset % LOW] = sum_of_squares(total, 0, d)
 
 
-@inlined
+@part
 def margin_of(gram, factor):
     """Return a number m such that ``gram - m diag(gram)`` is positive definite; 0 if none is found.
 

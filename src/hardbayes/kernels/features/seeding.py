@@ -3,8 +3,8 @@
 Broderick, Kulis & Jordan 2013, section 5, after k-means++.
 """
 
-from hardbayes.kernels.compiling import inlined, kernel
-from hardbayes.kernels.features.layout import inner_product, list_members
+from hardbayes.kernels.compiling import kernel, shared
+from hardbayes.kernels.features.layout import ONLY, inner_product, list_members
 from hardbayes.kernels.partition.rows import pick
 from hardbayes.kernels.simd.features import subtract_members
 
@@ -49,7 +49,7 @@ def draw_seeds(
         gain = 0.0
         for i in range(n):
             residual_of(rows, i, membership, k, components, origin, members)
-            own = 2.0 * inner_product(residual, 0, components, k, d) - size
+            own = 2.0 * inner_product(residual, ONLY, components, k, d) - size
             membership[i, k] = own > 0
             if own > 0:
                 gain += pick(weights, i) * own
@@ -58,7 +58,7 @@ def draw_seeds(
         k += 1
 
 
-@inlined
+@shared
 def residual_of(rows, i, membership, k, components, origin, members):
     """OUT components[-1]: the residual of row i with the first k; returns its square."""
     count = list_members(i, membership, k, members)

@@ -39,7 +39,7 @@ def consider(
                 continue
             m, squares = read_row(rows, i, batch, size)
             base = squares if centres.squared else pick(constants, i)
-            batch.cost[size] = row_cost(rows, i, constants, centres, labels[i])
+            batch.cost[size] = row_cost(rows, i, constants, centres, np.int64(labels[i]))
             batch.error[size] = score_error(m, squares, base, centres)
             batch.limit[size] = batch.cost[size] - base + batch.error[size]
             size += 1

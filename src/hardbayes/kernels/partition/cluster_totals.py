@@ -166,15 +166,31 @@ def join_many(rows, i, weight, clusters, sizes, first, last):
 @inlined
 def add(rows, i, weight, clusters, k):
     """Add a row to the totals of slot k; `refresh` follows when the size is known."""
+    together = clusters.together[k]
     scale = pick(rows.scale, i)
     start, stop = entries(rows, i)
-    for p in range(start, stop):
-        j, value = entry(rows, i, p, scale)
-        clusters.totals[j, k] += weight * value
-        after = term(clusters.formula, clusters.totals[j, k])
-        clusters.sums[k] += weight * value
-        clusters.term_sums[k] += after - clusters.terms[j, k]
-        clusters.terms[j, k] = after
+    total = 0.0
+    change = 0.0
+    while start < stop:
+        m = min(stop - start, TOGETHER)
+        for q in range(m):
+            j, value = entry(rows, i, start + q, scale)
+            total += weight * value
+            clusters.totals[j, k] += weight * value
+            together[q] = clusters.totals[j, k]
+        if clusters.formula == LENGTH:
+            for q in range(m):
+                together[q] *= together[q]
+        else:
+            for q in range(m):
+                together[q] = t_log_t(together[q])
+        for q in range(m):
+            j, _ = entry(rows, i, start + q, scale)
+            change += together[q] - clusters.terms[j, k]
+            clusters.terms[j, k] = together[q]
+        start += m
+    clusters.sums[k] += total
+    clusters.term_sums[k] += change
     clusters.turnover[k] += abs(weight)
 
 
@@ -256,20 +272,22 @@ def recount(clusters, sizes):
 
 
 @kernel
-def union_costs(clusters, sizes, a, costs):
-    """OUT costs (slots,): by how much the objective rises where slot a and another unite.
+def union_costs(clusters, sizes, a, first, costs):
+    """OUT costs (slots - first,): by how much the objective rises where slot a and another unite.
 
-    IN sizes (slots,): with the prior's.
+    One of the slots from ``first`` on. IN sizes (slots,): with the prior's.
     """
     eta, least = clusters.prior_weight, NOTHING * sizes[a]
-    for b in range(sizes.shape[0]):
-        costs[b] = clusters.term_sums[b]
+    sized, potentials = sizes[first:], clusters.potentials[first:]
+    term_sums, sums = clusters.term_sums[first:], clusters.sums[first:]
+    for b in range(costs.shape[0]):
+        costs[b] = term_sums[b]
     for j in range(clusters.prior.shape[0]):
         rest = clusters.totals[j, a] - clusters.prior[j]
-        totals, terms = clusters.totals[j], clusters.terms[j]
+        totals, terms = clusters.totals[j, first:], clusters.terms[j, first:]
         if clusters.formula == BINARY:
             for b in range(costs.shape[0]):
-                costs[b] += t_log_t(sizes[a] + sizes[b] - eta - totals[b] - rest)
+                costs[b] += t_log_t(sizes[a] + sized[b] - eta - totals[b] - rest)
         if abs(rest) <= least:  # most columns, where rows are sparse
             continue
         if clusters.formula == LENGTH:
@@ -278,11 +296,11 @@ def union_costs(clusters, sizes, a, costs):
         else:
             for b in range(costs.shape[0]):
                 costs[b] += t_log_t(totals[b] + rest) - terms[b]
-    for b in range(sizes.shape[0]):
-        total = clusters.sums[a] + clusters.sums[b] - clusters.alone[0]
-        together = potential(clusters, sizes[a] + sizes[b] - eta, total, costs[b])
-        apart = clusters.potentials[a] + clusters.potentials[b]
-        noise = NOISE * (abs(clusters.potentials[a]) + abs(clusters.potentials[b]))
+    for b in range(costs.shape[0]):
+        total = clusters.sums[a] + sums[b] - clusters.alone[0]
+        together = potential(clusters, sizes[a] + sized[b] - eta, total, costs[b])
+        apart = clusters.potentials[a] + potentials[b]
+        noise = NOISE * (abs(clusters.potentials[a]) + abs(potentials[b]))
         costs[b] = apart - together - clusters.alone[2] + noise
 
 

@@ -1,5 +1,7 @@
 """Costs by the direct formula in float64: of each row at its own centre, or at several."""
 
+import numpy as np
+
 from hardbayes.kernels.compiling import kernel
 from hardbayes.kernels.partition.rows import row_cost
 
@@ -8,7 +10,8 @@ from hardbayes.kernels.partition.rows import row_cost
 def costs(rows, constants, centres, labels, out, start, stop):
     """OUT out (n,): the cost of each row at the centre in its slot, 0 where it has none (-1)."""
     for i in range(start, stop):
-        out[i] = row_cost(rows, i, constants, centres, labels[i]) if labels[i] >= 0 else 0.0
+        own = np.int64(labels[i])
+        out[i] = row_cost(rows, i, constants, centres, own) if own >= 0 else 0.0
 
 
 @kernel

@@ -153,12 +153,11 @@ def divide(
         choose(rows, constants, parts, ids, groups, one, places, costs, BEGIN, m)
         for start in range(draws.shape[1]):
             entries -= m * d * MAX_PASSES
-            drawn = ids[draw(weights, ids, costs, m, draws[c, start, 0])]
-            blend(rows, drawn, 0.0, 1.0, parts, BEGIN)
-            choose(rows, constants, parts, ids, groups, one, places, distances, BEGIN, m)
-            rival = ids[draw(weights, ids, distances, m, draws[c, start, 1])]
-            blend(rows, rival, 0.0, 1.0, parts, SECOND)
-            choose(rows, constants, parts, ids, groups, two, places, distances, BEGIN, m)
+            for side in range(2):  # around a row, then around another far from it
+                chances, slots = (costs, one) if side == 0 else (distances, two)
+                drawn = ids[draw(weights, ids, chances, m, draws[c, start, side])]
+                blend(rows, drawn, 0.0, 1.0, parts, side)
+                choose(rows, constants, parts, ids, groups, slots, places, distances, BEGIN, m)
             if not measure_parts(
                 rows, weights, ids, places, parts, sizes, members, totals, space.no_rounding, m
             ):

@@ -77,7 +77,9 @@ def pay(rows, weights, constants, ids, space, k, sign, costs, start, stop):
 def halve(rows, weights, constants, ids, draws, space, best, start, stop):
     """Halve the cluster of rows ``ids[start:stop]``; return what that saves, at best.
 
-    Each way starts around a pair of rows drawn by their cost; then rows move one by one.
+    Each way starts around a pair of rows drawn by their cost; then rows move one by one. The first
+    row stays in the first half, so that rounding does not decide which half keeps the cluster's
+    number.
 
     IN draws (starts, 2) in [0, 1); OUT best (m,) bool: which rows are in the second half. SCRATCH
     space.
@@ -122,7 +124,7 @@ def halve(rows, weights, constants, ids, draws, space, best, start, stop):
         if space.members[0] > 0 and space.members[1] > 0 and saved > most:
             most = saved
             for p in range(start, stop):
-                best[p] = space.places[p] == 1
+                best[p] = space.places[p] != space.places[start]
     for k in range(2):
         clear(rows, ids, space, k, start, stop)
     return most

@@ -131,30 +131,6 @@ def relocate_changed(rows, weights, constants, clusters, max_changes, progress, 
 
 
 @kernel
-def unite(clusters, a, b):
-    """Give the rows of cluster b to a; slot b is free."""
-    labels, sizes, members, table = clusters[:4]
-    for i in range(labels.shape[0]):
-        if labels[i] == b:
-            labels[i] = a
-    total = sizes[a] + sizes[b]
-    square = 0.0
-    for j in range(table.exact.shape[1]):
-        c = (sizes[a] * table.exact[a, j] + sizes[b] * table.exact[b, j]) / total
-        table.exact[a, j] = c
-        square += c * c
-    table.exact_offset[a] = square
-    sizes[a] = total
-    sizes[b] = 0.0
-    members[a] += members[b]
-    members[b] = 0
-    clusters.clock[0] += 1
-    leave_ring(clusters, b)
-    leave_ring(clusters, a)
-    enter_ring(clusters, a)
-
-
-@kernel
 def union_costs(clusters, partners, costs):
     """OUT partners (slots,), costs (slots,): the cheapest union of each cluster with a later one.
 

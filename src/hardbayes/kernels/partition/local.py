@@ -49,27 +49,23 @@ def add_up(rows, weights, ids, places, totals, rounding, weight_rounding, start,
 
 
 @kernel
-def spread(rows, weights, ids, groups, directions, middles, totals, rounding, start, stop):
-    """One step of power iteration on every group's scatter.
+def project(
+    rows, weights, ids, groups, directions, middles, out, totals, rounding, start, stop
+):  # fmt: skip
+    """Find where rows lie along their group's direction; one step of power iteration from there.
 
-    IN directions (g, d), middles (g,): the centre's coordinate along the direction; IN/OUT totals:
-    rows times their coordinate beyond the middle.
+    IN directions (g, d), middles (g,): the centre's coordinate along the direction; OUT out (m,):
+    each row's coordinate, from the middle; IN/OUT totals: rows times that, unless it has no slots.
     """
     d = directions.shape[1]
     for p in range(start, stop):
         i = ids[p]
         g = groups[p]
-        beyond = pick(weights, i) * (product(rows, i, directions, g) - middles[g])
-        add_row(rows, i, beyond, g, totals, rounding, 0, d)
-        totals.weight_coarse[g] += beyond
-
-
-@kernel
-def project(rows, ids, groups, directions, middles, out, start, stop):
-    """OUT out (m,): each row's coordinate along its group's direction, from the middle."""
-    for p in range(start, stop):
-        g = groups[p]
-        out[p] = product(rows, ids[p], directions, g) - middles[g]
+        out[p] = product(rows, i, directions, g) - middles[g]
+        if totals.coarse.shape[0] > 0:
+            beyond = pick(weights, i) * out[p]
+            add_row(rows, i, beyond, g, totals, rounding, 0, d)
+            totals.weight_coarse[g] += beyond
 
 
 @kernel

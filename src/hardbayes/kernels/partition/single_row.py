@@ -110,7 +110,9 @@ def _cheapest_other(rows, i, weight, constants, clusters, sizes, members, own, f
                     stop = k + 1
                 elif free < 0:
                     free = np.int64(k)
-            join(rows, i, weight, clusters, sizes, first, max(stop, free + 1))
+            end = max(stop, free + 1)
+            # Where there are few slots, to leave the own one out at either end spares much.
+            join(rows, i, weight, clusters, sizes, first + (own == first), end - (own == end - 1))
             potentials = clusters.potentials
             brings = weight * pick(constants, i) + NOISE * abs(potentials[own])
             least = np.inf

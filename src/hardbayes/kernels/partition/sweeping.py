@@ -41,7 +41,7 @@ def sweep(
     n_rows = order.shape[0]
     d = zeros.shape[0]
     next_rank -= used
-    n_clusters = 0
+    n_clusters = np.int64(0)
     for k in range(used):
         n_clusters += centres.rank[k] >= 0
     changing = True
@@ -86,7 +86,7 @@ def visit(
     """Let every row choose when it is visited; old centres stay where they are."""
     refused = False
     for p in range(order.shape[0]):
-        i = order[p]
+        i = np.int64(order[p])
         winner = np.int64(-1)
         best = np.inf
         for k in range(used):
@@ -111,7 +111,7 @@ def visit(
 @part
 def refit(centres, totals, used, slots):
     """Free slots without weight, move the others to their means, list them; return how many."""
-    n_taken = 0
+    n_taken = np.int64(0)
     for k in range(used):
         if centres.rank[k] < 0:
             continue

@@ -64,6 +64,7 @@ def _add_row(rows, i, factor, k, totals, rounding, first, last):
 @part
 def move_row(rows, i, weight, source, target, totals, rounding, weight_rounding, first, last):
     """IN/OUT totals: move columns ``first`` to ``last`` of row i between slots (-1: nowhere)."""
+    source, target = np.int64(source), np.int64(target)
     if source >= 0:
         add_row(rows, i, -weight, source, totals, rounding, first, last)
     if target >= 0:

@@ -166,13 +166,19 @@ class PartitionState:
         """Return the cost (n,) of each row at its own centre."""
         if self._table is not None or self._is_sparse:
             return self.rows.costs(self._laid_out().direct())
-        form = self.partition.direct_form(self._listed.centres)
-        return self.rows.costs(centres_without_scores(form, self.rows.layout.dtype))
+        return self.rows.costs(self._direct(self._listed.centres))
 
     def costs_at(self, centres: Floats, labels: NDArray[np.int32]) -> Floats:
         """Return the cost (n,) of each row at centres (k, d), for any labels (n,), 0 to k - 1."""
+        if not self._is_sparse:
+            return self.rows.costs(self._direct(centres), labels)
         table = self._new_table(ClusterList.of(centres), lazy=True)
         return self.rows.costs(table.direct(), table.slots.astype(np.int32)[labels])
+
+    def _direct(self, centres: Floats) -> Centres:
+        """Return centres (k, d) for the direct formula on dense rows."""
+        form = self.partition.direct_form(centres)
+        return centres_without_scores(form, self.rows.layout.dtype)
 
     # -- changes -----------------------------------------------------------------------------------
 

@@ -1,0 +1,101 @@
+"""The spectral relaxation of DP-means (Kulis & Jordan 2012, section 5.1).
+
+With Y the normalised indicators of clusters and M the weighted kernel ``W^1/2 K W^1/2``, the
+objective is ``tr M - tr Y'(M - penalty I)Y`` (Lemma 5.1). Over all orthonormal Y it is least for
+the eigenvectors of M whose eigenvalues exceed the penalty (Theorem 5.2): a lower bound.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import eigh, qr, svd
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from hardbayes.blas import one_blas_thread
+from hardbayes.executors.gram.protocol import GramRows, Ids
+from hardbayes.matrices import Floats
+
+MOST_DENSE = 1 << 12  # rows up to which all of the kernel matrix is held
+FIRST_VECTORS = 16  # that Lanczos iterations look for; then twice as many, and so on
+ROUNDING = 8.0 * float(np.finfo(np.float64).eps)  # of an eigenvalue, by rows and the largest one
+
+
+class Spectrum(NamedTuple):
+    """Eigenvalues of the weighted kernel matrix above a penalty, falling, and what else bounds."""
+
+    values: Floats  # (r,)
+    vectors: Floats  # (n, r)
+    trace: float
+    largest: float  # eigenvalue, also where none is above the penalty
+
+
+def weighted_matrix(rows: GramRows) -> Floats:
+    """Return ``W^1/2 K W^1/2`` (n, n)."""
+    roots = np.sqrt(rows.weights)
+    matrix = rows.whole() * roots * roots[:, np.newaxis]
+    return (matrix + matrix.T) / 2.0
+
+
+def spectrum_above(rows: GramRows, penalty: float, rng: np.random.RandomState) -> Spectrum:
+    """Return the eigenvalues above a penalty: by value, or by Lanczos iterations of many rows."""
+    n = rows.n
+    trace = float(np.sum(rows.weights * rows.diagonal))
+    if n <= MOST_DENSE:
+        matrix = weighted_matrix(rows)
+        with one_blas_thread():
+            values, vectors = eigh(matrix, subset_by_value=(penalty, np.inf))
+            if not len(values):
+                largest = float(eigh(matrix, eigvals_only=True, subset_by_index=[n - 1, n - 1])[0])
+                return Spectrum(values, vectors, trace, largest)
+    else:
+        values, vectors = _lanczos(rows, penalty, rng)
+    order = np.argsort(-values, kind="stable")
+    above = order[values[order] > penalty]
+    return Spectrum(values[above], vectors[:, above], trace, float(values[order[0]]))
+
+
+def _lanczos(rows: GramRows, penalty: float, rng: np.random.RandomState) -> tuple[Floats, Floats]:
+    """Return leading eigenvalues until one is not above the penalty, and their vectors."""
+    n, roots = rows.n, np.sqrt(rows.weights)
+
+    def multiply(vector: Floats) -> Floats:
+        return roots * rows.times((roots * vector.ravel())[:, np.newaxis])[:, 0]
+
+    operator = LinearOperator((n, n), matvec=multiply, dtype=np.float64)
+    start, count = rng.standard_normal(n), FIRST_VECTORS
+    while True:
+        count = min(count, n - 1)
+        values, vectors = eigsh(operator, count, which="LA", v0=start)
+        if values.min() <= penalty or count == n - 1:
+            return values, vectors
+        count *= 2
+
+
+def lower_bound(spectrum: Spectrum, penalty: float, n: int) -> float:
+    """Return a value that no partition's objective is below, rounding included.
+
+    At least one cluster is paid for. Computed eigenvalues of a symmetric matrix differ from its own
+    by at most a small multiple of ``n eps`` times the largest, each; so much is subtracted.
+    """
+    values = spectrum.values
+    gained = float(np.sum(values - penalty)) if len(values) else spectrum.largest - penalty
+    scale = max(abs(spectrum.largest), abs(spectrum.trace) / n)
+    guard = ROUNDING * n * scale * (1 + len(values)) + ROUNDING * n * abs(spectrum.trace)
+    return spectrum.trace - gained - guard
+
+
+def rounding(vectors: Floats) -> tuple[Ids, Floats]:
+    """Return the cluster (n,) of each row of k eigenvectors, and how they were turned (k, k).
+
+    As in scikit-learn's ``assign_labels="cluster_qr"`` (Damle, Minden & Ying 2019): k rows that
+    point in different directions are found by pivoting; the vectors are turned towards these, and
+    each row takes the entry that is largest. Without random starts or parameters, and independent
+    of the length of a row, which in a spectral embedding tells its density.
+    """
+    with one_blas_thread():
+        pivots = qr(vectors.T, mode="r", pivoting=True)[1][: vectors.shape[1]]
+        left, _, right = svd(vectors[pivots].T)
+        turn = left @ right
+        return np.abs(vectors @ turn).argmax(axis=1), turn

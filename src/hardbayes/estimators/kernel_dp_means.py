@@ -1,0 +1,272 @@
+"""Kernel DP-means: clusters of any shape, as many as pay for themselves."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions
+
+from hardbayes.engine.gram.model import MANY_ROWS, GramModel
+from hardbayes.engine.gram.restarts import Search, minimise, spread
+from hardbayes.engine.status import Status
+from hardbayes.estimators.base import SHARED_CONSTRAINTS
+from hardbayes.estimators.dp_means import DPMeans
+from hardbayes.estimators.gram_estimator import LANDMARKS, GramEstimator
+from hardbayes.matrices import Floats, Matrix
+from hardbayes.models.gram import fitted_attributes
+from hardbayes.models.landmarks import FittedFeatures
+from hardbayes.models.spread import spread_of
+from hardbayes.pool import Pool
+from hardbayes.problems.gram import GramProblem
+from hardbayes.selection.gram_penalty import GramChoice, choose_clusters
+
+MANY = (
+    " Of so many rows clusters were found on a sample; then rows moved until a step gained less "
+    "than 0.01 %."
+)
+# Attributes of a fit of features that hold for the rows as well.
+OF_FEATURES = (
+    "labels_", "n_clusters_", "cluster_weights_", "inertia_", "objective_", "objective_history_",
+    "n_iter_", "n_splits_", "n_merges_", "converged_",
+)  # fmt: skip
+
+
+class KernelDPMeans(GramEstimator):
+    """DP-means in the space of a kernel, which finds the number of clusters.
+
+    Minimises ``sum_i w_i |psi(x_i) - mu_z(i)|^2 + cluster_penalty * K`` where psi is the feature
+    map of a kernel and ``mu_c`` the mean of cluster c there (Kulis & Jordan 2012, section 5). The
+    means are never formed: distances from them are sums of kernel values.
+
+    Parameters
+    ----------
+    cluster_penalty : float or "auto", default="auto"
+        Cost of each cluster, in units of squared distances between feature vectors. "auto" takes
+        as many clusters as eigenvalues stand before the widest gap of the spectrum, starts with
+        clusters read from the eigenvectors, and takes a penalty at which no two of these had better
+        be one; see docs/kernels.md.
+    kernel : str or callable, default="rbf"
+        A kernel of ``sklearn.metrics.pairwise_kernels`` by name, or "precomputed": X is then the
+        square matrix of kernel values, dense or sparse. A callable takes two rows and
+        `kernel_params`, and returns a number.
+    gamma : float or None, default=None
+        Of "rbf", "laplacian", "poly", "sigmoid" and "chi2". For "rbf", None gives each row a
+        bandwidth of its own from the distances to its neighbours, so that columns should be on one
+        scale; for the others, and for landmarks, None is scikit-learn's default.
+    degree : float, default=3
+        Of "poly".
+    coef0 : float, default=1
+        Of "poly" and "sigmoid".
+    kernel_params : dict or None, default=None
+        Keyword arguments of a callable kernel.
+    balance : bool or "auto", default="auto"
+        Whether kernel values are scaled such that those of each row sum to one, so that dense and
+        sparse clusters are treated alike. Penalties are then between 0 and 1: a cluster pays the
+        penalty and earns the share of its links that stay inside. "auto" balances where "rbf" has
+        no `gamma`, and leaves all other kernels, and features of landmarks, as they are.
+    n_landmarks : int or None, default=None
+        Use Nystroem features of so many random rows in place of the kernel, and `DPMeans` on these:
+        for many rows. None computes kernel values exactly.
+    search : {"split-merge", "paper"}, default="split-merge"
+        "paper" is the published algorithm: rows are visited in an order, go to the nearest mean or
+        open a cluster, and means follow after each pass. "split-merge" also moves single rows,
+        merges, splits and exchanges clusters, each by the exact change of the objective.
+    order : {"random", "given"}, default="random"
+        In which rows are visited.
+    max_clusters : int or None, default=None
+        Cap on the number of clusters; None is 4096.
+    n_init : int, default=1
+        Number of fits, of which the best is kept.
+    max_iter : int, default=300
+        Maximum number of steps of a fit.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the orders, of samples and of landmarks.
+    n_jobs : int or None, default=None
+        Number of threads. None uses every core this process may use, within OMP_NUM_THREADS; -1 all
+        cores. The same seed gives the same bits for any number.
+    verbose : int, default=0
+        1 reports the penalty and the steps on standard error.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,), int32
+        Cluster of each row, 0 to K-1.
+    n_clusters_ : int
+        K.
+    cluster_weights_ : ndarray of shape (n_clusters_,)
+        Sum of the weights of each cluster's rows.
+    cluster_penalty_ : float
+        The penalty used.
+    inertia_ : float
+        Weighted sum of squared distances from the means, in the space of the kernel.
+    objective_ : float
+        ``inertia_ + cluster_penalty_ * n_clusters_``.
+    objective_history_ : ndarray of shape (n_iter_,)
+        The objective after each step. It never rises.
+    n_iter_ : int
+        Steps of the fit that was kept.
+    n_splits_, n_merges_ : int
+        Accepted moves that split a cluster, or merged two.
+    converged_ : bool
+        Whether the search ended before ``max_iter``.
+    status_ : str
+        How the fit ended, what to do about it, and whether landmarks were used.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where all are strings.
+
+    See Also
+    --------
+    SpectralDPMeans : The relaxation of the same objective, by eigenvectors.
+    objective : The objective of any labels, with ``kernel``.
+
+    Notes
+    -----
+    At most a few tens of megabytes of kernel values are held at a time, or all where there are
+    4096 rows or fewer. More than 8192 rows are clustered by a sample first; then all rows move, and
+    clusters may unite. The rows of the fit are kept for `predict`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from hardbayes import KernelDPMeans
+    >>> X, moon = make_moons(200, noise=0.05, random_state=0)
+    >>> model = KernelDPMeans(random_state=0).fit(X)
+    >>> model.n_clusters_
+    2
+    >>> model.predict([[0.0, 1.0], [1.0, -0.5]])
+    array([1, 0], dtype=int32)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **GramEstimator._kernel_constraints,
+        "order": [StrOptions({"random", "given"})],
+        **SHARED_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        cluster_penalty: float | str = "auto",
+        *,
+        kernel: Any = "rbf",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        balance: bool | str = "auto",
+        n_landmarks: int | None = None,
+        search: str = "split-merge",
+        order: str = "random",
+        max_clusters: int | None = None,
+        n_init: int = 1,
+        max_iter: int = 300,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.cluster_penalty = cluster_penalty
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.balance = balance
+        self.n_landmarks = n_landmarks
+        self.search = search
+        self.order = order
+        self.max_clusters = max_clusters
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _fitted(
+        self, matrix: Matrix, weights: Floats | None, rng: np.random.RandomState, pool: Pool
+    ) -> tuple[dict[str, Any], Status]:
+        problem = self._posed(matrix, weights, rng, pool)
+        choice = None
+        if self.cluster_penalty == "auto":
+            choice = choose_clusters(problem, self._most_clusters, rng)
+            self._say(f"penalty {choice.penalty:.4g}: {choice.k} clusters before the widest gap")
+        penalty = float(self.cluster_penalty) if choice is None else choice.penalty
+        if self.n_landmarks is not None:
+            return self._fitted_to_features(problem, penalty, choice, rng)
+        given = None
+        if choice is not None and self.search != "paper":
+            given = spread(problem.rows, choice.ids, choice.weights, choice.labels)
+        return fit_at(self, problem, penalty, given, rng)
+
+    def _fitted_to_features(
+        self,
+        problem: GramProblem,
+        penalty: float,
+        choice: GramChoice | None,
+        rng: np.random.RandomState,
+    ) -> tuple[dict[str, Any], Status]:
+        """Return the attributes of `DPMeans` fitted to features of landmarks."""
+        features = self._landmark_map(problem)
+        assert problem.seen is not None
+        rows = features(problem.seen.rows)
+        init: Any = "mean"
+        if choice is not None and self.search != "paper":
+            init = np.stack(
+                [
+                    np.average(rows[choice.ids[own]], axis=0, weights=choice.weights[own])
+                    for own in (choice.labels == c for c in range(int(choice.labels.max()) + 1))
+                ]
+            )
+        inner = DPMeans(
+            penalty,
+            search=self.search,
+            init=init,
+            order=self.order,
+            max_clusters=self.max_clusters,
+            n_init=self.n_init,
+            max_iter=self.max_iter,
+            random_state=rng,
+            n_jobs=self.n_jobs,
+            prior_weight=0,
+        )
+        fitted, status = inner._fit_rows(rows, problem.weights)
+        centres = fitted["_model"].shown_centres()
+        costs = np.square(rows - centres[fitted["labels_"]]).sum(axis=1)
+        quantiles = spread_of(costs, fitted["labels_"], len(centres), problem.weights)
+        found = {name: fitted[name] for name in OF_FEATURES}
+        return found | {
+            "_model": FittedFeatures(features, centres, penalty, quantiles),
+            "cluster_penalty_": penalty,
+            "status_": fitted["status_"] + LANDMARKS.format(features.n_landmarks),
+        }, status
+
+
+def fit_at(
+    estimator: KernelDPMeans,
+    problem: GramProblem,
+    penalty: float,
+    given: Any,
+    rng: np.random.RandomState,
+) -> tuple[dict[str, Any], Status]:
+    """Return the attributes of a fit at a penalty, and its status.
+
+    ``given``: labels (n,) to start with, or None.
+    """
+
+    def report(step: int, n_clusters: int, n_changed: int) -> None:
+        estimator._say(f"step {step}: {n_clusters} clusters, {n_changed} changes")
+
+    search = Search(
+        penalty,
+        estimator._most_clusters,
+        estimator.search,
+        estimator.order,
+        estimator.n_init,
+        estimator.max_iter,
+        not problem.is_sparse,
+    )
+    solution = minimise(problem.rows, search, given, rng, report)
+    model = GramModel(problem.rows, penalty, search.max_clusters, np.arange(problem.n))
+    fitted = fitted_attributes(solution, problem, model)
+    if search.samples and search.search != "paper" and problem.n > MANY_ROWS:
+        fitted["status_"] += MANY
+    return fitted, solution.status

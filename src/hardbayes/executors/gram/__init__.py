@@ -1,0 +1,1 @@
+"""Where the values of a Mercer kernel come from: computed, or given."""

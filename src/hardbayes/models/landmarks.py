@@ -1,0 +1,185 @@
+"""Fitted clusters of features that stand for a kernel: coordinates of rows, or landmarks.
+
+Nystroem's features of rows are such that their inner products are the kernel values as far as
+those with the landmarks tell: ``f(x) = k(x, landmarks) K^-1/2``, as in scikit-learn's ``Nystroem``,
+also for kernels that follow the data. The linear kernel has the rows themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.metrics.pairwise import euclidean_distances
+
+from hardbayes.blas import one_blas_thread
+from hardbayes.geometry.squared_euclidean import SquaredEuclidean
+from hardbayes.matrices import chunks
+from hardbayes.models.gram import Turned, mercer_arrays, mercer_from, rows_arrays, rows_from
+from hardbayes.models.spread import costs_at_share, is_spread
+from hardbayes.problems.mercer import Mercer, Seen
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hardbayes.matrices import Floats, Matrix
+    from hardbayes.pool import Pool
+
+SMALLEST = 1e-12  # eigenvalues of the landmarks' kernel matrix, by the largest, that count
+ROUNDING = 1e-12  # of squared distances, by the largest squared length
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureMap:
+    """From rows to features; without landmarks, the rows themselves."""
+
+    mercer: Mercer | None
+    landmarks: Seen | None
+    normalisation: Floats | None  # (landmarks, features)
+
+    def __call__(self, rows: Matrix) -> Any:
+        """Return the features (m, f) of rows, or the rows as float64."""
+        if self.mercer is None or self.landmarks is None:
+            return rows.astype(np.float64)
+        with one_blas_thread():
+            parts = [self._part(rows[part]) for part in chunks(rows.shape[0], self.n_landmarks)]
+        return np.concatenate(parts)
+
+    @property
+    def n_landmarks(self) -> int:
+        """Number of landmarks."""
+        return 0 if self.landmarks is None else int(self.landmarks.rows.shape[0])
+
+    def _part(self, rows: Matrix) -> Floats:
+        assert self.mercer is not None and self.landmarks is not None
+        assert self.normalisation is not None
+        values = self.mercer.between(self.mercer.see(rows.astype(np.float64)), self.landmarks)
+        return values @ self.normalisation
+
+
+def landmark_map(mercer: Mercer, landmarks: Seen) -> FeatureMap:
+    """Return Nystroem's features for these landmarks."""
+    with one_blas_thread():
+        values, vectors = np.linalg.eigh(mercer.between(landmarks, landmarks))
+    kept = values > SMALLEST * values[-1]
+    normalisation = np.ascontiguousarray(vectors[:, kept] / np.sqrt(values[kept]))
+    return FeatureMap(mercer, landmarks, normalisation)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedFeatures:
+    """Clusters with means in the space of features."""
+
+    features: FeatureMap
+    centres: Floats  # (k, f)
+    penalty: float
+    spread: Floats  # (k, shares)
+    turned: Turned | None = None  # None where each row goes to the nearest mean
+
+    @property
+    def geometry(self) -> SquaredEuclidean:
+        """The divergence, in the space of features."""
+        return SquaredEuclidean()
+
+    def place(self, matrix: Matrix, pool: Pool) -> FeaturePlacement:
+        """Place rows."""
+        return FeaturePlacement(self, self.features(matrix))
+
+    def costs_of(self, features: Any, labels: NDArray[np.integer]) -> Floats:
+        """Return the squared distance (n,) of features from the centres of these clusters."""
+        costs = np.empty(len(labels))
+        for part in chunks(len(labels), features.shape[1]):
+            rows = features[part]
+            gaps = (rows.toarray() if sparse.issparse(rows) else rows) - self.centres[labels[part]]
+            costs[part] = np.einsum("ij,ij->i", gaps, gaps)
+        return costs
+
+    def shifted(self, shift: Floats | None) -> FittedFeatures:
+        """Return the model of rows from which ``shift`` (f,) has not been subtracted."""
+        if shift is None or self.features.landmarks is not None:
+            return self
+        turned = self.turned
+        if turned is not None:
+            turned = Turned(turned.factors, turned.constants - shift @ turned.factors)
+        return replace(self, centres=self.centres + shift, turned=turned)
+
+    def to_arrays(self) -> dict[str, Any]:
+        """Return everything as arrays and numbers; raise ValueError where a kernel is code."""
+        turned = self.turned
+        found: dict[str, Any] = {"centres": self.centres, "spread": self.spread}
+        found["factors"] = None if turned is None else turned.factors
+        found["constants"] = None if turned is None else turned.constants
+        found["normalisation"] = self.features.normalisation
+        found |= mercer_arrays(self.features.mercer)
+        found |= rows_arrays("landmarks", self.features.landmarks)
+        return {f"working_{name}": value for name, value in found.items()}
+
+    @classmethod
+    def from_arrays(cls, penalty: float, arrays: dict[str, Any]) -> FittedFeatures:
+        """Return the model that `to_arrays` was called on; raise ValueError if it is malformed."""
+        try:
+            own = {name.removeprefix("working_"): value for name, value in arrays.items()}
+            landmarks, mercer = rows_from("landmarks", own), mercer_from(own)
+            features = FeatureMap(mercer, landmarks, own.pop("normalisation"))
+            factors, constants = own.pop("factors"), own.pop("constants")
+            turned = None if factors is None else Turned(factors, constants)
+            model = cls(features, own.pop("centres"), penalty, own.pop("spread"), turned)
+            k, f = model.centres.shape
+            sound = (
+                not own
+                and bool(np.isfinite(model.centres).all())
+                and is_spread(model.spread, k)
+                and (mercer is None) == (landmarks is None)
+                and (features.normalisation is None or features.normalisation.shape[1] == f)
+                and (turned is None or turned.factors.shape[0] == f)
+            )
+        except (KeyError, AttributeError, ValueError, TypeError, IndexError) as error:
+            raise ValueError(f"The saved model is incomplete: {error}") from None
+        if not sound:
+            raise ValueError("The saved model contradicts itself: its clusters disagree.")
+        return model
+
+
+@dataclass(frozen=True)
+class FeaturePlacement:
+    """Rows placed in fitted clusters."""
+
+    model: FittedFeatures
+    features: Any  # (m, f)
+
+    def labels(self) -> NDArray[np.int32]:
+        """Return the number of each row's cluster."""
+        return self._placed[0]
+
+    def costs(self) -> Floats:
+        """Return each row's squared distance from the mean of its cluster."""
+        return self._placed[1]
+
+    def distances(self) -> Floats:
+        """Return each row's distance (m, k) from the mean of every cluster."""
+        found: Floats = euclidean_distances(self.features, self.model.centres)
+        return found
+
+    def novel(self) -> NDArray[np.bool_]:
+        """Return which rows cost more than a cluster of their own, rounding apart."""
+        return self.costs() > max(self.model.penalty, self._rounding)
+
+    def strangers(self, share: float) -> NDArray[np.bool_]:
+        """Return which rows cost more than all but this share of their cluster's training rows."""
+        limits = costs_at_share(self.model.spread, share)[self.labels()]
+        return self.costs() > np.maximum(limits, self._rounding)
+
+    @property
+    def _rounding(self) -> float:
+        return ROUNDING * float(np.square(self.model.centres).sum(axis=1).max())
+
+    @cached_property
+    def _placed(self) -> tuple[NDArray[np.int32], Floats]:
+        with one_blas_thread():
+            squares = euclidean_distances(self.features, self.model.centres, squared=True)
+            turned = self.model.turned
+            chosen = squares.argmin(axis=1) if turned is None else turned.labels(self.features)
+        return chosen.astype(np.int32), squares[np.arange(len(chosen)), chosen]

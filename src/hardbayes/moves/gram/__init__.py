@@ -1,0 +1,1 @@
+"""Divisions of clusters in the space of a Mercer kernel."""
