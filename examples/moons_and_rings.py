@@ -1,4 +1,9 @@
-"""Clusters of any shape by a kernel, without a given number of them."""
+"""
+Moons and rings
+===============
+
+Clusters of any shape by a kernel, without a given number of them.
+"""
 
 import matplotlib.pyplot as plt
 import numpy as np
