@@ -39,6 +39,7 @@ numpydoc_show_class_members = False
 
 html_theme = "furo"
 html_title = "hardbayes"
+pygments_dark_style = "github-dark"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
