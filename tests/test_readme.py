@@ -21,7 +21,7 @@ def test_python_blocks_run_as_printed(tmp_path, monkeypatch, capsys):
 def test_make_targets_exist():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     targets = set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
-    named = re.findall(r"(?:^ {4}|`)make ([a-z]+)", README, re.MULTILINE)
+    named = re.findall(r"(?:^ {4}|`|; )make ([a-z]+)", README, re.MULTILINE)
     assert {"test", "demo", "bench"} <= set(named)
     assert set(named) <= targets
 
