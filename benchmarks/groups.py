@@ -48,7 +48,8 @@ def run(options: Options) -> Section:
         ),
         "KMeans(5), each group alone": (_each_group, Target()),
     }
-    draws = [make_shared_gaussians(random_state=s) for s in range(2 if options.quick else DRAWS)]
+    size, n_draws = (8, 2) if options.quick else (50, DRAWS)
+    draws = [make_shared_gaussians(size, random_state=s) for s in range(n_draws)]
     for name, (method, target) in methods.items():
         progress(f"groups, {name}")
         method(*draws[0][:2])  # whatever must be compiled is

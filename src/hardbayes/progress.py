@@ -113,7 +113,7 @@ class Bar(Lines):
 
 def to_standard_error(name: str) -> Lines:
     """Return a bar where standard error is a terminal and rich is installed, else lines."""
-    is_terminal = sys.stderr is not None and sys.stderr.isatty()
+    is_terminal = getattr(sys.stderr, "isatty", lambda: False)()  # None where it is closed
     return (Bar if is_terminal and _has_rich() else Lines)(name)
 
 

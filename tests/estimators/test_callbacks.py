@@ -43,6 +43,7 @@ def test_a_fit_is_a_task():
     assert model.labels_.tolist() == DPMeans(4.0, random_state=0).fit(X).labels_.tolist()
 
 
+@pytest.mark.filterwarnings("ignore:.*No number of clusters stood out")
 @pytest.mark.parametrize("kind", [HDPMeans, BPMeans, GraphDPMeans])
 def test_every_estimator(kind):
     recorder = Recorder()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 try:
@@ -19,16 +19,21 @@ if TYPE_CHECKING:
 __all__ = ["CallbackSupportMixin", "fit_task"]
 
 
-@contextmanager
-def fit_task(estimator: Any, X: Any, y: Any = None, **metadata: Any) -> Iterator[None]:
+def fit_task(
+    estimator: Any, X: Any, y: Any = None, **metadata: Any
+) -> AbstractContextManager[None]:
     """Tell the callbacks of an estimator that its fit begins and, unless it fails, that it ends.
 
-    scikit-learn's wrapper of `fit` tears them down.
+    scikit-learn's wrapper of `fit` tears them down. Without callbacks nothing is called at the end,
+    where Ctrl-C would come after the fit.
     """
     if not hasattr(estimator, "_skl_callbacks"):  # set, or propagated by a meta-estimator
-        yield
-        return
-    given = {"estimator": estimator, "X": X, "y": y, "metadata": metadata}
+        return nullcontext()
+    return _task(estimator, {"estimator": estimator, "X": X, "y": y, "metadata": metadata})
+
+
+@contextmanager
+def _task(estimator: Any, given: dict[str, Any]) -> Iterator[None]:
     context = estimator._init_callback_context()
     context.call_on_fit_task_begin(**given)
     yield

@@ -247,7 +247,7 @@ class DPMeans(ClusterEstimator):
                 status = Status.UNDIVIDED if status is Status.CONVERGED else status
                 sentences = [
                     status.sentence(fitted["n_iter_"], 1),
-                    no_number_sentence(nearest, call),
+                    no_number_sentence(nearest, f"{call}, or penalty_path(X).model({nearest.k})"),
                     spread_sentence(matrix, geometry),
                 ]
                 fitted["status_"] = " ".join(filter(None, sentences))

@@ -58,7 +58,7 @@ def no_number_sentence(nearest: Candidate, call: str) -> str:
         f"Nearest came {k} clusters: optimal over a factor of {np.exp(nearest.width):.3g} in the "
         f"penalty ({np.exp(nearest.reference):.3g} without structure), and fewer held-out rows "
         f"between them with a p-value of {nearest.p_value:.2g} ({LEVEL:g} is needed). "
-        f"To use {k} clusters: {call}, or penalty_path(X).model({k})."
+        f"To use {k} clusters: {call}."
     )
 
 
