@@ -11,7 +11,7 @@ from hardbayes.cli.errors import CommandError
 from hardbayes.cli.evidence import why_so_many
 from hardbayes.cli.fitting import computed, say
 from hardbayes.cli.model_files import name_columns, save_rows_model
-from hardbayes.cli.profiles import Profile, profile, profile_lines
+from hardbayes.cli.profiles import Profiles, profile, profile_lines
 from hardbayes.cli.reporting import report_rows
 from hardbayes.cli.results import (
     check_outputs,
@@ -94,7 +94,7 @@ def fitted(options: argparse.Namespace, rows: Rows) -> Any:
 
 
 def write_files(
-    options: argparse.Namespace, model: Any, rows: Rows, found: Profile, warned: list[str]
+    options: argparse.Namespace, model: Any, rows: Rows, found: Profiles, warned: list[str]
 ) -> None:
     """Write labels, centres and the model."""
     labels = rows.in_table(model.labels_)
@@ -115,7 +115,7 @@ def as_json(
     options: argparse.Namespace,
     model: Any,
     rows: Rows,
-    found: Profile,
+    found: Profiles,
     warned: list[str],
     labels: list[Any],
 ) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def as_json(
 
 
 def story(
-    options: argparse.Namespace, model: Any, rows: Rows, found: Profile, warned: list[str]
+    options: argparse.Namespace, model: Any, rows: Rows, found: Profiles, warned: list[str]
 ) -> list[str]:
     """Return what a person reads after the run."""
     n, d = rows.X.shape
