@@ -6,6 +6,7 @@ from scipy import sparse
 
 from hardbayes import DPMeans, penalty_for
 from hardbayes.executors import bounds as bounds_file
+from hardbayes.executors import memory
 from hardbayes.executors.bounds import (
     BOUNDS,
     CostBounds,
@@ -21,7 +22,7 @@ from hardbayes.kernels.partition.bounds import carries
 from hardbayes.tuples import DirectForm, Drift
 from tests.clusters.tables import new_table, random_centres
 from tests.conftest import quiet_fit
-from tests.partition_states import posed
+from tests.partition_states import always_carry, posed
 from tests.test_divergences import rows_for
 
 NAMES = sorted(GEOMETRIES)
@@ -43,7 +44,7 @@ def clustered(divergence, n, seed):
 @pytest.fixture(autouse=True)
 def always(monkeypatch):
     """Carry bounds even where scoring these few columns would be as cheap."""
-    monkeypatch.setattr(bounds_file, "COST_BOUNDS", 0)
+    always_carry(monkeypatch)
 
 
 # --- whole fits ----------------------------------------------------------------------------------
@@ -261,39 +262,50 @@ def test_bounds_for_other_slots_are_made_anew():
 
 
 def test_bounds_that_spare_little_are_given_up_until_less_changes(monkeypatch):
-    X = np.random.default_rng(0).normal(size=(2000, 4))
-    with posed(X) as problem:
-        rows, state = problem.rows, problem.state(problem.partition(1.0, 0.0, None))
-        state.start(rows.take(np.arange(30)).dense())
-        carried, changed = [], []
+    monkeypatch.undo()
+    X = np.random.default_rng(0).normal(size=(2000, 12))
+
+    def sweeps(state):
+        state.start(rows.take(np.arange(60)).dense())
         for _ in range(30):
-            swept = state.sweep(NEVER, np.arange(2000), 30)
+            changed.append(state.sweep(NEVER, np.arange(2000), 60).n_changed)
             state.refit()
             carried.append(rows._labelling.bounds is not None)
-            changed.append(swept.n_changed)
-        assert carried[0] and not carried[1]  # fresh ones, which then left most rows to scores
-        again = carried.index(True, 2)
-        assert changed[again - 1] <= changed[1] * bounds_file.CALMER < changed[again - 2]
-        expected = state.numbers()
-        monkeypatch.setattr(DistanceBounds, "spare_little", lambda *_: False)
-        state.start(rows.take(np.arange(30)).dense())
-        for _ in range(30):
-            state.sweep(NEVER, np.arange(2000), 30)
-            state.refit()
-        assert rows._labelling.bounds is not None
-        np.testing.assert_array_equal(state.numbers(), expected)
+        return state.numbers()
+
+    with posed(X) as problem:
+        rows, state = problem.rows, problem.state(problem.partition(1.0, 0.0, None))
+        carried, changed = [], []
+        expected = sweeps(state)
+        first = carried.index(True)
+        view = state._table.view()
+        calm = memory.CALM * 2000 * DistanceBounds.affordable_share(2000, rows.layout, view)
+        assert changed[first - 1] <= calm < changed[first - 2]
+        assert not carried[first + 1]  # fresh ones, which then left most rows to scores
+        again = carried.index(True, first + 1)
+        assert changed[again - 1] <= changed[first + 1] * memory.CALMER
+        always_carry(monkeypatch)
+        np.testing.assert_array_equal(sweeps(state), expected)
+        assert all(carried[31:])
 
 
-def test_when_bounds_spare_little():
+def test_the_share_of_scored_groups():
     table = new_table(random_centres(40, 4), dtype=np.float32)
-    view = table.view()
-    bounds = DistanceBounds(1000, table.layout, view, lambda: None)
-    groups = 1000 * -(-view.n_blocks // bounds.span)
-    assert bounds.spare_little(view, groups) and not bounds.spare_little(view, 0)
-    cost = bounds_file.scoring_cost(view)
-    enough = 1 - bounds_file.BOUND_COST / cost
-    assert bounds.spare_little(view, int(groups * (enough + 0.01)))
-    assert not bounds.spare_little(view, int(groups * (enough - 0.01)))
+    bounds = DistanceBounds(1000, table.layout, table.view(), lambda: None)
+    groups = 1000 * -(-table.view().n_blocks // bounds.span)
+    assert [bounds.scored_share(table.view(), n) for n in (0, groups // 4, groups)] == [0, 0.25, 1]
+
+
+def test_bounds_may_leave_more_open_where_scores_take_longer(monkeypatch):
+    monkeypatch.undo()
+
+    def share(k, d, n_rows=10_000, dtype=np.float32):
+        table = new_table(random_centres(k, d), dtype=dtype)
+        return DistanceBounds.affordable_share(n_rows, table.layout, table.view())
+
+    assert share(1, 128) == share(3, 2) == 0  # never worth it
+    assert 0 < share(40, 3) < share(40, 9) < share(40, 64) < share(400, 64) < 1
+    assert share(40, 9) < share(40, 9, dtype=np.float64)
 
 
 @pytest.mark.parametrize("share", [0.5, 0.05])
@@ -374,18 +386,15 @@ def test_no_bounds_leave_every_centre_to_be_scored(sparse):
     assert len(found.group_drift) == 1
 
 
-def test_when_bounds_are_worth_it(monkeypatch):
-    one, two = (new_table(random_centres(k, 2), dtype=np.float32) for k in (1, 2))
-    assert not DistanceBounds.are_worth_it(one.layout, one.view())
-    assert DistanceBounds.are_worth_it(two.layout, two.view())
+def test_when_bounds_on_costs_are_worth_it(monkeypatch):
+    monkeypatch.undo()
     options = dict(divergence="poisson", anchor=np.ones(8))
     costs = {k: new_table(random_centres(k, 8), **options) for k in (1, 20, 200)}
-    monkeypatch.setattr(bounds_file, "COST_BOUNDS", 50)
-    found = [CostBounds.are_worth_it(t.layout, t.view()) for t in costs.values()]
-    assert found == [False, False, True]
+    found = [CostBounds.affordable_share(1000, t.layout, t.view()) for t in costs.values()]
+    assert found[0] == found[1] == 0 < found[2]
     for change in (dict(anchor=None), dict(sparse=True)):
         layout = costs[200].layout._replace(**change)
-        assert not CostBounds.are_worth_it(layout, costs[200].view())
+        assert CostBounds.affordable_share(1000, layout, costs[200].view()) == 0
 
 
 def test_radii_are_half_the_way_to_the_nearest_new_centre():

@@ -16,7 +16,7 @@ from hardbayes.problems import partition as problems
 from hardbayes.tuples import Births, DirectForm
 from tests.conftest import make_blobs, quiet_fit
 from tests.executors.test_protocol import block_rows, numpy_rows
-from tests.partition_states import posed
+from tests.partition_states import always_carry, posed
 from tests.test_divergences import rows_for
 
 NEVER = np.array([np.inf])
@@ -70,6 +70,8 @@ def test_everything_follows_the_labels(seed, monkeypatch):
     monkeypatch.setattr(exact_totals, "WORTH_SHARING", 0)
     monkeypatch.setattr(exact_totals, "MOST_SHARED", int(rng.choice([0, 1 << 19])))
     monkeypatch.setattr(bounds, "BOUND_COST", float(rng.choice([1, 25, 200])))
+    if seed % 2:
+        always_carry(monkeypatch)
     monkeypatch.setattr(memory, "DOUBTFUL", float(rng.choice([1 / 16, -1.0])))
     refit = PartitionState.refit
     n_refits = 0
@@ -177,8 +179,10 @@ def test_scratch_memory_follows_the_type_of_scores():
         assert summary.n_opened > 0 and rows.layout.dtype == np.float64
         state.refit()
         state.choose_nearest()
-        batch = rows._batches[0]
-        assert batch.x.dtype == batch.smallest.dtype == state._table.view().theta.dtype
+        view = state._table.view()
+        batch = rows._batch(0, view)
+        assert batch.x.dtype == batch.smallest.dtype == view.theta.dtype == np.float64
+        assert rows._tiles[0].x.dtype == np.float64
 
 
 # --- call by call ---------------------------------------------------------------------------------
@@ -225,7 +229,7 @@ def random_proposal(rng, state):
 def test_any_sequence_of_changes_is_that_of_other_executors(
     seed, container, divergence, other, monkeypatch
 ):
-    monkeypatch.setattr(bounds, "COST_BOUNDS", 0)
+    always_carry(monkeypatch)
     rng = np.random.default_rng(seed)
     X = rows_for(divergence, rng, 60, 3, zeros=False)
     if seed % 2:

@@ -13,6 +13,7 @@ share a bound, because one bound would cost more than the scores that it may spa
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,14 +34,8 @@ if TYPE_CHECKING:
 # bound.
 STATE_BYTES = 48e6
 BYTES_WITHOUT_LOWER = 17
-# Nanoseconds to maintain one bound of a row; to score a row against one block takes 5 + 0.3 d, and
-# ROW_COST in any case.
+# Nanoseconds to score a row against the blocks that share a bound: fewer would not pay for it.
 BOUND_COST = 25
-ROW_COST = 20
-# Bounds that spare too little are given up until so small a part of the changes is left.
-CALMER = 1 / 4
-# Nanoseconds a row to maintain `CostBounds`, which are looser than bounds on distances.
-COST_BOUNDS = 50
 # Entries of centres that are compared with each other, for each row.
 COMPARED_A_ROW = 8
 FEW = 64  # new centres compared with all others at a time
@@ -56,9 +51,11 @@ def cell_of(layout: Layout, n_columns: int) -> int:
     return 1 if layout.sparse else int(np.ceil(BOUND_COST / (5 + 0.3 * n_columns)))
 
 
-def scoring_cost(centres: Centres) -> float:
-    """Return roughly how many nanoseconds it takes to score a row against all centres."""
-    return ROW_COST + centres.n_blocks * (5 + 0.3 * centres.exact.shape[1])
+def span_of(n_rows: int, layout: Layout, centres: Centres) -> int:
+    """Return how many blocks share a lower bound: whole cells, and what the budget allows."""
+    cell = cell_of(layout, centres.exact.shape[1])
+    affordable = max(1, int((STATE_BYTES / n_rows - BYTES_WITHOUT_LOWER) // 4))
+    return -(-centres.room // centres.block // affordable // cell) * cell
 
 
 def no_bounds(layout: Layout, centres: Centres) -> Bounds:
@@ -74,16 +71,16 @@ def no_bounds(layout: Layout, centres: Centres) -> Bounds:
 class DistanceBounds:
     """Bounds on distances, where costs are squared distances."""
 
+    upkeep = 10.0  # nanoseconds a row to bring bounds up to date
+
     def __init__(
         self, n_rows: int, layout: Layout, centres: Centres, radius: Callable[[], Floats]
     ) -> None:
         slots, n_columns = centres.room, centres.exact.shape[1]
-        blocks = slots // centres.block
-        affordable = max(1, int((STATE_BYTES / n_rows - BYTES_WITHOUT_LOWER) // 4))
         self.cell = cell_of(layout, n_columns)
-        self.span = -(-blocks // affordable // self.cell) * self.cell  # blocks in a group
+        self.span = span_of(n_rows, layout, centres)
         self.width = self.span * centres.block  # slots in a group
-        groups = -(-blocks // self.span)
+        groups = -(-slots // self.width)
         self.upper = np.full(n_rows, np.inf, np.float32)
         self.lower = np.full((n_rows, groups), -np.inf, np.float32)  # rules nothing out
         self.half = np.zeros(slots, np.float32)
@@ -92,15 +89,23 @@ class DistanceBounds:
         self.precision = (n_columns + 8) * float(np.finfo(np.float64).eps)
         self._starts = np.arange(0, slots, self.width)
 
-    @staticmethod
-    def are_worth_it(layout: Layout, centres: Centres) -> bool:
-        """Whether bounds spare more than they cost."""
-        return _used(centres) > 1
+    @classmethod
+    def affordable_share(cls, n_rows: int, layout: Layout, centres: Centres) -> float:
+        """Return the share of groups that may be scored before a pass without bounds is faster.
 
-    def spare_little(self, centres: Centres, n_scored: int) -> bool:
-        """Whether a pass that scored so many groups in all would be faster without bounds."""
-        groups = -(-centres.n_blocks // self.span) * len(self.upper)
-        return (1 - n_scored / groups) * scoring_cost(centres) < BOUND_COST
+        Zero where bounds are never worth it.
+        """
+        if layout.sparse:  # scores take much longer than bounds
+            return float(_used(centres) > 1)
+        groups = -(-centres.n_blocks // span_of(n_rows, layout, centres))
+        return _affordable_share(
+            _used(centres), centres.n_blocks, groups, centres.exact.shape[1],
+            centres.theta.itemsize, cls.upkeep,
+        )  # fmt: skip
+
+    def scored_share(self, centres: Centres, n_scored: int) -> float:
+        """Return which share of the groups was scored."""
+        return n_scored / (-(-centres.n_blocks // self.span) * len(self.upper))
 
     def hold_for(self, centres: Centres) -> bool:
         """Whether the centres have the slots that these bounds were made for."""
@@ -176,6 +181,8 @@ class CostBounds(DistanceBounds):
     row. These bounds are wider than those on distances.
     """
 
+    upkeep = 35.0
+
     def __init__(
         self, n_rows: int, layout: Layout, centres: Centres, radius: Callable[[], Floats]
     ) -> None:
@@ -186,13 +193,12 @@ class CostBounds(DistanceBounds):
         self.shift = np.zeros(centres.room)
         self._least_shift = np.zeros(centres.room)
 
-    @staticmethod
-    def are_worth_it(layout: Layout, centres: Centres) -> bool:
-        """Whether bounds spare more than they cost."""
-        if layout.anchor is None or layout.sparse or _used(centres) == 1:
-            return False  # of the thousands of columns of sparse rows some theta always moves far
-        blocks = -(-_used(centres) // centres.block)
-        return blocks * (5 + 0.3 * centres.exact.shape[1]) > COST_BOUNDS
+    @classmethod
+    def affordable_share(cls, n_rows: int, layout: Layout, centres: Centres) -> float:
+        """Return the share of groups that may be scored before a pass without bounds is faster."""
+        if layout.anchor is None or layout.sparse:
+            return 0.0  # of the thousands of columns of sparse rows some theta always moves far
+        return super().affordable_share(n_rows, layout, centres)
 
     def move(self, centres: Centres, drift: Drift) -> None:
         """Take in how far the centres have moved since the bounds held."""
@@ -232,6 +238,23 @@ class CostBounds(DistanceBounds):
 
 #: By the kind of costs of a layout.
 BOUNDS: dict[str, type[DistanceBounds]] = {"distance": DistanceBounds, "affine": CostBounds}
+
+
+@lru_cache(maxsize=64)
+def _affordable_share(
+    used: int, blocks: int, groups: int, n_columns: int, itemsize: int, upkeep: float
+) -> float:
+    """Return the share of groups at which rows take as long with bounds as without.
+
+    By nanoseconds a row, as measured on several data sets with one thread.
+    """
+    if used == 1:
+        return 0.0
+    without = 7 + itemsize / 4 * used * (0.1 + 0.025 * n_columns)
+    score = blocks * (5 + 0.4 * n_columns)  # a row against all groups
+    decide = 40 + 0.2 * n_columns  # a row, if a group is open: of few open ones each in another row
+    spared = without - upkeep
+    return max(0.0, min(spared / (groups * decide + score), 1 / groups), (spared - decide) / score)
 
 
 def _used(centres: Centres) -> int:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.executors.bounds import BOUNDS, CALMER, has_little_room, no_bounds
+from hardbayes.executors.bounds import BOUNDS, has_little_room, no_bounds
 from hardbayes.executors.labelling import Labelling, is_same_partition
 from hardbayes.kernels.partition.births import consider
 from hardbayes.kernels.partition.costs import costs
+from hardbayes.kernels.partition.every_centre import Tile, assign_all, new_tile
 from hardbayes.kernels.partition.near_border import mark_near_border
 from hardbayes.kernels.partition.nearest import ABOVE, DECIDED, assign
 from hardbayes.kernels.partition.rows import Batch, new_batch
@@ -42,6 +43,13 @@ if TYPE_CHECKING:
 # Part of the rows that scores in less than the highest precision may leave undecided.
 DOUBTFUL = 1 / 16
 BATCH_BYTES = 1 << 17
+# Bounds may leave a share of the groups open; see `DistanceBounds.affordable_share`. They begin
+# when at most CALM times that share of the rows change. They are dropped if they leave CLEARLY more
+# open, until at most CALMER times as many rows change.
+CALM = 1 / 2
+CLEARLY = 1.2
+CALMER = 1 / 3
+MOST_SHARE = 0.98  # shares nearer to one do not tell how much calmer a fit must be
 ALL = slice(None)
 
 
@@ -81,6 +89,7 @@ class MemoryRows:
         self.entries_per_row = entries_per_row(rows, shape)
         self._tiling = Tiling(self.entries_per_row, pool)
         self._batches: dict[int, Batch] = {}
+        self._tiles: dict[int, Tile] = {}
         self.start()
 
     @cached_property
@@ -96,8 +105,8 @@ class MemoryRows:
         self._labelling = Labelling(self.n_rows, labels)
         self._totals: ExactTotals | None = None
         self._births_expected = True
-        self._n_changed = 0  # rows, in the last assignment
-        self._most_changes = self.n_rows  # with which bounds are carried
+        self._n_changed = self.n_rows  # in the last assignment; before the first, all will
+        self._most_changes = float(self.n_rows)  # with which bounds are carried
         if totals is not None:
             self._totals = self._new_totals(0)
             self._totals.set(totals)
@@ -167,9 +176,8 @@ class MemoryRows:
             centres, opening, labelling.slots, bounds, totals
         )
         self._n_changed = n_changed
-        if bounds is not None and bounds is carried and bounds.spare_little(centres, n_scored):
-            self._most_changes = int(CALMER * n_changed)
-            labelling.drop_bounds()
+        if bounds is not None and bounds is carried:
+            self._judge(bounds, centres, n_scored)
         if totals is None:
             labelling.counted = before
         elif n_above:  # their clusters are not yet decided, so they are not counted
@@ -195,14 +203,27 @@ class MemoryRows:
     def _carried(self, centres: Centres, drift: Drift | None) -> DistanceBounds | None:
         """Return the bounds that an assignment begins with; None where they are not worth it."""
         kind, bounds = BOUNDS[self.layout.costs], self._labelling.bounds
-        if drift is None or not kind.are_worth_it(self.layout, centres):
-            return None
-        if self._n_changed > self._most_changes:
+        share = kind.affordable_share(self.n_rows, self.layout, centres)
+        most_changes = min(self._most_changes, CALM * share * self.n_rows)
+        if drift is None or share == 0 or self._n_changed > most_changes:
             return None
         if bounds is None or not bounds.hold_for(centres):
             return kind(self.n_rows, self.layout, centres, self._radius)
         bounds.move(centres, drift)
         return bounds
+
+    def _judge(self, bounds: DistanceBounds, centres: Centres, n_scored: int) -> None:
+        """Drop bounds that spare too little, until fewer rows change.
+
+        A row is scored if its bounds differ by less than the drift of centres, which goes with the
+        number of changes: about ``1 - exp(-c changes)`` of the rows, for some c.
+        """
+        share = bounds.scored_share(centres, n_scored)
+        affordable = bounds.affordable_share(self.n_rows, self.layout, centres)
+        if share > CLEARLY * affordable:
+            fewer = np.log1p(-affordable) / np.log1p(-min(share, MOST_SHARE))
+            self._most_changes = min(fewer, CALMER) * self._n_changed
+            self._labelling.drop_bounds()
 
     def _assign(
         self,
@@ -216,20 +237,22 @@ class MemoryRows:
 
         IN/OUT labels (n,), bounds; totals follow, but for the rows above.
         """
-        view = no_bounds(self.layout, centres) if bounds is None else bounds.view(centres.n_blocks)
         rounding = NO_ROUNDING, NO_ROUNDING
         if totals is not None:
             rounding = self.rounding.rows, self.rounding.weights
         found: list[tuple[int, int, int, int]] = []
+        in_tiles = bounds is None and not self.layout.sparse
+        view = no_bounds(self.layout, centres) if bounds is None else bounds.view(centres.n_blocks)
 
         def task(worker: int, start: int, stop: int) -> None:
-            found.append(
-                assign(
-                    self._rows, self.weights, opening, self.constants, centres, view,
-                    labels, self._marks, NO_TOTALS if totals is None else totals.share(worker),
-                    *rounding, self._batch(worker, centres), start, stop,
-                )
-            )  # fmt: skip
+            share = NO_TOTALS if totals is None else totals.share(worker)
+            rows = self._rows, self.weights, opening, self.constants, centres
+            state = labels, self._marks, share, *rounding
+            if in_tiles:
+                counts = assign_all(*rows, *state, self._tile(worker, centres), start, stop)
+            else:
+                counts = assign(*rows, view, *state, self._batch(worker, centres), start, stop)
+            found.append(counts)
 
         self._tiling.run(task, self.n_rows, len(centres.rank))
         n_above, n_changed, n_doubtful, n_scored = map(sum, zip(*found, strict=True))
@@ -359,6 +382,13 @@ class MemoryRows:
                 size = min(max(BATCH_BYTES // (dtype.itemsize * self.n_columns), 16), 256)
             batch = self._batches[worker] = new_batch(size, centres)
         return batch
+
+    def _tile(self, worker: int, centres: Centres) -> Tile:
+        """Return a thread's scratch memory for rows in lanes."""
+        tile = self._tiles.get(worker)
+        if tile is None or tile.x.dtype != centres.theta.dtype:
+            tile = self._tiles[worker] = new_tile(centres)
+        return tile
 
     def _radius(self) -> NDArray[np.float32]:
         """Return the distance (n,) of each row from the anchor, rounded up."""

@@ -6,13 +6,14 @@ from scipy import sparse
 
 from hardbayes.executors.bounds import DistanceBounds, no_bounds
 from hardbayes.geometry import SquaredEuclidean
+from hardbayes.kernels.partition.every_centre import assign_all, new_tile
 from hardbayes.kernels.partition.nearest import ABOVE, assign, beats
 from hardbayes.kernels.partition.rows import new_batch
 from hardbayes.local.exact_totals import NO_ROUNDING, NO_TOTALS, Rounding
 from hardbayes.tuples import no_totals
 from hardbayes.validation import check_matrix
 from tests.kernels.partition.arrays import KINDS, Rows, constants_of
-from tests.partition_states import pose_here, posed
+from tests.partition_states import always_carry, pose_here, posed
 
 NEVER = np.array([np.inf])
 
@@ -77,7 +78,7 @@ def test_outliers_do_not_mislead_scores(kind, dtype):
 @pytest.mark.parametrize("k", [17, 60, 100])
 def test_every_sweep_gives_sparse_rows_to_their_nearest_centre(k, dtype, monkeypatch):
     """Also where bounds leave some blocks open and rule others out between them."""
-    monkeypatch.setattr(DistanceBounds, "spare_little", lambda *_: False)
+    always_carry(monkeypatch)
     rng = np.random.default_rng(k)
     words = rng.random((30, 300)) < 0.1
     X = (words[rng.integers(30, size=1500)] * (rng.random((1500, 300)) < 0.5)).astype(dtype)
@@ -112,7 +113,8 @@ class Pass:
     """Rows, a table of centres, and all that the kernel takes."""
 
     def __init__(self, kind="dense", squared=True, k=40, seed=0):
-        self.rows = Rows(kind, n=60, seed=seed)
+        self.in_tiles = kind == "tiles"
+        self.rows = Rows("dense" if self.in_tiles else kind, n=60, seed=seed)
         self.points = self.rows.centres(k, seed)
         self.table = self.rows.table(self.points, squared)
         self.view = self.table.view()
@@ -126,6 +128,12 @@ class Pass:
         self.totals, self.rounding = NO_TOTALS, (NO_ROUNDING, NO_ROUNDING)
 
     def run(self, start=0, stop=60):
+        if self.in_tiles:
+            return assign_all(
+                self.rows.rows, self.rows.weights, self.opening, self.constants, self.view,
+                self.labels, self.marks, self.totals, *self.rounding, new_tile(self.view), start,
+                stop,
+            )  # fmt: skip
         batch = new_batch(1 if self.rows.sparse else 16, self.view)
         return assign(
             self.rows.rows, self.rows.weights, self.opening, self.constants, self.view,
@@ -133,7 +141,10 @@ class Pass:
         )  # fmt: skip
 
 
-@pytest.fixture(params=[(kind, squared) for kind in KINDS for squared in (True, False)])
+PASSES = (*KINDS, "tiles")  # the last without bounds, by `every_centre.assign_all`
+
+
+@pytest.fixture(params=[(kind, squared) for kind in PASSES for squared in (True, False)])
 def a_pass(request):
     return Pass(*request.param)
 
@@ -188,7 +199,7 @@ def test_totals_follow_but_for_rows_above(a_pass):
     np.testing.assert_allclose(a_pass.totals.sums(slots), expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PASSES)
 def test_of_equal_centres_the_oldest_wins(kind):
     """Whatever their slots."""
     a_pass = Pass(kind, k=40)
@@ -200,17 +211,18 @@ def test_of_equal_centres_the_oldest_wins(kind):
     np.testing.assert_array_equal(a_pass.view.rank[a_pass.labels], costs.argmin(axis=1))
 
 
-def test_scores_too_coarse_for_the_centres_are_counted():
-    a_pass = Pass()
+@pytest.mark.parametrize("kind", ["dense", "tiles"])
+def test_scores_too_coarse_for_the_centres_are_counted(kind):
+    a_pass = Pass(kind)
     points = 1.0 + 1e-7 * np.random.default_rng(0).normal(size=(40, 5))
     a_pass.table = a_pass.rows.table(points)
     a_pass.view = a_pass.table.view()
-    *_, n_doubtful = a_pass.run()
+    n_doubtful = a_pass.run()[2]
     assert n_doubtful > 30
     np.testing.assert_array_equal(
         a_pass.view.rank[a_pass.labels], a_pass.rows.costs(points).argmin(axis=1)
     )
-    assert Pass().run()[2] == 0
+    assert Pass(kind).run()[2] == 0
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -232,9 +232,8 @@ def _score_open_groups(rows, centres, bounds, batch, size):
                 last = min(first + bounds.span, n_blocks)
                 n_members = 0
                 for r in range(size):
-                    if is_scored(bounds, batch, r, g):
-                        batch.members[n_members] = r
-                        n_members += 1
+                    batch.members[n_members] = r  # without a branch, as in `rule_out`
+                    n_members += is_scored(bounds, batch, r, g)
                 if n_members > 0:
                     score_blocks(rows, batch, n_members, centres, first, last, bounds.cell)
                 n_scored += n_members

@@ -44,6 +44,10 @@ class _Running:
         builder.store(builder.select(smaller, second, loser), self.second)
         builder.store(builder.select(below, here, builder.load(self.block)), self.block)
 
+    def per_lane(self):
+        """Return the two smallest scores of each lane and the block of the first."""
+        return [self.builder.load(value) for value in (self.least, self.second, self.block)]
+
     def result(self):
         """Return the two smallest scores of all blocks and lanes, and the index of the first."""
         builder = self.builder

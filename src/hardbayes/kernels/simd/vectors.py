@@ -56,6 +56,24 @@ class _Lanes:
         pointer = self.builder.bitcast(pointer, self.vector.as_pointer())
         return self.builder.load(pointer, align=self.itemsize)
 
+    def store(self, value, pointer):
+        pointer = self.builder.bitcast(pointer, self.vector.as_pointer())
+        self.builder.store(value, pointer, align=self.itemsize)
+
+    def transposed(self, rows):
+        """Return the columns of a square matrix of as many rows as there are lanes."""
+        lanes, half = range(self.count), self.count // 2
+        while half:  # exchange the blocks of this size that lie off the diagonal, in pairs of rows
+            kept = [lane if not lane & half else self.count + lane - half for lane in lanes]
+            taken = [lane + half if not lane & half else self.count + lane for lane in lanes]
+            rows = list(rows)
+            for u in (lane for lane in lanes if not lane & half):
+                pair = rows[u], rows[u + half]
+                rows[u] = self.builder.shuffle_vector(*pair, self._mask(kept))
+                rows[u + half] = self.builder.shuffle_vector(*pair, self._mask(taken))
+            half //= 2
+        return rows
+
     def splat(self, item):
         first = self.builder.insert_element(self.undefined, item, ir.Constant(_I32, 0))
         return self.builder.shuffle_vector(first, self.undefined, self._mask([0] * self.count))
