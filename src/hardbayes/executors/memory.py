@@ -46,7 +46,7 @@ BATCH_BYTES = 1 << 17
 # Bounds may leave a share of the groups open; see `DistanceBounds.affordable_share`. They begin
 # when at most CALM times that share of the rows change. They are dropped if they leave CLEARLY more
 # open, until at most CALMER times as many rows change.
-CALM = 1 / 2
+CALM = 1 / 8
 CLEARLY = 1.2
 CALMER = 1 / 3
 MOST_SHARE = 0.98  # shares nearer to one do not tell how much calmer a fit must be

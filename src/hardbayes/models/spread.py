@@ -27,7 +27,7 @@ ENOUGH = 5
 # Rows of the overall mean cost that each cluster's is averaged with.
 PSEUDO_ROWS = 4
 # Rows that are sorted: more are taken at equal distances.
-MOST_ROWS = 1 << 16
+MOST_ROWS = 1 << 15
 
 
 def spread_of(costs: Floats, labels: NDArray[np.int32], n_clusters: int, weights: Floats) -> Floats:
