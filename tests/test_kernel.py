@@ -221,8 +221,21 @@ def test_many_rows_have_the_eigenvectors_of_a_sample(monkeypatch):
     fitted = SpectralDPMeans(random_state=0).fit(MOONS)
     assert "sample of 80 rows" in fitted.status_
     assert adjusted_rand_score(MOON, fitted.labels_) > 0.7
-    assert fitted.lower_bound_ == fitted.cluster_penalty_ <= fitted.objective_
+    other = KernelDPMeans(fitted.cluster_penalty_, random_state=0).fit(MOONS)
+    assert fitted.cluster_penalty_ < fitted.lower_bound_ < other.objective_ <= fitted.objective_
     np.testing.assert_array_equal(fitted.predict(MOONS), fitted.labels_)
+
+
+def test_no_bound_is_given_where_none_is_certain(monkeypatch, tmp_path):
+    monkeypatch.setattr(spectral_dp_means, "MOST_DENSE", 100)
+    few = partial(gram_estimator.pose_gram, max_anchors=80)
+    monkeypatch.setattr(gram_estimator, "pose_gram", few)
+    fitted = SpectralDPMeans(2.0, kernel=lambda x, y: np.exp(-((x - y) ** 2).sum())).fit(MOONS)
+    assert fitted.lower_bound_ == -np.inf and "no lower_bound_" in fitted.status_
+    fitted = quiet_fit(SpectralDPMeans(2.0, kernel="sigmoid", random_state=0), MOONS)
+    assert fitted.lower_bound_ == -np.inf
+    save(fitted, tmp_path / "model")
+    assert load(tmp_path / "model").lower_bound_ == -np.inf
 
 
 def test_many_rows_say_that_they_were_sampled(monkeypatch):
