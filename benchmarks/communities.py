@@ -80,8 +80,8 @@ def _add_graph(section: Section, graph: Graph, options: Options, ahead: list[flo
         found = [scores(graph_peers.louvain(links, seed=seed)) for seed in seeds]
         middle = np.median(found, axis=0).tolist()
         cells[0] = _shown(middle)
-        ahead.append(own[0] - middle[0])
-        verdict = Target(reach=round(middle[0], 3), unit="").cells(own[0])
+        ahead.append(round(own[0] - middle[0], 3))
+        verdict = Target(reach=round(middle[0], 3), unit="").cells(round(own[0], 3))
     if find_spec("leidenalg"):
         cells[1] = _shown(scores(graph_peers.leiden(links)))
     if find_spec("pymetis"):

@@ -51,9 +51,11 @@ def _igraph(links: sparse.csr_array) -> tuple[Any, list[float]]:
 
 
 def metis(links: sparse.csr_array, k: int) -> Labels:
-    """Return METIS' partition, of links without weights."""
+    """Return the better of METIS' two partitions by its cut, of links without weights."""
+    module = import_module("pymetis")
     neighbours = [each.tolist() for each in np.split(links.indices, links.indptr[1:-1])]
-    return np.array(import_module("pymetis").part_graph(k, adjacency=neighbours)[1])
+    ways = [module.part_graph(k, adjacency=neighbours, recursive=way) for way in (True, False)]
+    return np.array(min(ways, key=lambda found: found[0])[1])
 
 
 def spectral(links: sparse.csr_array, k: int) -> Labels:

@@ -55,7 +55,9 @@ def test_gaps():
     assert number(0.1, 0.9, 1.0, 1.2)[0] == 2
     assert number(0.0, 0.1, 1.0, 1.2)[0] == 3  # the last clear rise, not the largest
     assert number(0.1, 0.15, 0.4, 0.6)[0] == 3  # none is clear: the largest
-    assert number(0.5, 9.0, 9.0)[0] == 1  # not much easier to cut than uniform rows
+    assert number(0.5, 2.0, 9.0)[0] == 1  # not much easier to cut than uniform rows
+    assert number(0.9, 9.0, 9.0)[0] == 2  # but than three pieces
+    assert number(1.1, 9.0, 9.0)[0] == number(0.9, 9.0, 9.0, smaller=0.06)[0] == 1
     assert number(0.2, 9.0, 9.0, smaller=0.01)[0] == 1  # outliers are cut off easily
     assert number(0.01, 9.0, 9.0, smaller=0.01)[0] == 2
     k, penalty = number(0.1, 0.9, 1.0)

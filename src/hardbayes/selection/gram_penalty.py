@@ -8,10 +8,11 @@ by five or more tell clusters. The last of them is taken, since clusters may be 
 groups; if there is none, the largest rise.
 
 There is one cluster where cutting the rows in two takes nearly as much as cutting uniform rows with
-the same principal axes. A small part has to be cut off more easily than that: outliers are.
+the same principal axes, or as much if three pieces take six times more. A small part has to be cut
+off more easily than that: outliers are.
 
 The constants were chosen on the shapes of FCPS and of the Warsaw University of Technology, on
-generated moons, rings, spirals and blobs, and on samples of one distribution of twelve kinds.
+generated moons, rings, spirals, blobs and pairs of Gaussians, and on samples of one distribution.
 
 Other kernels have no such scale. There clusters of a sample are divided one by one, rows moving
 after each division, and k is the number that is best over the widest range of penalties, in their
@@ -39,9 +40,10 @@ from hardbayes.selection.hull import plateaus, widest
 
 MOST_CLUSTERS = 25
 LARGEST_CUT = 0.45  # of rows with clusters, by what cutting uniform rows takes
-SMALL_PART = 0.05  # of the rows: for a smaller part, the cut is that much smaller
+SMALL_PART = 0.07  # of the rows: for a smaller part, the cut is that much smaller
 SMALLEST_CUT = 0.01  # below which differences are no further evidence, in the same unit
 CLEAR_RISE = 5.0  # of a cut, by a factor
+STEEP_RISE = 6.0  # from two pieces to three, with which the first need not be that easy to cut
 USUAL_CUT = 0.01  # of uniform rows, where there are no rows to compare with
 MOST_AXES = 64  # principal axes of uniform rows
 MAX_PASSES = 20  # of single-row moves
@@ -125,7 +127,10 @@ def _gap_below_one(values: Floats, uniform_cut: float, smaller: float) -> tuple[
     cuts = np.maximum(1.0 - values, SMALLEST_CUT * uniform_cut)
     rises = cuts[2:] / cuts[1:-1]
     clear = np.flatnonzero(rises >= CLEAR_RISE)
-    if 1.0 - values[1] > LARGEST_CUT * uniform_cut * min(1.0, smaller / SMALL_PART):
+    largest = LARGEST_CUT * min(1.0, smaller / SMALL_PART)
+    if smaller >= SMALL_PART and len(rises) and rises[0] >= STEEP_RISE:
+        largest = 1.0
+    if 1.0 - values[1] > largest * uniform_cut:
         k = 1
     elif len(rises) == 0:
         k = 2
