@@ -1,4 +1,4 @@
-"""``python -m benchmarks [NAME ...] [--quick] [--repeats N] [--graphs FILE ...] [--output FILE]``."""
+"""``python -m benchmarks [NAME ...] [--quick] [--repeats N] [--graphs FILE] [--output FILE]``."""
 
 import argparse
 import sys

@@ -5,8 +5,8 @@ Without a ``gamma`` the "rbf" kernel gives each row a bandwidth q of its own (Gi
     k(x, y) = [2 sqrt(q(x) q(y)) / (q(x) + q(y))]^(d/2) exp(-2 |x - y|^2 / (q(x) + q(y))),
 
 which is ``exp(-|x - y|^2 / q)`` where bandwidths are equal, and positive semidefinite. With r(x)
-the distance of x to its fourth neighbour (the tenth, of one column), q(x) is the squared mean of r, or ``r(x)^2 / 2`` where
-that is more: rows in sparse regions keep links to others.
+the distance of x to its fourth neighbour (the tenth, if there is one column), q(x) is the squared
+mean of r, or ``r(x)^2 / 2`` where that is more: rows in sparse regions keep links to others.
 
 A balanced kernel is ``s(x) k(x, y) s(y)`` with s such that the values of each row, weighted, sum to
 one (Zass & Shashua 2006; Sinkhorn's iteration). So clusters of any density have the same scale: the
