@@ -1,5 +1,6 @@
 """KernelDPMeans and SpectralDPMeans as a whole: references, invariances, inputs and corners."""
 
+import os
 import warnings
 from functools import partial
 
@@ -113,9 +114,9 @@ def test_the_relaxation_is_below_every_fit(kernel):
         assert relaxed.lower_bound_ <= fitted.objective_ <= relaxed.objective_ * (1 + 1e-9)
         assert (relaxed.eigenvalues_ > penalty).all()
         assert relaxed.n_eigenvectors_ == len(relaxed.eigenvalues_)
-        K = relaxed._model.values(X)[0] if kernel != "linear" else None
-        if K is not None:
-            assert relaxed.n_eigenvectors_ == np.count_nonzero(np.linalg.eigvalsh(K) > penalty)
+        centred = X - X.mean(axis=0)
+        K = centred @ centred.T if kernel == "linear" else relaxed._model.values(X)[0]
+        assert relaxed.n_eigenvectors_ == np.count_nonzero(np.linalg.eigvalsh(K) > penalty)
     assert relaxed.n_clusters_ == 1
 
 
@@ -371,6 +372,34 @@ def test_interrupts(model):
     assert_survives_interrupts(
         lambda: model(random_state=0, n_jobs=1), MOONS[:60], MOONS[60:100], number=8
     )
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_kernels_and_graphs_after_a_fork(run_python):
+    out = run_python(
+        """
+        import os, signal
+        from sklearn.datasets import make_moons
+        from hardbayes import GraphDPMeans, KernelDPMeans, SpectralDPMeans
+        from hardbayes.datasets import load_karate_club
+
+        X, links = make_moons(150, noise=0.05, random_state=0)[0], load_karate_club()[0]
+
+        def fits():
+            models = [KernelDPMeans, SpectralDPMeans, GraphDPMeans]
+            fitted = [m(random_state=0, n_jobs=2).fit(d) for m, d in zip(models, (X, X, links))]
+            return [model.labels_.tolist() for model in fitted]
+
+        expected = fits()
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)
+            os._exit(0 if fits() == expected else 3)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), fits() == expected)
+        """,
+        timeout=120,
+    )
+    assert out.split() == ["0", "True"]
 
 
 def test_a_report(capfd):
