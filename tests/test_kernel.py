@@ -405,5 +405,5 @@ def test_kernels_and_graphs_after_a_fork(run_python):
 def test_a_report(capfd):
     KernelDPMeans(random_state=0, verbose=1).fit(MOONS)
     said = capfd.readouterr().err
-    assert "[KernelDPMeans] fit of 150 rows" in said and "2 clusters before the widest gap" in said
+    assert "[KernelDPMeans] fit of 150 rows" in said and "2 clusters before the gap" in said
     assert "step 1" in said

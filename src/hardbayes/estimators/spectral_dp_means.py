@@ -50,7 +50,7 @@ class SpectralDPMeans(GramEstimator):
     Parameters
     ----------
     cluster_penalty : float or "auto", default="auto"
-        Eigenvalues above it count. "auto" takes the widest gap of the spectrum; see
+        Eigenvalues above it count. "auto" takes a gap of the spectrum; see
         docs/kernels.md.
     kernel : str or callable, default="rbf"
         A kernel of ``sklearn.metrics.pairwise_kernels`` by name, or "precomputed": X is then the
@@ -182,7 +182,7 @@ class SpectralDPMeans(GramEstimator):
         if self.cluster_penalty == "auto":
             choice = choose_clusters(problem, self._most_clusters, rng)
             penalty = choice.spectral_penalty
-            self._say(f"penalty {penalty:.4g}: {choice.k} eigenvalues before the widest gap")
+            self._say(f"penalty {penalty:.4g}: {choice.k} eigenvalues before the gap")
         else:
             penalty = float(self.cluster_penalty)
         if self.n_landmarks is not None:
