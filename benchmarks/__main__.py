@@ -1,4 +1,4 @@
-"""``python -m benchmarks [NAME ...] [--quick] [--repeats N] [--output FILE.md]``."""
+"""``python -m benchmarks [NAME ...] [--quick] [--repeats N] [--graphs FILE] [--output FILE]``."""
 
 import argparse
 import sys
@@ -13,6 +13,7 @@ from benchmarks import (
     choosing,
     choosing_groups,
     cold,
+    communities,
     divergences,
     features,
     gaussian,
@@ -58,6 +59,7 @@ SECTIONS: dict[str, Callable[[Options], Section]] = {
     "choosing-groups": choosing_groups.run,
     "topics": topics.run,
     "graphs": graphs.run,
+    "communities": communities.run,
     "kernels": kernels.run,
 }
 
@@ -71,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     repeats = (1 if asked.quick else 5) if asked.repeats is None else asked.repeats
     if repeats < 1:
         parser.error(f"--repeats must be at least 1. Got {repeats} instead.")
-    options = Options(repeats=repeats, quick=asked.quick)
+    options = Options(repeats=repeats, quick=asked.quick, graphs=tuple(asked.graphs))
     header = machine.header(options)
     sections: list[Section] = []
     failed = False
@@ -108,6 +110,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--quick", action="store_true", help="toy sizes, about a minute")
     parser.add_argument(
         "--repeats", type=int, help="rounds of each comparison (default: 5, or 1 with --quick)"
+    )
+    parser.add_argument(
+        "--graphs",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="edge lists, or .npz files, for the sections graphs and communities",
     )
     parser.add_argument("--output", type=Path, metavar="FILE.md", help="write the report here too")
     return parser

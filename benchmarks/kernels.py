@@ -10,6 +10,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,8 @@ NOTES = """\
 Adjusted Rand index with the best of the reference partitions, columns standardised:
 `KernelDPMeans()` and `SpectralDPMeans()` without arguments beside scikit-learn's HDBSCAN without
 arguments (its noise is one cluster more) and SpectralClustering, which is told the number of
-clusters and uses ten nearest neighbours. The last rows are seconds of a fit, wall and CPU, and the
-peak of the memory of this process."""
+clusters and uses ten nearest neighbours. The last rows are the samples of one distribution that are
+divided, and seconds of a fit, wall and CPU, with the peak of the memory of this process."""
 
 COLUMNS = ["shape", "KernelDPMeans", "SpectralDPMeans", "HDBSCAN", "told k", *TARGET_COLUMNS]
 
@@ -53,6 +54,7 @@ def run(options: Options) -> Section:
     means = np.mean(scores, axis=0)
     target = Target(reach=float(np.round(means[2], 3)), unit="")
     section.add("mean", *(f"{mean:.3f}" for mean in means), *target.cells(float(means[:2].min())))
+    _add_samples(section, 1 if options.quick else 5)
     _add_times(section, 2000 if options.quick else 20_000)
     return section
 
@@ -64,6 +66,14 @@ def shapes(options: Options) -> Iterator[Shape]:
         yield f"moons, noise {noise:g}", X, [y]
         X, y = make_circles(400, noise=noise, factor=0.4, random_state=0)
         yield f"circles, noise {noise:g}", X, [y]
+    rng = np.random.default_rng(0)
+    for arms, noise in ((2, 0.05), (3, 0.12)):
+        X, y = spirals(600, arms, noise, rng)
+        yield f"{arms} spirals, noise {noise:g}", X, [y]
+    for k, d in ((3, 2), (8, 2), (10, 10)):
+        X, y = make_blobs(600, d, centers=k, random_state=k)
+        yield f"{k} blobs in {d} columns", X, [y]
+        yield f"{k} of them, sheared", X @ rng.normal(size=(d, d)), [y]
     folder = None if options.quick else os.environ.get("HARDBAYES_SHAPES")
     for path in sorted(Path(folder).glob("*.npz")) if folder else []:
         with np.load(path, allow_pickle=False) as file:
@@ -73,12 +83,40 @@ def shapes(options: Options) -> Iterator[Shape]:
                 yield name, file[f"X_{name}"], [file[key] for key in keys if key in file.files]
 
 
+def spirals(
+    n: int, arms: int, noise: float, rng: np.random.Generator
+) -> tuple[NDArray[np.floating], NDArray[Any]]:
+    """Return rows (n, 2) along spiral arms, and their arms (n,)."""
+    arm, along = np.arange(n) % arms, 3.0 * np.pi * np.sqrt(rng.uniform(0.03, 1.0, n))
+    angle = along + 2.0 * np.pi * arm / arms
+    X = along[:, np.newaxis] / 3.0 * np.column_stack([np.cos(angle), np.sin(angle)])
+    return X + noise * rng.normal(size=(n, 2)), arm
+
+
 def agreement(model: Any, rows: NDArray[np.floating], references: list[NDArray[Any]]) -> float:
     """Return the adjusted Rand index with the nearest reference."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         labels = model.fit(rows).labels_
     return max(float(adjusted_rand_score(each, labels)) for each in references)
+
+
+def _add_samples(section: Section, count: int) -> None:
+    """Count the samples of one distribution that are divided."""
+    progress("kernels, samples of one distribution")
+    divided, total = [0, 0], 0
+    for seed in range(count):
+        rng = np.random.default_rng(seed)
+        for n in (100, 300):
+            for d in (1, 2, 5, 10):
+                for draw in (rng.normal, rng.uniform, rng.exponential, partial(rng.standard_t, 4)):
+                    rows = StandardScaler().fit_transform(draw(size=(n, d)))
+                    total += 1
+                    for at, model in enumerate((KernelDPMeans, SpectralDPMeans)):
+                        divided[at] += model(random_state=0).fit(rows).n_clusters_ > 1
+    target = Target(reach=0.02, lower_is_better=True, unit="")
+    cells = (*divided, *[NOTHING] * 2)
+    section.add(f"divided of {total} samples", *cells, *target.cells(max(divided) / total))
 
 
 def _add_times(section: Section, n: int) -> None:

@@ -1,6 +1,7 @@
 """What the command line says to every section."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 #: Every contestant runs with this many threads, so that ratios compare between machines.
 THREADS = 2
@@ -12,6 +13,7 @@ class Options:
 
     repeats: int = 5
     quick: bool = False
+    graphs: tuple[Path, ...] = ()  # files of more graphs
 
     def repeats_up_to(self, most: int) -> int:
         """Return the number of repeats of something so slow that `most` are enough."""

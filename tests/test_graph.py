@@ -4,6 +4,8 @@ import signal
 import sys
 import threading
 import warnings
+from importlib import import_module
+from importlib.util import find_spec
 
 import numpy as np
 import pandas as pd
@@ -165,6 +167,8 @@ def forms():
     yield "frame in another order", frame.assign(note="x")[["note", "target", "source"]]
     yield "two columns", frame.set_axis(["from", "to"], axis=1)
     yield "adjacency frame", pd.DataFrame(A, columns=list("abcdef"), index=list("abcdef"))
+    turned = pd.DataFrame(A, columns=list("abcdef"), index=list("abcdef")).loc[list("fedcba")]
+    yield "rows in another order", turned
     yield "upper triangle twice", 2 * np.triu(A)  # a directed graph: the mean of both directions
     yield "read-only Fortran", np.asfortranarray(A)
 
@@ -194,6 +198,10 @@ def test_names_of_vertices():
     np.testing.assert_array_equal(plain.vertex_names_, np.arange(6))
 
 
+def _imported(name):
+    return import_module(name) if find_spec(name) else None
+
+
 def test_networkx():
     nx = pytest.importorskip("networkx")
     G = nx.Graph([(f"v{a}", f"v{b}") for a, b in TWO_TRIANGLES])
@@ -203,8 +211,11 @@ def test_networkx():
     heavy = nx.Graph()
     heavy.add_weighted_edges_from([(a, b, 3.0) for a, b in TWO_TRIANGLES])
     assert GraphDPMeans(-0.5).fit(heavy).cut_ == pytest.approx(2 / 7)
-    turned = nx.DiGraph(TWO_TRIANGLES)
-    assert GraphDPMeans(-0.5).fit(turned).cut_ == pytest.approx(2 / 7)
+    halves = [0, 0, 0, 1, 1, 1]
+    for graph, weight in ((nx.Graph, 1.0), (nx.DiGraph, 0.5), (nx.MultiGraph, 2.0)):
+        edges = TWO_TRIANGLES * (2 if graph is nx.MultiGraph else 1)  # parallel ones add up
+        value = objective(graph(edges), halves, 0.0, cut="ratio")
+        assert value == pytest.approx(weight * 2 / 3)
     with pytest.raises(ValueError, match="no vertices"):
         GraphDPMeans().fit(nx.Graph())
 
@@ -234,10 +245,18 @@ def test_self_loops_count_once():
     A = np.zeros((4, 4))
     A[0, 1] = A[1, 0] = A[2, 3] = A[3, 2] = A[1, 2] = A[2, 1] = 1.0
     A[0, 0] = 3.0
-    value = objective(A, [0, 0, 1, 1], 0.0, cut="normalized")
-    assert value == pytest.approx(1 / 6 + 1 / 3)
     edges = [(0, 1, 1.0), (2, 3, 1.0), (1, 2, 1.0), (0, 0, 3.0)]
-    assert objective(edges, [0, 0, 1, 1], 0.0, cut="normalized") == pytest.approx(value)
+    forms = [A, edges]
+    if nx := _imported("networkx"):
+        forms += [nx.Graph(), nx.MultiGraph()]
+        for graph in forms[2:]:
+            graph.add_weighted_edges_from(edges)
+    if ig := _imported("igraph"):
+        forms.append(ig.Graph(4, [edge[:2] for edge in edges]))
+        forms[-1].es["weight"] = [weight for *_, weight in edges]
+    for graph in forms:
+        value = objective(graph, [0, 0, 1, 1], 0.0, cut="normalized")
+        assert value == pytest.approx(1 / 6 + 1 / 3), type(graph)
 
 
 @pytest.mark.parametrize("cut", CUTS)
@@ -273,6 +292,7 @@ BAD = {
     "far numbers": ([(0, 10**12), (1, 2), (3, 4)], "Renumber"),
     "wide frame": (pd.DataFrame(np.ones((5, 4))), "data frame of edges"),
     "scalar": (3.0, "a graph is"),
+    "other rows": (pd.DataFrame(np.ones((2, 2)), list("ab"), list("ac")), "name the same vertices"),
 }
 
 
@@ -313,9 +333,13 @@ def test_new_vertices_join_where_the_objective_is_least(cut):
 
 def test_predict_refuses_names_and_other_widths():
     model = GraphDPMeans(-0.5).fit(TWO_TRIANGLES)
-    for X in (["v1", "v2"], np.array([["v1"] * 6]), [0.0] * 6):
-        with pytest.raises(ValueError, match="names of vertices"):
+    for X in (["v1", "v2"], np.array([["v1"] * 6]), [[0.0] * 5 + ["v1"]], "v1"):
+        with pytest.raises(ValueError, match=r"not names of vertices; those of the fit have labe"):
             model.predict(X)
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D array"):
+        model.predict([0.0] * 6)
+    with pytest.raises(ValueError, match="NaN"):
+        model.predict(np.full((1, 6), np.nan))
     with pytest.raises(ValueError, match="expecting 6 features"):
         model.predict(np.ones((2, 5)))
     with pytest.raises(ValueError, match="Negative"):

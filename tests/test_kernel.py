@@ -1,5 +1,6 @@
 """KernelDPMeans and SpectralDPMeans as a whole: references, invariances, inputs and corners."""
 
+import os
 import warnings
 from functools import partial
 
@@ -113,9 +114,9 @@ def test_the_relaxation_is_below_every_fit(kernel):
         assert relaxed.lower_bound_ <= fitted.objective_ <= relaxed.objective_ * (1 + 1e-9)
         assert (relaxed.eigenvalues_ > penalty).all()
         assert relaxed.n_eigenvectors_ == len(relaxed.eigenvalues_)
-        K = relaxed._model.values(X)[0] if kernel != "linear" else None
-        if K is not None:
-            assert relaxed.n_eigenvectors_ == np.count_nonzero(np.linalg.eigvalsh(K) > penalty)
+        centred = X - X.mean(axis=0)
+        K = centred @ centred.T if kernel == "linear" else relaxed._model.values(X)[0]
+        assert relaxed.n_eigenvectors_ == np.count_nonzero(np.linalg.eigvalsh(K) > penalty)
     assert relaxed.n_clusters_ == 1
 
 
@@ -221,8 +222,21 @@ def test_many_rows_have_the_eigenvectors_of_a_sample(monkeypatch):
     fitted = SpectralDPMeans(random_state=0).fit(MOONS)
     assert "sample of 80 rows" in fitted.status_
     assert adjusted_rand_score(MOON, fitted.labels_) > 0.7
-    assert fitted.lower_bound_ == fitted.cluster_penalty_ <= fitted.objective_
+    other = KernelDPMeans(fitted.cluster_penalty_, random_state=0).fit(MOONS)
+    assert fitted.cluster_penalty_ < fitted.lower_bound_ < other.objective_ <= fitted.objective_
     np.testing.assert_array_equal(fitted.predict(MOONS), fitted.labels_)
+
+
+def test_no_bound_is_given_where_none_is_certain(monkeypatch, tmp_path):
+    monkeypatch.setattr(spectral_dp_means, "MOST_DENSE", 100)
+    few = partial(gram_estimator.pose_gram, max_anchors=80)
+    monkeypatch.setattr(gram_estimator, "pose_gram", few)
+    fitted = SpectralDPMeans(2.0, kernel=lambda x, y: np.exp(-((x - y) ** 2).sum())).fit(MOONS)
+    assert fitted.lower_bound_ == -np.inf and "no lower_bound_" in fitted.status_
+    fitted = quiet_fit(SpectralDPMeans(2.0, kernel="sigmoid", random_state=0), MOONS)
+    assert fitted.lower_bound_ == -np.inf
+    save(fitted, tmp_path / "model")
+    assert load(tmp_path / "model").lower_bound_ == -np.inf
 
 
 def test_many_rows_say_that_they_were_sampled(monkeypatch):
@@ -360,8 +374,36 @@ def test_interrupts(model):
     )
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_kernels_and_graphs_after_a_fork(run_python):
+    out = run_python(
+        """
+        import os, signal
+        from sklearn.datasets import make_moons
+        from hardbayes import GraphDPMeans, KernelDPMeans, SpectralDPMeans
+        from hardbayes.datasets import load_karate_club
+
+        X, links = make_moons(150, noise=0.05, random_state=0)[0], load_karate_club()[0]
+
+        def fits():
+            models = [KernelDPMeans, SpectralDPMeans, GraphDPMeans]
+            fitted = [m(random_state=0, n_jobs=2).fit(d) for m, d in zip(models, (X, X, links))]
+            return [model.labels_.tolist() for model in fitted]
+
+        expected = fits()
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)
+            os._exit(0 if fits() == expected else 3)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), fits() == expected)
+        """,
+        timeout=120,
+    )
+    assert out.split() == ["0", "True"]
+
+
 def test_a_report(capfd):
     KernelDPMeans(random_state=0, verbose=1).fit(MOONS)
     said = capfd.readouterr().err
-    assert "[KernelDPMeans] fit of 150 rows" in said and "2 clusters before the widest gap" in said
+    assert "[KernelDPMeans] fit of 150 rows" in said and "2 clusters before the gap" in said
     assert "step 1" in said

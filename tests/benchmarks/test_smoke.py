@@ -70,6 +70,7 @@ def test_noise_is_compared_without_births_and_marked():
         "choosing-groups",
         "topics",
         "graphs",
+        "communities",
     ],
 )
 def test_quick_sections_give_tables(name):
@@ -149,5 +150,6 @@ def test_every_section_has_a_name():
         "choosing-groups",
         "topics",
         "graphs",
+        "communities",
         "kernels",
     ]

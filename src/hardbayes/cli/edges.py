@@ -11,7 +11,8 @@ from hardbayes.cli.errors import CommandError, cannot_read
 from hardbayes.cli.text_layout import open_binary
 
 _COMMENTS = ("#", "%")
-_HEADERS = ("source", "from", "src", "node1", "vertex1", "u", "a", "i")
+_HEADERS = ("source", "from", "src", "node1", "vertex1")
+_LETTERS = ("u", "a", "i")  # a header where no other line has them
 
 
 class Edges(NamedTuple):
@@ -39,7 +40,8 @@ def read_edges(name: str) -> Edges:
     targets: list[str] = []
     weights: list[float] = []
     width = 0
-    for line, cells in _cells(text):
+    rows = list(_cells(text))
+    for line, cells in rows:
         if not width:
             width = len(cells)
             if width not in (2, 3):
@@ -47,7 +49,7 @@ def read_edges(name: str) -> Edges:
                     f"{path}: line {line} has {width} cell(s); an edge is two vertices and perhaps "
                     "a weight"
                 )
-            if _is_header(cells):
+            if _is_header(cells, rows):
                 continue
         if len(cells) != width:
             raise CommandError(
@@ -91,9 +93,12 @@ def _cells(text: str) -> Iterator[tuple[int, list[str]]]:
             yield number, [cell.strip() for cell in cells]
 
 
-def _is_header(cells: list[str]) -> bool:
+def _is_header(cells: list[str], rows: list[tuple[int, list[str]]]) -> bool:
     """Whether the first line names columns: usual names, or a weight that is no number."""
-    if cells[0].lower() in _HEADERS:
+    name = cells[0].lower()
+    if name in _HEADERS:
+        return True
+    if name in _LETTERS and not any(cells[0] in others[:2] for _, others in rows[1:]):
         return True
     if len(cells) < 3:
         return False

@@ -156,7 +156,8 @@ def _check_kinds(fitted: dict[str, Any], kinds: dict[str, type]) -> None:
     for name, kind in kinds.items():
         if not isinstance(fitted[name], kind):
             raise ValueError(f"The saved model holds a {type(fitted[name]).__name__} as {name}.")
-        if kind is float and not np.isfinite(fitted[name]):
+        no_bound = name == "lower_bound_" and fitted[name] == -np.inf
+        if kind is float and not np.isfinite(fitted[name]) and not no_bound:
             raise ValueError(f"The saved model holds {fitted[name]} as {name}.")
 
 

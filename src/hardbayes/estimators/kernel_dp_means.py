@@ -41,7 +41,7 @@ class KernelDPMeans(GramEstimator):
     ----------
     cluster_penalty : float or "auto", default="auto"
         Cost of each cluster, in units of squared distances between feature vectors. "auto" takes
-        as many clusters as eigenvalues stand before the widest gap of the spectrum, starts with
+        as many clusters as eigenvalues stand before the gap of the spectrum, starts with
         clusters read from the eigenvectors, and takes a penalty at which no two of these had better
         be one; see docs/kernels.md.
     kernel : str or callable, default="rbf"
@@ -188,7 +188,7 @@ class KernelDPMeans(GramEstimator):
         choice = None
         if self.cluster_penalty == "auto":
             choice = choose_clusters(problem, self._most_clusters, rng)
-            self._say(f"penalty {choice.penalty:.4g}: {choice.k} clusters before the widest gap")
+            self._say(f"penalty {choice.penalty:.4g}: {choice.k} clusters before the gap")
         penalty = float(self.cluster_penalty) if choice is None else choice.penalty
         if self.n_landmarks is not None:
             return self._fitted_to_features(problem, penalty, choice, rng)

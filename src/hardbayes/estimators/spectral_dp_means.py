@@ -13,6 +13,7 @@ from hardbayes.engine.gram.spectrum import (
     lower_bound,
     rounding,
     spectrum_above,
+    summed_spectrum,
 )
 from hardbayes.engine.status import Status
 from hardbayes.estimators.gram_estimator import LANDMARKS, GramEstimator
@@ -26,8 +27,12 @@ from hardbayes.selection.gram_penalty import choose_clusters
 
 SLAB_ROWS = 1 << 10  # whose values with a sample are held at a time
 SAMPLED = (
-    " Eigenvectors are those of a sample of {} rows, extended to all, so that lower_bound_ is no "
-    "more than the penalty. Pass a kernel matrix to have those of all rows."
+    " Eigenvectors are those of a sample of {} rows, extended to all; lower_bound_ is from blocks "
+    "of all rows. Pass a kernel matrix to have the eigenvectors of all rows."
+)
+NO_BOUND = (
+    " Eigenvectors are those of a sample of {} rows, extended to all, and there is no lower_bound_ "
+    "for a kernel that may have negative eigenvalues. Pass a kernel matrix to have both."
 )
 DONE = "Solved the relaxation: {} exceed the penalty."
 
@@ -45,7 +50,7 @@ class SpectralDPMeans(GramEstimator):
     Parameters
     ----------
     cluster_penalty : float or "auto", default="auto"
-        Eigenvalues above it count. "auto" takes the widest gap of the spectrum; see
+        Eigenvalues above it count. "auto" takes a gap of the spectrum; see
         docs/kernels.md.
     kernel : str or callable, default="rbf"
         A kernel of ``sklearn.metrics.pairwise_kernels`` by name, or "precomputed": X is then the
@@ -94,8 +99,9 @@ class SpectralDPMeans(GramEstimator):
         These, falling: of ``W^1/2 K W^1/2`` with the weights of the rows.
     lower_bound_ : float
         The relaxed optimum: no partition of the rows has an objective below it, at this penalty.
-        Rounding errors are subtracted. Of features where `n_landmarks` is set; no more than the
-        penalty where the rows were sampled.
+        Rounding errors are subtracted. Of features where `n_landmarks` is set. Where the rows were
+        sampled, it is from blocks of all rows; minus infinity if the kernel may have negative
+        eigenvalues.
     cluster_weights_ : ndarray of shape (n_clusters_,)
         Sum of the weights of each cluster's rows.
     cluster_penalty_ : float
@@ -176,7 +182,7 @@ class SpectralDPMeans(GramEstimator):
         if self.cluster_penalty == "auto":
             choice = choose_clusters(problem, self._most_clusters, rng)
             penalty = choice.spectral_penalty
-            self._say(f"penalty {penalty:.4g}: {choice.k} eigenvalues before the widest gap")
+            self._say(f"penalty {penalty:.4g}: {choice.k} eigenvalues before the gap")
         else:
             penalty = float(self.cluster_penalty)
         if self.n_landmarks is not None:
@@ -221,9 +227,11 @@ class SpectralDPMeans(GramEstimator):
         if not is_sampled:
             bound = lower_bound(spectrum, penalty, n)
             return fitted | self._spectral_attributes(spectrum, bound)
-        # Of all rows no more is known than that one cluster is paid for.
-        fitted |= self._spectral_attributes(spectrum, penalty)
-        fitted["status_"] += SAMPLED.format(len(ids))
+        bound = -np.inf
+        if problem.options.is_semidefinite:
+            bound = lower_bound(summed_spectrum(problem.rows, penalty, rng), penalty, n)
+        fitted |= self._spectral_attributes(spectrum, bound)
+        fitted["status_"] += (SAMPLED if np.isfinite(bound) else NO_BOUND).format(len(ids))
         return fitted
 
     def _by_features(

@@ -45,6 +45,13 @@ class KernelOptions(NamedTuple):
         """Whether rows of X are kernel values."""
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
+    @property
+    def is_semidefinite(self) -> bool:
+        """Whether the kernel has no negative eigenvalues, whatever the rows."""
+        if self.kernel in ("poly", "polynomial"):
+            return bool(self.parameters.get("coef0", 1) >= 0)
+        return self.kernel in SEMIDEFINITE
+
 
 @dataclass(frozen=True, eq=False)
 class GramProblem:
@@ -121,10 +128,7 @@ class GramProblem:
 
         The whole matrix then has one that is as low, or lower.
         """
-        kernel, parameters, _ = self.options
-        if kernel in SEMIDEFINITE or (
-            kernel in ("poly", "polynomial") and parameters.get("coef0", 1) >= 0
-        ):
+        if self.options.is_semidefinite:
             return None
         ids = np.arange(self.n)
         if self.n > MOST_CHECKED:

@@ -5,8 +5,8 @@ Without a ``gamma`` the "rbf" kernel gives each row a bandwidth q of its own (Gi
     k(x, y) = [2 sqrt(q(x) q(y)) / (q(x) + q(y))]^(d/2) exp(-2 |x - y|^2 / (q(x) + q(y))),
 
 which is ``exp(-|x - y|^2 / q)`` where bandwidths are equal, and positive semidefinite. With r(x)
-the distance of x to its fourth neighbour, q(x) is the squared mean of r, or ``r(x)^2 / 2`` where
-that is more: rows in sparse regions keep links to others.
+the distance of x to its fourth neighbour (the tenth, if there is one column), q(x) is the squared
+mean of r, or ``r(x)^2 / 2`` where that is more: rows in sparse regions keep links to others.
 
 A balanced kernel is ``s(x) k(x, y) s(y)`` with s such that the values of each row, weighted, sum to
 one (Zass & Shashua 2006; Sinkhorn's iteration). So clusters of any density have the same scale: the
@@ -29,6 +29,7 @@ from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
 from hardbayes.matrices import Floats, Matrix, chunks
 
 NEIGHBOUR = 4  # whose distance is a row's bandwidth; a row that is an anchor is not counted
+NEIGHBOUR_ON_A_LINE = 10  # of rows of one column, where gaps between neighbours vary most
 MAX_ANCHORS = 1 << 11
 MAX_ROUNDS = 1000  # of Sinkhorn's iteration
 BALANCED = 1e-10  # sums of rows that differ from one by less
@@ -129,12 +130,13 @@ class Mercer:
         assert self.anchors is not None and self.anchor_counts is not None
         apart = euclidean_distances(rows, self.anchors.rows, squared=True)
         last = apart.shape[1] - 1
+        neighbour = NEIGHBOUR if rows.shape[1] > 1 else NEIGHBOUR_ON_A_LINE
         if (self.anchor_counts == 1.0).all():
-            near = min(NEIGHBOUR, last)
+            near = min(neighbour, last)
             squares = np.partition(apart, near, axis=1)[:, near]
         else:
             order = np.argsort(apart, axis=1, kind="stable")
-            reached = np.cumsum(self.anchor_counts[order], axis=1) > NEIGHBOUR
+            reached = np.cumsum(self.anchor_counts[order], axis=1) > neighbour
             near = np.where(reached[:, -1], reached.argmax(axis=1), last)[:, np.newaxis]
             squares = np.take_along_axis(apart, np.take_along_axis(order, near, 1), 1)[:, 0]
         return np.maximum(squares / 2.0, self.least_bandwidth)

@@ -1,12 +1,18 @@
-"""The automatic penalty of kernels: the widest gap of the spectrum.
+"""The automatic penalty of kernels: a gap of the spectrum.
 
 The eigenvalues of a balanced kernel are at most one, and as many are near one as there are parts
 with few links between them: ``1 - e_k`` is about the share of links that k clusters cut. Where it
-rises most, by the factor ``(1 - e_(k+1)) / (1 - e_k)``, k is taken: fewer clusters would leave
-parts together that are almost separate, and more would cut through what is linked. There is one
-cluster where cutting the rows in two takes nearly as much as cutting uniform rows with the same
-principal axes. The constants were chosen on the shapes of FCPS and of the Warsaw University of
-Technology, and on samples of one normal, uniform, exponential or t distribution.
+rises by a large factor ``(1 - e_(k+1)) / (1 - e_k)``, more than k clusters cut through what is
+linked. Along a line it rises by four from two pieces to three, and by less from then on; so rises
+by five or more tell clusters. The last of them is taken, since clusters may be near each other in
+groups; if there is none, the largest rise.
+
+There is one cluster where cutting the rows in two takes nearly as much as cutting uniform rows with
+the same principal axes, or as much if three pieces take six times more. A small part has to be cut
+off more easily than that: outliers are.
+
+The constants were chosen on the shapes of FCPS and of the Warsaw University of Technology, on
+generated moons, rings, spirals, blobs and pairs of Gaussians, and on samples of one distribution.
 
 Other kernels have no such scale. There clusters of a sample are divided one by one, rows moving
 after each division, and k is the number that is best over the widest range of penalties, in their
@@ -33,8 +39,11 @@ from hardbayes.problems.mercer import MAX_ANCHORS
 from hardbayes.selection.hull import plateaus, widest
 
 MOST_CLUSTERS = 25
-LARGEST_CUT = 0.4  # of rows with clusters, by what cutting uniform rows takes
-SMALLEST_CUT = 0.03  # below which differences are no further evidence, in the same unit
+LARGEST_CUT = 0.45  # of rows with clusters, by what cutting uniform rows takes
+SMALL_PART = 0.07  # of the rows: for a smaller part, the cut is that much smaller
+SMALLEST_CUT = 0.01  # below which differences are no further evidence, in the same unit
+CLEAR_RISE = 5.0  # of a cut, by a factor
+STEEP_RISE = 6.0  # from two pieces to three, with which the first need not be that easy to cut
 USUAL_CUT = 0.01  # of uniform rows, where there are no rows to compare with
 MOST_AXES = 64  # principal axes of uniform rows
 MAX_PASSES = 20  # of single-row moves
@@ -66,9 +75,10 @@ def choose_clusters(
         return GramChoice(1, ids, weights, labels, *(float(values[0]) / 2.0,) * 2)
     if not problem.options.balance:
         return _widest_plateau(problem, part, values, most, rng)
-    k, between = _gap_below_one(values[: most + 1], _uniform_cut(problem, ids, rng))
-    entries = vectors[:, :k] / np.sqrt(weights)[:, np.newaxis]
-    labels = rounding(entries)[0] if k > 1 else np.zeros(part.n, np.int64)
+    entries = vectors / np.sqrt(weights)[:, np.newaxis]
+    smaller = np.bincount(rounding(entries[:, :2])[0], weights, 2).min() / weights.sum()
+    k, between = _gap_below_one(values[: most + 1], _uniform_cut(problem, ids, rng), smaller)
+    labels = rounding(entries[:, :k])[0] if k > 1 else np.zeros(part.n, np.int64)
     labels, penalty = _stable_penalty(part, labels, between, rng)
     return GramChoice(k, ids, weights, labels, between, penalty)
 
@@ -109,15 +119,23 @@ def _widest_plateau(
     return GramChoice(k, ids, weights, found[k].labels, between, penalty)
 
 
-def _gap_below_one(values: Floats, uniform_cut: float) -> tuple[int, float]:
-    """Return the number of leading eigenvalues before the gap, and a penalty within it."""
+def _gap_below_one(values: Floats, uniform_cut: float, smaller: float) -> tuple[int, float]:
+    """Return the number of leading eigenvalues before the gap, and a penalty within it.
+
+    ``smaller`` is the share of the rows in the smaller of two parts.
+    """
     cuts = np.maximum(1.0 - values, SMALLEST_CUT * uniform_cut)
-    if cuts[1] > LARGEST_CUT * uniform_cut:
+    rises = cuts[2:] / cuts[1:-1]
+    clear = np.flatnonzero(rises >= CLEAR_RISE)
+    largest = LARGEST_CUT * min(1.0, smaller / SMALL_PART)
+    if smaller >= SMALL_PART and len(rises) and rises[0] >= STEEP_RISE:
+        largest = 1.0
+    if 1.0 - values[1] > largest * uniform_cut:
         k = 1
-    elif len(cuts) == 2:
+    elif len(rises) == 0:
         k = 2
     else:
-        k = 2 + int(np.argmax(cuts[2:] / cuts[1:-1]))
+        k = 2 + int(clear[-1] if len(clear) else np.argmax(rises))
     beyond = cuts[k] if k < len(cuts) else 2.0 * cuts[k - 1]
     return k, 1.0 - float(np.sqrt(cuts[k - 1] * beyond))
 

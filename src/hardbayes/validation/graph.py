@@ -59,7 +59,7 @@ def check_graph(X: Any) -> Adjacency:
         return _from_edges(*_edge_columns(X))
     else:
         if hasattr(X, "columns"):
-            names = list(X.columns)
+            X, names = _with_rows_as_columns(X), list(X.columns)
         array = _array(X)
         if array.shape[0] != array.shape[1]:
             weights = array[:, 2] if array.shape[1] == 3 else None
@@ -72,15 +72,18 @@ def check_graph(X: Any) -> Adjacency:
 def check_links(X: Any, n: int) -> sparse.csr_array:
     """Return links (m, n) of new vertices to those of a fit, float64; raise where they are not."""
     if not sparse.issparse(X):
-        array = np.asarray(X)
-        if array.ndim != 2 or any(isinstance(cell, (str, bytes)) for cell in array.flat[:1]):
+        X = np.asarray(X)
+        if any(isinstance(cell, (str, bytes)) for cell in X.flat[:1]):
             raise ValueError(
-                "predict takes rows of links to the vertices of the fit, an array or sparse matrix "
-                f"of shape (n_new, {n}), not names of vertices (those of the fit have labels_). "
-                f"Expected 2D array, got {array.ndim}D array of {array.dtype} instead. Reshape "
-                "your data."
+                "predict takes links of new vertices to those of the fit, an array or sparse "
+                f"matrix of shape (n_new, {n}), not names of vertices; those of the fit have "
+                "labels_."
             )
-        X = array
+        if X.ndim != 2:
+            raise ValueError(
+                f"Expected 2D array, got {X.ndim}D array instead: predict takes links of new "
+                f"vertices to those of the fit, of shape (n_new, {n}). Reshape your data."
+            )
     links = _checked_rows(X)
     if links.shape[1] != n:
         raise ValueError(
@@ -229,6 +232,20 @@ def _is_square_frame(X: Any) -> bool:
     """Whether a data frame is an adjacency matrix, not a list of edges."""
     n_rows, n_columns = X.shape
     return n_rows == n_columns and not {"source", "target"} <= {str(name) for name in X.columns}
+
+
+def _with_rows_as_columns(X: Any) -> Any:
+    """Return an adjacency matrix with its rows in the order of its columns, if rows have names."""
+    columns, rows = list(X.columns), list(getattr(X, "index", X.columns))
+    if rows in (columns, list(range(len(rows)))):
+        return X
+    if len(set(columns)) < len(columns) or set(rows) != set(columns):
+        odd = next(iter(set(rows) ^ set(columns)), rows[0])
+        raise ValueError(
+            "The rows and columns of an adjacency matrix must name the same vertices, each once. "
+            f"Got {odd!r} in one of them alone."
+        )
+    return X.loc[columns]
 
 
 def _edge_columns(X: Any) -> tuple[Any, Any, Any]:

@@ -5,7 +5,12 @@ import pytest
 
 from hardbayes.engine.gram import spectrum as module
 from hardbayes.engine.gram.features import feature_spectrum, scatter_values, weighted_mean
-from hardbayes.engine.gram.spectrum import lower_bound, rounding, spectrum_above
+from hardbayes.engine.gram.spectrum import (
+    lower_bound,
+    rounding,
+    spectrum_above,
+    summed_spectrum,
+)
 from hardbayes.executors.gram.memory import MemoryGram, held
 from hardbayes.pool import Pool
 from tests.reference.graphs import kernel_objective
@@ -57,6 +62,32 @@ def test_lanczos_iterations_go_on_until_the_spectrum_passes_the_penalty(monkeypa
     found = spectrum_above(rows_of(kernel, weights), 5.0, np.random.RandomState(0))
     assert len(dense.values) > 6
     np.testing.assert_allclose(found.values, dense.values)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_sums_over_blocks_bound_every_partition(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    kernel, weights = random_kernel(rng, 7), rng.uniform(0.5, 2.0, 7)
+    penalty = float(rng.uniform(0.5, 30.0))
+    rows, how = rows_of(kernel, weights), (penalty, np.random.RandomState(0))
+    whole = lower_bound(spectrum_above(rows, *how), penalty, 7)
+    one_block = lower_bound(summed_spectrum(rows, *how), penalty, 7)
+    np.testing.assert_allclose(one_block, whole)
+    monkeypatch.setattr(module, "BLOCK_ROWS", 3)
+    blocks = lower_bound(summed_spectrum(rows, *how), penalty, 7)
+    assert blocks <= whole * (1 + 1e-12) and blocks <= best_objective(kernel, weights, penalty)
+    weights[2] = 0.0  # a row of no weight counts in no block
+    fewer = lower_bound(summed_spectrum(rows_of(kernel, weights), *how), penalty, 7)
+    assert fewer <= lower_bound(spectrum_above(rows_of(kernel, weights), *how), penalty, 7)
+
+
+def test_the_bound_of_blocks_is_close_where_rows_repeat_themselves(monkeypatch):
+    rng = np.random.default_rng(0)
+    points = np.repeat(np.eye(3) * 5.0, 20, axis=0) + 0.01 * rng.normal(size=(60, 3))
+    rows, how = rows_of(points @ points.T, np.ones(60)), (2.0, np.random.RandomState(0))
+    monkeypatch.setattr(module, "BLOCK_ROWS", 20)
+    whole = lower_bound(spectrum_above(rows, *how), 2.0, 60)
+    assert 0.99 * whole <= lower_bound(summed_spectrum(rows, *how), 2.0, 60) <= whole
 
 
 @pytest.mark.parametrize("shape", [(40, 6), (6, 40)])

@@ -34,6 +34,17 @@ def test_every_cut_along_an_order_is_measured():
     np.testing.assert_allclose(bisection._cuts(graph, order), expected)
 
 
+@pytest.mark.parametrize("seed", [4, 10])
+def test_vertices_move_between_halves_where_the_cut_is_not_enough(seed):
+    adjacency, graph = random_graph(seed)
+    plain = bisect(graph, 0.0, np.random.RandomState(0))
+    better = bisect(graph, plain.saved + 1e-9, np.random.RandomState(0))
+    halves = better.halves.astype(int)
+    whole = literal_costs(adjacency, 0 * halves, 1).sum()
+    saved = whole - literal_costs(adjacency, halves, 2).sum()
+    assert better.saved == pytest.approx(saved) and better.saved > plain.saved
+
+
 def test_no_division_where_none_can_save_enough():
     adjacency, graph = random_graph(2)
     values = np.linalg.eigvalsh(adjacency / np.sqrt(np.outer(graph.volume, graph.volume)))

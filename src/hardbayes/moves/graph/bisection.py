@@ -2,7 +2,8 @@
 
 With M the links of the cluster and ``inner`` on the diagonal, and V the volumes, the halves are to
 maximise ``z'Mz / z'Vz`` summed over both. The relaxation are the two leading eigenvectors of
-``V^-1/2 M V^-1/2``, whose eigenvalues bound that sum from above (Ky Fan).
+``V^-1/2 M V^-1/2``, whose eigenvalues bound that sum from above (Ky Fan). Where the cut is not good
+enough but the bound is, vertices move between the halves.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from hardbayes.moves.label_first.model import Division
 MOST_DENSE = 96  # vertices up to which all eigenvectors are computed
 LANCZOS_VECTORS = 40
 MAX_RESTARTS = 3
+MAX_PASSES = 8  # of moves between the halves
 TOLERANCE = 0.005  # of eigenvalues: the cut along an order needs no more
 
 
@@ -44,7 +46,15 @@ def bisect(part: Graph, least: float, rng: np.random.RandomState) -> Division:
             second = np.zeros(part.n, np.bool_)
             second[order[at + 1 :]] = True
             best = Division(float(ratios[at] - whole), second)
-    return best
+    return _moved(part, best, whole) if 0 < best.saved < least else best
+
+
+def _moved(part: Graph, division: Division, whole: float) -> Division:
+    """Return the division after moves of vertices between its halves."""
+    halves = division.halves.astype(np.int64)
+    labels, _ = part.move(halves, 0.0, 2, np.arange(part.n), MAX_PASSES)
+    inside, volume = part.statistics(labels, 2)
+    return Division(float(np.sum(inside / volume) - whole), labels == 1)
 
 
 def _leading(part: Graph, rng: np.random.RandomState) -> tuple[Floats, Floats]:
