@@ -44,19 +44,17 @@ def side_by_side(counts: sparse.csr_array, file: Path) -> str:
         [column[word] for word in words.split() if word in column]
         for words in PUBLISHED.split("\n\n")
     ]
-    told = np.maximum(model.relevance_, 0.0)
-    told /= told.sum(axis=1, keepdims=True)
-    _, matched = linear_sum_assignment([-told[:, own].sum(axis=1) for own in published])
     best = np.argsort(-model.relevance_, axis=1, kind="stable")[:, :SEARCHED]
+    both = np.array([np.isin(best, own).sum(axis=1) for own in published])
+    _, matched = linear_sum_assignment(-both)
     title = (
-        f"Topics of Jiang, Kulis & Jordan's Table 1, each matched with one of the "
+        "Topics of Jiang, Kulis & Jordan's Table 1, each matched with one of the "
         f"{model.n_topics_} that HDPTopics finds in all documents; in brackets: how many of the "
         f"published words are among the {SEARCHED} most relevant of that topic."
     )
     lines = [title, "", "| published | found |", "|---|---|"]
     words = model.top_words(SHOWN, vocabulary)
-    for own, topic in zip(published, matched, strict=True):
+    for own, counts_of, topic in zip(published, both, matched, strict=True):
         names = " ".join(vocabulary[word] for word in own)
-        both = len(np.intersect1d(own, best[topic]))
-        lines.append(f"| {names} | {' '.join(words[topic])} ({both} of {len(own)}) |")
+        lines.append(f"| {names} | {' '.join(words[topic])} ({counts_of[topic]} of {len(own)}) |")
     return "\n".join(lines)

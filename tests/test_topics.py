@@ -212,10 +212,16 @@ def test_a_document_of_background_words_has_the_topic_that_describes_it_best():
     np.testing.assert_array_equal(model.transform(document)[0], np.eye(model.n_topics_)[best])
 
 
-@pytest.mark.parametrize("wished", [4, 10, 20])
-def test_a_wished_number_of_topics(bars, wished):
-    model = model_of(bars, n_topics=wished)
-    assert abs(model.n_topics_ - wished) <= 0.1 * wished
+@pytest.mark.parametrize("options", [{}, {"max_topics": 6}])
+@pytest.mark.parametrize("wished", [3, 5, 6])
+def test_a_wished_number_of_topics(bars, wished, options):
+    model = model_of(bars, n_topics=wished, **options)
+    assert model.n_topics_ == wished and "Converged after" in model.status_
+
+
+@pytest.mark.parametrize("wished", [10, 20])
+def test_a_wished_number_is_missed_by_a_tenth_at_most(bars, wished):
+    assert abs(model_of(bars, n_topics=wished).n_topics_ - wished) <= 0.1 * wished
 
 
 def test_weights_of_documents_repeat_them_in_the_objective():

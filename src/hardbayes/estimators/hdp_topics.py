@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from hardbayes.engine.status import Status
 from hardbayes.engine.topics.descent import Limits, TopicSolution
 from hardbayes.engine.topics.literal import LiteralDescent
-from hardbayes.engine.topics.search import about, best_of_starts
+from hardbayes.engine.topics.search import STEEPNESS, about, best_of_starts
 from hardbayes.estimators.base import AT_LEAST_ONE, SHARED_CONSTRAINTS, Estimator
 from hardbayes.estimators.fitted_state import check_topics
 from hardbayes.estimators.topic_words import top_word_ids
@@ -289,7 +289,7 @@ class HDPTopics(Estimator):
         if cost == "auto":
             mean = float(documents.penalties.sum()) / documents_with_words(weighted, weights)
             cost = global_penalty(groups, structure, mean, rng)
-            cost *= (GROUPS / (self.n_topics or GROUPS)) ** 2  # where a search begins
+            cost *= (GROUPS / (self.n_topics or GROUPS)) ** STEEPNESS  # where a search begins
         structure = replace(structure, global_penalty=float(cost))
         self._say(f"global penalty {cost:.6g}")
         if self.n_topics is not None:
