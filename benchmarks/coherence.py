@@ -7,9 +7,9 @@ from scipy import sparse
 WORDS = 10
 
 
-def top_words(components: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the heaviest words (k, WORDS) of each topic."""
-    return np.argsort(-components, axis=1, kind="stable")[:, :WORDS]
+def top_words(scores: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the words (k, WORDS) of each topic with the highest scores (k, v)."""
+    return np.argsort(-scores, axis=1, kind="stable")[:, :WORDS]
 
 
 def npmi(tops: NDArray[np.int64], reference: sparse.csr_array) -> float:

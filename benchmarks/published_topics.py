@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 from scipy import sparse
+from scipy.optimize import linear_sum_assignment
 
 from hardbayes import HDPTopics
 
@@ -26,11 +27,12 @@ adaptation term optimization computational procedure
 
 noise classifier classifiers note margin noisy regularization generalization hypothesis
 multiclasses prior cases boosting fig pattern"""
-SHOWN = 12
+SHOWN = 12  # words of a topic
+SEARCHED = 100  # words of a topic among which published ones are counted
 
 
 def side_by_side(counts: sparse.csr_array, file: Path) -> str:
-    """Return a table: each published topic beside the nearest that HDPTopics finds.
+    """Return a table: each published topic beside one that HDPTopics finds, no topic twice.
 
     ``counts``: the whole corpus of the file, which holds the words as ``vocab``, a line for each.
     """
@@ -38,17 +40,21 @@ def side_by_side(counts: sparse.csr_array, file: Path) -> str:
         vocabulary = str(data["vocab"]).split("\n")
     model = HDPTopics(random_state=0).fit(counts)
     column = {word: j for j, word in enumerate(vocabulary)}
-    heaviest = model.top_words(SHOWN, vocabulary)
-    # A word's share of a topic, over its mean share of all: common words say little.
-    lift = np.log(model.components_ / model.components_.mean(axis=0))
+    published = [
+        [column[word] for word in words.split() if word in column]
+        for words in PUBLISHED.split("\n\n")
+    ]
+    best = np.argsort(-model.relevance_, axis=1, kind="stable")[:, :SEARCHED]
+    both = np.array([np.isin(best, own).sum(axis=1) for own in published])
+    _, matched = linear_sum_assignment(-both)
     title = (
-        f"Topics of Jiang, Kulis & Jordan's Table 1, and of the {model.n_topics_} that HDPTopics "
-        "finds in all documents the one in which the words of the paper are most frequent beyond "
-        "their mean:"
+        "Topics of Jiang, Kulis & Jordan's Table 1, each matched with one of the "
+        f"{model.n_topics_} that HDPTopics finds in all documents; in brackets: how many of the "
+        f"published words are among the {SEARCHED} most relevant of that topic."
     )
     lines = [title, "", "| published | found |", "|---|---|"]
-    for words in PUBLISHED.split("\n\n"):
-        own = [column[word] for word in words.split() if word in column]
-        best = int(lift[:, own].mean(axis=1).argmax())
-        lines.append(f"| {' '.join(words.split())} | {' '.join(heaviest[best])} |")
+    words = model.top_words(SHOWN, vocabulary)
+    for own, counts_of, topic in zip(published, both, matched, strict=True):
+        names = " ".join(vocabulary[word] for word in own)
+        lines.append(f"| {names} | {' '.join(words[topic])} ({counts_of[topic]} of {len(own)}) |")
     return "\n".join(lines)

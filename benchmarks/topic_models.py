@@ -21,14 +21,15 @@ SHARE = 1e-3  # of all words, below which a topic of a truncated model counts as
 class Topics(NamedTuple):
     """What a model found."""
 
-    components: NDArray[np.float64]  # (k, v)
+    scores: NDArray[np.float64]  # (k, v): the ten words with the highest describe the topic
     labels: NDArray[np.int64]  # (n,): the strongest topic of each document
 
 
-def hard(counts: sparse.csr_array) -> Topics:
-    """Return the topics of HDPTopics as it comes."""
+def hard(counts: sparse.csr_array) -> tuple[Topics, Topics]:
+    """Return the topics of HDPTopics as it comes; and with their heaviest words."""
     model = HDPTopics(random_state=0).fit(counts)
-    return Topics(model.components_, model.labels_.astype(np.int64))
+    labels = model.labels_.astype(np.int64)
+    return Topics(model.relevance_, labels), Topics(model.components_, labels)
 
 
 def nmf(counts: sparse.csr_array, k: int) -> Topics:

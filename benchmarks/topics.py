@@ -2,7 +2,6 @@
 
 import os
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -32,10 +31,12 @@ NOTES = f"""\
 **Bars**: documents that mix two of ten bars on a 5 x 5 grid; every option as it comes. Found: the
 ten bars are matched with cosines above .95.
 
-**Corpora**: fitted to two thirds of the documents. NPMI of the ten heaviest words of each topic on
-the other third (a pair that never meets counts -1), diversity (distinct words among all of them),
-and NMI of a document's strongest topic with its label. NMF (of sublinear tf-idf) and LDA are told
-the number of topics that HDPTopics finds. Text is read from the folder that the environment
+**Corpora**: fitted to two thirds of the documents. NPMI of the ten first words of each topic on the
+other third (a pair that never meets counts -1), diversity (distinct words among all of them), and
+NMI of a document's strongest topic with its label. First words: of HDPTopics those of `top_words`,
+and in a second row the heaviest, as of all others. NMF (of sublinear tf-idf) and LDA are told the
+number of topics that HDPTopics finds. Duplicates: topics with the same ten words. Wished: the
+largest miss of `n_topics` = 10, 30 and 100. Text is read from the folder that the environment
 variable {FOLDER} names.
 
 **Sweeps**: generated documents of 100 words over 20,000, 50 topics, one thread, CPU time; all
@@ -43,6 +44,7 @@ documents choose topics and words are added up."""
 
 COLUMNS = ["work", "found", "NPMI", "diversity", "NMI", "s", "measured", *TARGET_COLUMNS]
 NOTHING = "-"
+WISHES = (10, 30, 100)  # numbers of topics
 
 
 def run(options: Options) -> Section:
@@ -60,8 +62,14 @@ def run(options: Options) -> Section:
     missing = [name for name, (package, _) in OPTIONAL.items() if not installed(package)]
     if missing:
         section.remarks.append(f"Not installed, skipped: {', '.join(missing)}.")
-    for name, load in corpora.items():
-        _add_corpus(section, name, *load())
+    above = {name: _add_corpus(section, name, *load()) for name, load in corpora.items()}
+    del above["generated"]
+    for name in above:
+        _add_wished(section, name, corpora[name]()[0])
+    if above:
+        mean = float(np.mean(list(above.values())))
+        row = ("texts, NPMI above that of NMF, mean", len(above), f"{mean:+.3f}", *[NOTHING] * 3)
+        section.add(*row, f"{mean:+.3f}", *Target(-0.02, unit="").cells(mean))
     if NIPS in corpora:
         file = Path(folder or "") / f"{NIPS}.npz"
         section.remarks.append(side_by_side(read(file)[0], file))
@@ -89,33 +97,56 @@ def _matched(components: NDArray[np.float64], truth: NDArray[np.float64]) -> flo
 
 def _add_corpus(
     section: Section, name: str, counts: sparse.csr_array, labels: NDArray[np.int64] | None
-) -> None:
+) -> float:
+    """Return by how much the coherence is above that of NMF."""
     order = np.random.default_rng(0).permutation(counts.shape[0])
     train, test = np.split(order, [2 * len(order) // 3])
     seen, reference = counts[train], counts[test]
 
-    def add(who: str, fit: Callable[[], Topics], least: float | None = None) -> tuple[int, float]:
-        progress(f"topics, {name}, {who}")
-        begin = time.process_time()
-        topics = fit()
-        taken = time.process_time() - begin
-        tops = top_words(topics.components)
-        coherence, k = npmi(tops, reference), len(tops)
+    def add(who: str, topics: Topics, begin: float | None = None) -> float:
+        taken = NOTHING if begin is None else f"{time.process_time() - begin:.1f}"
+        tops = top_words(topics.scores)
+        coherence = npmi(tops, reference)
         agreement = NOTHING
         if labels is not None:
             agreement = f"{normalized_mutual_info_score(labels[train], topics.labels):.2f}"
-        row = (f"{name}, {who}", k, f"{coherence:.3f}", f"{diversity(tops):.2f}", agreement)
-        target = Target() if least is None else Target(reach=least, unit="")
-        section.add(*row, f"{taken:.1f}", f"{coherence:.3f}", *target.cells(coherence))
-        return k, coherence
+        row = (f"{name}, {who}", len(tops), f"{coherence:.3f}", f"{diversity(tops):.2f}", agreement)
+        section.add(*row, taken, f"{coherence:.3f}", *Target().cells(coherence))
+        return coherence
 
     hard(seen[:50])  # compiled
-    k, _ = add("HDPTopics", lambda: hard(seen))
-    add("NMF of sublinear tf-idf", lambda: nmf(seen, k))
-    add("LDA", lambda: lda(seen, k))
+    progress(f"topics, {name}, HDPTopics")
+    begin = time.process_time()
+    ours, heaviest = hard(seen)
+    reached = add("HDPTopics", ours, begin)
+    add("HDPTopics, heaviest words", heaviest)
+    k = len(ours.scores)
+    peers = {"NMF of sublinear tf-idf": lambda: nmf(seen, k), "LDA": lambda: lda(seen, k)}
     for who, (package, fit) in OPTIONAL.items():
         if installed(package):
-            add(who, lambda fit=fit: fit(seen))
+            peers[who] = lambda fit=fit: fit(seen)
+    coherences = []
+    for who, run_peer in peers.items():
+        progress(f"topics, {name}, {who}")
+        begin = time.process_time()
+        coherences.append(add(who, run_peer(), begin))
+    twins = k - len(np.unique(np.sort(top_words(ours.scores), axis=1), axis=0))
+    target = Target(0, lower_is_better=True, unit="")
+    section.add(f"{name}, duplicates", twins, *[NOTHING] * 4, twins, *target.cells(twins))
+    return reached - coherences[0]
+
+
+def _add_wished(section: Section, name: str, counts: sparse.csr_array) -> None:
+    found = []
+    begin = time.process_time()
+    for wished in WISHES:
+        progress(f"topics, {name}, {wished} wished")
+        found.append(HDPTopics(n_topics=wished, random_state=0).fit(counts).n_topics_)
+    taken = time.process_time() - begin
+    miss = max(abs(k - wished) / wished for k, wished in zip(found, WISHES, strict=True))
+    row = (f"{name}, {WISHES} wished", " ".join(map(str, found)), *[NOTHING] * 3, f"{taken:.1f}")
+    target = Target(0.1, lower_is_better=True, unit="")
+    section.add(*row, f"{miss:.3f}", *target.cells(miss))
 
 
 def _add_sweeps(section: Section, powers: tuple[int, ...]) -> None:

@@ -10,7 +10,13 @@ from hardbayes.datasets import make_bars
 from hardbayes.models.topics import FittedTopics
 from hardbayes.pool import Pool
 from hardbayes.problems.topics import no_topics, pose_topics
-from tests.reference.topics import algorithm_2, best_objective, objective
+from tests.reference.topics import (
+    algorithm_2,
+    best_objective,
+    objective,
+    tokens_of,
+    word_shares,
+)
 from tests.topic_cases import random_counts
 
 
@@ -32,7 +38,9 @@ def test_the_published_algorithm_to_the_letter(seed):
     expected = algorithm_2(counts, local, top)
     model = HDPTopics(local, top, search="paper").fit(counts)
 
-    assert model.n_topics_ == len(np.unique(np.concatenate(expected)))
+    words, topics = np.concatenate(tokens_of(counts)), np.concatenate(expected)
+    shares = [word_shares(words[topics == k], counts.shape[1]).tolist() for k in np.unique(topics)]
+    np.testing.assert_allclose(sorted(model.components_.tolist()), sorted(shares), rtol=1e-12)
     cost = objective(counts, expected, np.full(len(counts), local), top)
     np.testing.assert_allclose(model.objective_, cost, rtol=1e-12)
     assert (np.diff(model.objective_history_) <= 0).all()
@@ -171,22 +179,49 @@ def test_shares_of_documents(bars, fitted):
     assert (fitted.score_samples(bars) < 0).all()
 
 
+def test_words_that_tell_most_come_first():
+    rng = np.random.default_rng(0)
+    own = np.zeros((80, 8))
+    own[:40, :4], own[40:, 4:] = rng.poisson(2, (40, 4)), rng.poisson(2, (40, 4))
+    X = np.hstack([own, rng.poisson(9, (80, 2)) + 1])  # two words that every document has
+    model = model_of(X, n_topics=2, weighting="counts", background=False)
+    assert model.n_topics_ == 2
+
+    telling, heaviest = model.top_words(4), model.top_words(2, by="share")
+    expected = [[f"x{word}" for word in words] for words in (range(4), range(4, 8))]
+    assert sorted(map(sorted, telling)) == expected
+    assert {*heaviest[0]} == {*heaviest[1]} == {"x8", "x9"}
+
+
+def test_one_topic_is_described_by_its_heaviest_words(bars):
+    model = model_of(bars, global_penalty=1e9)
+    assert model.n_topics_ == 1 and not model.relevance_.any()
+    assert model.top_words(6) == model.top_words(6, by="share")
+
+
 def test_a_document_of_background_words_has_the_topic_that_describes_it_best():
     rng = np.random.default_rng(0)
     own = np.zeros((80, 12))
     own[:40, :6], own[40:, 6:] = rng.poisson(4, (40, 6)), rng.poisson(4, (40, 6))
     X = np.hstack([own, rng.poisson(4, (80, 8))])
     model = model_of(X, background=True, weighting="counts")
+    assert model.background_ is not None and model.n_topics_ >= 2
     document = np.zeros((1, 20))
-    document[0, 12:] = 5
-    shares = model.transform(document)
-    assert sorted(shares[0])[-1] == 1.0 and shares.sum() == 1.0
+    document[0, 12:] = [9, 1, 1, 1, 1, 1, 1, 1]
+    best = int(np.argmax(np.log(model.components_) @ document[0]))
+    np.testing.assert_array_equal(model.transform(document)[0], np.eye(model.n_topics_)[best])
 
 
-@pytest.mark.parametrize("wished", [4, 10, 20])
-def test_a_wished_number_of_topics(bars, wished):
-    model = model_of(bars, n_topics=wished)
-    assert abs(model.n_topics_ - wished) <= 0.1 * wished
+@pytest.mark.parametrize("options", [{}, {"max_topics": 6}])
+@pytest.mark.parametrize("wished", [3, 5, 6])
+def test_a_wished_number_of_topics(bars, wished, options):
+    model = model_of(bars, n_topics=wished, **options)
+    assert model.n_topics_ == wished and "Converged after" in model.status_
+
+
+@pytest.mark.parametrize("wished", [10, 20])
+def test_a_wished_number_is_missed_by_a_tenth_at_most(bars, wished):
+    assert abs(model_of(bars, n_topics=wished).n_topics_ - wished) <= 0.1 * wished
 
 
 def test_weights_of_documents_repeat_them_in_the_objective():

@@ -174,7 +174,7 @@ class Corpus(NamedTuple):
 class TopicSets(NamedTuple):
     """The topics that each document pays for."""
 
-    topics: NDArray[np.int32]  # (n, room): the first ``sizes`` of each row count
+    topics: NDArray[np.int32]  # (n, room): the first ``sizes`` of each row count; all are indices
     sizes: NDArray[np.int32]  # (n,)
 
     @property

@@ -3,6 +3,7 @@ import pytest
 
 from hardbayes import HDPTopics
 from hardbayes.datasets import make_bars
+from hardbayes.models import topics
 from hardbayes.models.topics import FittedTopics
 from hardbayes.pool import Pool
 
@@ -50,10 +51,29 @@ def test_missing_and_unknown_arrays_are_refused(fitted):
         FittedTopics.from_arrays(arrays, 1.0)
 
 
-def test_labels_do_not_depend_on_chunks(fitted, monkeypatch):
-    from hardbayes.models import topics
-
+def test_labels_and_relevance_do_not_depend_on_chunks(fitted, monkeypatch):
     monkeypatch.setattr(topics, "CHUNK", 7)
     with Pool(1) as pool:
-        labels = fitted._model.labels(X, pool)
+        labels, found = fitted._model.describe(X, None, pool)
     np.testing.assert_array_equal(labels, fitted.labels_)
+    np.testing.assert_allclose(found, fitted.relevance_, atol=1e-9)
+
+
+def test_relevance_by_the_definition(fitted):
+    shares, present = fitted.transform(X), X.toarray() > 0
+    expected = np.zeros_like(fitted.components_)
+    for k in range(fitted.n_topics_):
+        for word in range(25):
+            having = shares[present[:, word], k].sum()
+            chance = shares[:, k].sum() * present[:, word].sum() / len(shares)
+            expected[k, word] = having * np.log(having / chance) if having else 0.0
+    np.testing.assert_allclose(fitted.relevance_, expected, atol=1e-9)
+
+
+def test_a_document_of_weight_two_counts_twice_in_relevance(fitted):
+    weights = np.arange(60) % 3
+    copies = np.repeat(np.arange(60), weights)
+    with Pool(1) as pool:
+        _, once = fitted._model.describe(X, weights.astype(float), pool)
+        _, copied = fitted._model.describe(X[copies], None, pool)
+    np.testing.assert_allclose(once, copied, atol=1e-9)

@@ -137,7 +137,7 @@ def shares_bytes(ids: list[Any], labels: Any, shares: Any, output: str | None) -
 def topic_lines(model: Any, top: list[list[str]]) -> list[str]:
     """Return a table of the topics as lines of text."""
     total = model.topic_weights_.sum()
-    lines = ["topic  documents  words   heaviest words"]
+    lines = ["topic  documents  words   words that tell most about it"]
     for k, words in enumerate(top):
         share = 100 * model.topic_weights_[k] / total
         lines.append(

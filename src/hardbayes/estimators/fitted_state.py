@@ -47,6 +47,7 @@ FEATURES = KINDS | {
 TOPICS = KINDS | {
     "labels_": np.ndarray,
     "components_": np.ndarray,
+    "relevance_": np.ndarray,
     "n_topics_": int,
     "topic_weights_": np.ndarray,
     "topic_documents_": np.ndarray,
@@ -138,7 +139,7 @@ def check_topics(fitted: dict[str, Any], k: int, v: int) -> None:
     if not (
         fitted["n_topics_"] == k
         and fitted["n_features_in_"] == v
-        and fitted["components_"].shape == (k, v)
+        and fitted["components_"].shape == fitted["relevance_"].shape == (k, v)
         and fitted["topic_weights_"].shape == fitted["topic_documents_"].shape == (k,)
         and (background is None or background.shape == (v,))
         and labels.dtype == np.int32

@@ -12,9 +12,10 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from hardbayes.engine.status import Status
 from hardbayes.engine.topics.descent import Limits, TopicSolution
 from hardbayes.engine.topics.literal import LiteralDescent
-from hardbayes.engine.topics.search import about, best_of_starts
+from hardbayes.engine.topics.search import STEEPNESS, about, best_of_starts
 from hardbayes.estimators.base import AT_LEAST_ONE, SHARED_CONSTRAINTS, Estimator
 from hardbayes.estimators.fitted_state import check_topics
+from hardbayes.estimators.topic_words import top_word_ids
 from hardbayes.executors.topics.protocol import TopicDocuments
 from hardbayes.geometry.base import Geometry
 from hardbayes.geometry.counts import WordCounts
@@ -96,6 +97,10 @@ class HDPTopics(Estimator):
     ----------
     components_ : ndarray of shape (n_topics_, n_features)
         The word shares of each topic: rows sum to one. Topics come in the order of their weight.
+    relevance_ : ndarray of shape (n_topics_, n_features)
+        How much each word tells about each topic: a word that ``a`` documents of the topic have,
+        where ``e`` are expected from its frequency in all documents, has ``a log(a / e)``. A
+        document counts in each topic by its share.
     n_topics_ : int
         K; the background is not counted.
     background_ : ndarray of shape (n_features,) or None
@@ -156,6 +161,7 @@ class HDPTopics(Estimator):
     """
 
     components_: Floats
+    relevance_: Floats
     n_topics_: int
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -212,7 +218,8 @@ class HDPTopics(Estimator):
         solution, penalty = solve(weighted, weights, rng, pool)
         mean_length = float(weighted.data.sum()) / documents_with_words(weighted, weights)
         fitted = fitted_attributes(solution, weigh, penalty, mean_length, self.n_topics)
-        fitted["labels_"] = fitted["_model"].labels(matrix, pool)
+        described = fitted["_model"].describe(matrix, weights, pool)
+        fitted["labels_"], fitted["relevance_"] = described
         return fitted, solution.status
 
     def _check_together(self) -> None:
@@ -282,7 +289,7 @@ class HDPTopics(Estimator):
         if cost == "auto":
             mean = float(documents.penalties.sum()) / documents_with_words(weighted, weights)
             cost = global_penalty(groups, structure, mean, rng)
-            cost *= (GROUPS / (self.n_topics or GROUPS)) ** 2  # where a search begins
+            cost *= (GROUPS / (self.n_topics or GROUPS)) ** STEEPNESS  # where a search begins
         structure = replace(structure, global_penalty=float(cost))
         self._say(f"global penalty {cost:.6g}")
         if self.n_topics is not None:
@@ -336,8 +343,10 @@ class HDPTopics(Estimator):
             shares: Floats = self._model.shares(matrix, pool)[0]
         return shares
 
-    def top_words(self, n: int = 10, feature_names: Any = None) -> list[list[str]]:
-        """Return the heaviest words of each topic.
+    def top_words(
+        self, n: int = 10, feature_names: Any = None, *, by: str = "relevance"
+    ) -> list[list[str]]:
+        """Return the words that describe each topic.
 
         Parameters
         ----------
@@ -346,16 +355,19 @@ class HDPTopics(Estimator):
         feature_names : array-like of shape (n_features_in_,) or None, default=None
             The words of the vocabulary, as a vectorizer's ``get_feature_names_out`` returns them.
             None: `feature_names_in_`, or "x0", "x1", ... where X had no names.
+        by : {"relevance", "share"}, default="relevance"
+            "relevance" takes the words that tell most about the topic (`relevance_`), and leaves
+            those for last that are common in all topics. "share" takes the heaviest
+            (`components_`).
 
         Returns
         -------
         words : list of lists of str
-            For each topic, the heaviest first.
+            For each topic, the best first.
         """
         check_is_fitted(self)
         names = _check_feature_names_in(self, feature_names)
-        heaviest = np.argsort(-self.components_, axis=1, kind="stable")[:, :n]
-        return [[str(names[word]) for word in row] for row in heaviest]
+        return [[str(names[word]) for word in row] for row in top_word_ids(self, n, by)]
 
     def _costs(self, matrix: Matrix, pool: Pool) -> Floats:
         costs: Floats = self._model.shares(matrix, pool)[1]

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 
 from hardbayes.engine.objective import level_rounding
 from hardbayes.engine.status import Status, counted
@@ -85,13 +86,23 @@ class FittedTopics:
         sums = shares.sum(axis=1, keepdims=True)
         return shares / np.where(sums > 0, sums, 1.0), fits
 
-    def labels(self, matrix: Matrix, pool: Pool) -> NDArray[np.int32]:
-        """Return the topic (n,) with the largest share of each document; -1 without words."""
-        labels = np.empty(matrix.shape[0], np.int32)
-        for start in range(0, len(labels), CHUNK):
-            shares, _ = self.shares(matrix[start : start + CHUNK], pool)
-            labels[start : start + CHUNK] = np.where(shares.any(axis=1), shares.argmax(axis=1), -1)
-        return labels
+    def describe(
+        self, matrix: Matrix, sample_weight: Floats | None, pool: Pool
+    ) -> tuple[NDArray[np.int32], Floats]:
+        """Return the strongest topic (n,) of each document, -1 without words; and `relevance`."""
+        n, n_topics = matrix.shape[0], self.topics.costs.shape[1] - self.topics.n_free
+        labels = np.empty(n, np.int32)
+        having, sizes = np.zeros((n_topics, matrix.shape[1])), np.zeros(n_topics)
+        for start in range(0, n, CHUNK):
+            chunk = slice(start, start + CHUNK)
+            part = sparse.csr_array(matrix[chunk])
+            shares, _ = self.shares(part, pool)
+            labels[chunk] = np.where(shares.any(axis=1), shares.argmax(axis=1), -1)
+            if sample_weight is not None:
+                shares *= sample_weight[chunk, np.newaxis]
+            having += (sparse.csr_array(shares).T @ (part > 0).astype(float)).toarray()
+            sizes += shares.sum(axis=0)
+        return labels, relevance(having, sizes)
 
     def to_arrays(self) -> dict[str, Any]:
         """Return everything as arrays and numbers."""
@@ -139,6 +150,19 @@ class FittedTopics:
         return cls(structure, np.ascontiguousarray(totals), weights, penalty)
 
 
+def relevance(having: Floats, sizes: Floats) -> Floats:
+    """Return how much each word tells about each topic (k, v).
+
+    Of ``sizes`` (k,) documents of a topic, ``having`` (k, v) have the word; a document counts in a
+    topic by its share. Where a topic has a documents with the word and e are expected, were words
+    independent of topics, the word has ``a log(a / e)`` of their mutual information.
+    """
+    expected = sizes[:, np.newaxis] * having.sum(axis=0)
+    ratios = np.ones_like(having)
+    np.divide(having * sizes.sum(), expected, out=ratios, where=having > 0)
+    return having * np.log(ratios)
+
+
 def fitted_attributes(
     solution: TopicSolution,
     weights: WordWeights,
@@ -146,7 +170,7 @@ def fitted_attributes(
     mean_length: float,
     wished: int | None,
 ) -> dict[str, Any]:
-    """Return the attributes of a fitted model, without labels; topics in the order of weight.
+    """Return the attributes of a fitted model but those of `describe`; topics in order of weight.
 
     ``mean_length``: of a document.
     """

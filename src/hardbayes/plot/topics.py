@@ -1,4 +1,4 @@
-"""Plot of topics: their heaviest words, sizes, and how many documents use them."""
+"""Plot of topics: the words that describe them, sizes, and how many documents use them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from hardbayes.estimators.topic_words import top_word_ids
 from hardbayes.plot._matplotlib import COLORS, LITERAL, check_matplotlib, counted
 
 _MOST_TOPICS = 24
@@ -16,14 +17,14 @@ _COLUMNS = 4
 
 
 class TopicsDisplay:
-    """Plot of the heaviest words of each topic, with its size and prevalence.
+    """Plot of the words that describe each topic, with its size and prevalence.
 
     Use :meth:`from_estimator` to create one.
 
     Parameters
     ----------
     words : list of lists of str
-        The heaviest words of each topic, the heaviest first.
+        The words that describe each topic, the best first.
     shares : list of array-like
         Their shares of the topic.
     weights : array-like of shape (n_topics,)
@@ -100,7 +101,8 @@ class TopicsDisplay:
         """
         check_is_fitted(estimator)
         words = estimator.top_words(n_words, feature_names)[:max_topics]
-        shares = [np.sort(row)[::-1][:n_words] for row in estimator.components_[:max_topics]]
+        best = top_word_ids(estimator, n_words)[:max_topics]
+        shares = list(np.take_along_axis(estimator.components_[:max_topics], best, axis=1))
         n_documents = max(1, int((estimator.labels_ >= 0).sum()))
         total = estimator.topic_weights_.sum()
         display = cls(
@@ -134,7 +136,7 @@ class TopicsDisplay:
             height = 0.9 + 0.19 * max(len(own) for own in self.words)
             figure = plt.figure(figsize=(2.7 * columns, height * rows + 0.4), layout="constrained")
         grid = figure.subplots(rows, columns, squeeze=False).ravel()
-        widest = max(float(own[0]) for own in self.shares)
+        widest = max(float(own.max()) for own in self.shares)
         for topic, ax in enumerate(grid[: len(self.words)]):
             self._draw(ax, topic, widest)
         for ax in grid[len(self.words) :]:

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from hardbayes.engine.status import Status
+from hardbayes.engine.topics import search
 from hardbayes.engine.topics.descent import Limits
 from hardbayes.engine.topics.search import about, best_of_starts, priced
 from tests.moves.topics.cases import planted, state_of
@@ -29,6 +30,13 @@ def test_a_wished_number_is_reached(wished):
     solution = about(wished, start, np.random.RandomState(0), LIMITS, nothing)
     assert abs(solution.state.n_topics - wished) <= 0.1 * wished
     assert solution.status is Status.CONVERGED
+
+
+def test_where_no_penalty_gives_the_number_it_is_a_cap(monkeypatch):
+    monkeypatch.setattr(search, "MAX_PENALTIES", 1)  # which gives three topics
+    start = state_of(planted(60), np.arange(60) % 2, penalty=8.0, global_penalty=100.0)
+    solution = about(2, start, np.random.RandomState(0), LIMITS, nothing)
+    assert solution.state.n_topics == 2 and solution.status is Status.CONVERGED
 
 
 def test_a_number_that_cannot_be_reached_is_said():

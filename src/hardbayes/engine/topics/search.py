@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from hardbayes.engine.topics.descent import Limits, Report, TopicSolution
     from hardbayes.moves.topics.state import TopicState
 
-MAX_PENALTIES = 16  # tried for a number of topics
+MAX_PENALTIES = 8  # tried for a number of topics
 NEAR = 0.05  # share of that number by which it may be missed
 FAR = 0.1  # and the share from which that is said
-STEP = 2.0  # factor between penalties before there is one on either side
+STEP = 2.0  # least factor between penalties before there is one on either side
+STEEPNESS = 1.5  # on text, penalties fall about with this power of the number of topics
 
 
 def best_of_starts(
@@ -36,10 +37,11 @@ def about(
     """Return a solution with about ``n_topics`` topics, by a search over global penalties.
 
     A descent begins where the one before it ended if that had too many topics, and at the start if
-    it had too few: merges are found more surely than splits.
+    it had too few: merges are found more surely than splits. Where the number jumps past the wished
+    one from penalty to penalty, the last descent is one with that many topics at most.
     """
     state = start
-    lowest, highest = 0.0, float("inf")
+    lowest, highest, cheap = 0.0, float("inf"), float("inf")
     best: TopicSolution | None = None
     for _ in range(MAX_PENALTIES):
         solution = TopicDescent(state, rng, limits, report).run()
@@ -51,17 +53,26 @@ def about(
         if abs(missed) <= NEAR * n_topics or penalty == 0.0:
             break
         if missed > 0:
-            lowest = penalty
+            lowest, cheap = penalty, min(penalty, cheap)
         else:
             highest = penalty
         if lowest and highest < float("inf"):
             penalty = (lowest * highest) ** 0.5
         else:
-            penalty = penalty * STEP if missed > 0 else penalty / STEP
+            ratio = (state.n_topics / n_topics) ** STEEPNESS
+            penalty *= max(STEP, ratio) if missed > 0 else min(1 / STEP, ratio)
         state = priced(state if missed > 0 else start, penalty)
     assert best is not None  # there is at least one descent
-    is_far = abs(best.state.n_topics - n_topics) > FAR * n_topics
-    return best._replace(status=Status.CAPPED) if is_far else best
+    if _is_far(best, n_topics) and lowest:
+        limits = limits._replace(max_topics=n_topics)
+        best = TopicDescent(priced(start, cheap), rng, limits, report).run()
+    if _is_far(best, n_topics):
+        return best._replace(status=Status.CAPPED)
+    return best._replace(status=Status.CONVERGED) if best.status is Status.CAPPED else best
+
+
+def _is_far(solution: TopicSolution, n_topics: int) -> bool:
+    return abs(solution.state.n_topics - n_topics) > FAR * n_topics
 
 
 def priced(state: TopicState, penalty: float) -> TopicState:

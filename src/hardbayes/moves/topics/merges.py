@@ -93,4 +93,6 @@ def without(sets: TopicSets, k: int) -> TopicSets:
     kept = sets.is_own & (sets.topics != k)
     order = np.argsort(~kept, axis=1, kind="stable")
     topics = np.take_along_axis(sets.topics, order, axis=1)
-    return TopicSets(topics - (topics > k), kept.sum(axis=1, dtype=np.int32))
+    found = TopicSets(topics - (topics > k), kept.sum(axis=1, dtype=np.int32))
+    found.topics[~found.is_own] = 0  # they are read as indices, too
+    return found

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_array
 
+from hardbayes.estimators.topic_words import top_word_ids
 from hardbayes.reports.facts.data import checked_names
 
 if TYPE_CHECKING:
@@ -67,8 +68,9 @@ def topics_of(given: Given) -> Topics:
     total = float(model.topic_weights_.sum())
     n_used = max(1, int((model.labels_ >= 0).sum()))
     topics = []
+    best = top_word_ids(model, N_WORDS)
     for number in range(shown):
-        heaviest = np.sort(model.components_[number])[::-1]
+        own = model.components_[number]
         order = np.argsort(-shares[:, number] * typical, kind="stable")[:N_DOCUMENTS]
         documents = [(called[row], float(shares[row, number])) for row in order]
         topics.append(
@@ -78,8 +80,8 @@ def topics_of(given: Given) -> Topics:
                 float(model.topic_documents_[number]) / n_used,
                 [
                     (word, share)
-                    for word, share in zip(words[number], heaviest.tolist(), strict=False)
-                    if share >= LEAST_SHARE * heaviest[0]
+                    for word, share in zip(words[number], own[best[number]].tolist(), strict=True)
+                    if share >= LEAST_SHARE * own.max()
                 ],
                 [each for each in documents if each[1] > 0],
             )
