@@ -185,14 +185,15 @@ def _keep_known(partition: Partition, found: Divisions, known: Divisions) -> NDA
         found.centres[now], known.centres[then]
     )
     grown = np.abs(found.weights[now] - known.weights[then])
-    slack, n_kept = np.full(len(now), UNCHANGED), 3
+    slack = np.full(len(now), UNCHANGED)
+    kept_parts = ["saved", "left", "right"]
     if partition.geometry.formula is not None and partition.penalty:
         slack += HOPELESS * np.maximum(1 - known.saved[then] / partition.penalty, 0.0)
-        n_kept = len(known)  # changes add up from when the division was found
+        kept_parts += ["weights", "centres"]  # changes add up from when the division was found
     same = (moved < slack * partition.penalty) & (grown < slack * known.weights[then])
     now, then = now[same], then[same]
-    for fresh, old in zip(found[:n_kept], known[:n_kept], strict=True):
-        fresh[now] = old[then]
+    for part in kept_parts:
+        getattr(found, part)[now] = getattr(known, part)[then]
     kept = np.zeros(len(found.names), bool)
     kept[now] = True
     return kept
