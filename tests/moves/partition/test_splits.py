@@ -107,21 +107,6 @@ def test_clusters_that_have_hardly_changed_keep_their_division():
         assert marked.saved[0] == 100  # what was known is not written into
 
 
-def test_compiled_divisions_far_from_the_penalty_wait_for_larger_changes():
-    X, weights, labels = random_case(0)
-    with labelled(X, weights, labels, "kl", penalty=30.0, prior_weight=1.0) as case:
-        known = divided(case)
-        penalty = case.partition.penalty
-        saved = penalty * np.array([0.0, 0.5, 0.9, 1.0, 2.0, 0.0])
-        lighter = known.weights / 1.05  # then; changes add up from there
-        lighter[5] = known.weights[5] / 1.5
-        marked = known._replace(saved=saved, left=known.left + 9.0, weights=lighter)
-        again = divided(case, seed=5, known=marked)
-        kept = (again.left == marked.left).all(axis=1)
-        np.testing.assert_array_equal(kept, [True, True, False, False, False, False])
-        np.testing.assert_array_equal(again.weights, np.where(kept, lighter, known.weights))
-
-
 def test_known_divisions_are_found_by_name():
     """Though a cluster between them is gone."""
     X, weights, labels = random_case(0)

@@ -40,9 +40,6 @@ LARGEST_BATCH = 1 << 19
 # A cluster that gained or lost less than this part of its weight, and moved for less than this part
 # of the penalty, is not divided again.
 UNCHANGED = 0.02
-# Compiled divisions that save nothing like the penalty are not tried again before larger changes:
-# by so many times what is missing, as a part of the penalty.
-HOPELESS = 0.25
 
 
 class Divisions(NamedTuple):
@@ -185,15 +182,10 @@ def _keep_known(partition: Partition, found: Divisions, known: Divisions) -> NDA
         found.centres[now], known.centres[then]
     )
     grown = np.abs(found.weights[now] - known.weights[then])
-    slack = np.full(len(now), UNCHANGED)
-    kept_parts = ["saved", "left", "right"]
-    if partition.geometry.formula is not None and partition.penalty:
-        slack += HOPELESS * np.maximum(1 - known.saved[then] / partition.penalty, 0.0)
-        kept_parts += ["weights", "centres"]  # changes add up from when the division was found
-    same = (moved < slack * partition.penalty) & (grown < slack * known.weights[then])
+    same = (moved < UNCHANGED * partition.penalty) & (grown < UNCHANGED * known.weights[then])
     now, then = now[same], then[same]
-    for part in kept_parts:
-        getattr(found, part)[now] = getattr(known, part)[then]
+    for fresh, old in zip(found[:3], known[:3], strict=True):
+        fresh[now] = old[then]
     kept = np.zeros(len(found.names), bool)
     kept[now] = True
     return kept
