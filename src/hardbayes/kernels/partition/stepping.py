@@ -1,8 +1,9 @@
 """A partition that gains or loses one cluster at a time, where clusters are given by totals.
 
-Rows move one by one by the rule of `single_row`. A row is compared only with clusters that have
-changed enough since it was last compared: by a small part of their weight, or by a larger one where
-the row's own cluster is much cheaper for it than the others were then.
+All rows find where to move by the rule of `single_row`, in parallel, while no cluster changes; then
+they move one by one, each only where that still pays after the moves before. A row is compared only
+with clusters that have changed enough since it was last compared: by a small part of their weight,
+or by a larger one where the row's own cluster is much cheaper for it than the others were then.
 """
 
 from typing import NamedTuple
