@@ -5,6 +5,10 @@ import pytest
 from scipy import sparse
 
 from hardbayes import objective
+from hardbayes.geometry import geometry_for
+from hardbayes.local import tiling
+from hardbayes.pool import Pool
+from hardbayes.problems.partition import pose
 from tests.partition_states import pose_here
 from tests.test_divergences import rows_for
 
@@ -115,3 +119,28 @@ def test_back_to_what_was_saved(case):
     np.testing.assert_array_equal(case.steps.labels, labels)
     assert case.steps.fit() == fit and case.steps.n_clusters == 4
     case.check()
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+def test_any_number_of_threads_gives_the_same_bits(divergence, monkeypatch):
+    monkeypatch.setattr(tiling, "WORTH_CALLING", 1)
+    rng = np.random.default_rng(1)
+    n, k = 400, 9
+    X = sparse.csr_array(rows_for(divergence, rng, n, 6))
+    weights, labels = rng.choice([1.0, 2.5], n), rng.integers(0, k, n).astype(np.int32)
+    found = []
+    for n_threads in (1, 2, 3):
+        with Pool(n_threads) as pool:
+            problem = pose(X, geometry_for(divergence), weights, pool)
+            partition = problem.partition(1.0, 2.0, None)
+            totals = problem.rows.totals(k, labels)
+            sizes = totals.weights(np.arange(k))
+            form = partition.moving_form(partition.centres(sizes, totals.sums(np.arange(k))))
+            steps = problem.rows.take().incremental(form, labels, sizes, k, None)
+            before = steps.fit()
+            steps.relocate(0)
+            found.append((steps.labels, steps.fit()))
+            assert (steps.labels != labels).sum() > n // 4 and steps.fit() < before
+    for others, fit in found[1:]:
+        np.testing.assert_array_equal(others, found[0][0])
+        assert fit == found[0][1]

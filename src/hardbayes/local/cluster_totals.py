@@ -40,6 +40,16 @@ def totals_of(form: TotalsForm, sizes: Floats) -> ClusterTotals:
     return clusters
 
 
+def with_own_scratch(clusters: ClusterTotals) -> ClusterTotals:
+    """Return the same clusters for one more thread."""
+    return clusters._replace(
+        joined=np.zeros_like(clusters.joined),
+        together=np.zeros_like(clusters.together),
+        absences=np.zeros_like(clusters.absences),
+        absent_weights=np.full_like(clusters.absent_weights, np.nan),
+    )
+
+
 def halves_for(form: TotalsForm, n_rows: int) -> Halves:
     """Return scratch memory to halve clusters of at most so many rows."""
     alone = form._replace(centres=np.tile(form.prior_mean, (2, 1)))

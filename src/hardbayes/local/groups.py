@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 ENTRIES_A_CALL = 1 << 20
 MOST_ENTRIES_A_CALL = 1 << 22
 OUT_OF_REACH = 1e300
+FEW_GROUPS = 8  # are halved in each way by itself, so that all threads have something to do
 
 Tiles = list[tuple[int, int]]
 
@@ -194,23 +195,28 @@ class GroupedRows:
 
         Rows are sorted by group.
         """
-        n_groups = len(self.first) - 1
+        n_groups, m = len(self.first) - 1, len(self._ids)
         ends = np.searchsorted(self.groups, np.arange(n_groups + 1))
         draws = rng.random_sample((n_groups, n_ways, 2))
-        saved, second = np.zeros(n_groups), np.zeros(len(self._ids), bool)
+        at_once = 1 if n_groups < FEW_GROUPS else n_ways
+        n_parts = n_ways // at_once
+        saved, second = np.zeros((n_parts, n_groups)), np.zeros((n_parts, m), bool)
         spaces: dict[int, Halves] = {}
 
-        def task(group: int, worker: int) -> None:
+        def task(number: int, worker: int) -> None:
+            part, group = divmod(number, n_groups)
             if worker not in spaces:
-                spaces[worker] = halves_for(form, len(self._ids))
+                spaces[worker] = halves_for(form, m)
             if ends[group] < ends[group + 1]:
-                saved[group] = halve(
-                    self._rows, self._weights, self._constants, self._ids, draws[group],
-                    spaces[worker], second, ends[group], ends[group + 1],
+                saved[part, group] = halve(
+                    self._rows, self._weights, self._constants, self._ids,
+                    draws[group, part * at_once : (part + 1) * at_once], spaces[worker],
+                    second[part], ends[group], ends[group + 1],
                 )  # fmt: skip
 
-        self._local.pool.run(task, n_groups)
-        return saved, second
+        self._local.pool.run(task, n_parts * n_groups)
+        best = saved.argmax(axis=0)
+        return saved[best, np.arange(n_groups)], second[best[self.groups], np.arange(m)]
 
     @cached_property
     def _tiles(self) -> list[Tiles]:

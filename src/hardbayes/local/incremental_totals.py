@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.kernels.partition.cluster_totals import free_potentials, recount, union_costs
+from hardbayes.kernels.partition.cluster_totals import LANES, free_potentials, recount, union_costs
 from hardbayes.kernels.partition.stepping import (
     LARGE,
     SLIGHT,
     SteppedClusters,
+    find_moves,
+    make_moves,
     part_from,
-    relocate_stepped,
     unite_slots,
 )
-from hardbayes.local.cluster_totals import centres_of, totals_of
-from hardbayes.local.incremental import ENTRIES_A_CALL, Saved
+from hardbayes.local.cluster_totals import centres_of, totals_of, with_own_scratch
+from hardbayes.local.incremental import Saved
+from hardbayes.local.tiling import Tiling
 
 if TYPE_CHECKING:
     from typing import Any
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 # Rows on which a cluster is divided; single-row moves place the others.
 MOST_DIVIDED = 1 << 10
+# Multiply-adds that take as long as the change of one term.
+TERM = 8
 # Parts of a cluster that may change before rows are compared with it again, and before those are
 # for which all others cost so many times their own.
 TOLERANCES = np.array([0.05, 0.3])
@@ -51,7 +55,7 @@ class IncrementalTotals:
         Clusters to begin with: 0 to k - 1, each with weight.
     weights : array (k,)
     n_slots : int
-        How many clusters there may be at a time, k or more.
+        How many clusters there may be at a time at least, k or more.
     rng : RandomState
     """
 
@@ -65,6 +69,7 @@ class IncrementalTotals:
         rng: np.random.RandomState,
     ) -> None:
         k, n = len(weights), local.n_rows
+        n_slots += -n_slots % LANES
         sizes = np.full(n_slots, form.prior_weight)
         sizes[:k] += weights
         centres = np.tile(form.prior_mean, (n_slots, 1))
@@ -76,7 +81,8 @@ class IncrementalTotals:
         self._clusters = SteppedClusters(
             labels.copy(), sizes, np.bincount(labels[local.weights_at() > 0], minlength=n_slots),
             totals_of(form._replace(centres=centres), sizes), np.zeros((2, n_slots), np.int64),
-            np.zeros((2, n_slots)), np.full(n, -1), np.full(n, -np.inf), np.zeros(1, np.int64),
+            np.zeros((2, n_slots)), np.zeros(n_slots, np.int64), np.full(n, -1),
+            np.full(n, -np.inf), np.full(n, -1), np.zeros(n), np.zeros(1, np.int64),
         )  # fmt: skip
         self._constant = float(np.sum(local.weights_at() * local.constants_at()))
         self._union_costs = np.full((n_slots, n_slots), np.inf)
@@ -86,6 +92,7 @@ class IncrementalTotals:
         self._halving = np.full(n_slots, -1)  # which division is known of each slot; -1: none
         self._halved = np.full(n, -1)  # in which division each row last was
         self._second = np.zeros(n, bool)  # whether it was in the second half
+        self._winners = np.empty(n, np.int64)  # where rows should move
         self._n_halvings = 0
 
     @property
@@ -134,16 +141,13 @@ class IncrementalTotals:
         once, those for which others cost little more than their own: the rest gains next to
         nothing.
         """
-        clusters, local = self._clusters, self._local
+        clusters = self._clusters
         recount(clusters.totals, clusters.sizes)  # without the rounding of the steps before
-        is_few = local.n_rows <= FEW_ROWS
+        is_few = self._local.n_rows <= FEW_ROWS
         is_last = max_changes > 0
+        spaces: dict[int, SteppedClusters] = {}
         while True:
-            progress = np.zeros(2, np.int64)
-            while not relocate_stepped(
-                local.rows, local.weights, local.constants, clusters, max_changes, TOLERANCES,
-                COMFORT, progress, ENTRIES_A_CALL,
-            ):  # fmt: skip
+            while self._relocate_once(spaces) > max_changes:
                 pass
             kinds = slice(SLIGHT, LARGE + 1 if is_few else LARGE)
             pending = (clusters.pending[kinds] > 0).any(axis=0)
@@ -153,6 +157,27 @@ class IncrementalTotals:
             clusters.clock[0] += 1
             clusters.changed[kinds, pending] = clusters.clock[0]
             clusters.pending[kinds, pending] = 0.0
+
+    def _relocate_once(self, spaces: dict[int, SteppedClusters]) -> int:
+        """Let all rows find where to move, then move one after the other; return how many did.
+
+        ``spaces``: the clusters with scratch memory for each thread.
+        """
+        local, clusters = self._local, self._clusters
+        data = local.rows, local.weights, local.constants
+        now = int(clusters.clock[0])
+
+        def task(worker: int, start: int, stop: int) -> None:
+            if worker not in spaces:
+                spaces[worker] = clusters._replace(totals=with_own_scratch(clusters.totals))
+            find_moves(*data, spaces[worker], COMFORT, self._winners, start, stop)
+
+        tiling = Tiling(local.entries_per_row, local.pool)
+        tiling.run(task, local.n_rows, TERM * self.n_clusters)
+        n_moved: int = make_moves(*data, clusters, TOLERANCES, self._winners)
+        for space in spaces.values():
+            space.totals.absent_weights[:, clusters.touched > now] = np.nan
+        return n_moved
 
     def divide(self, n_starts: int, unchanged: float) -> None:
         """Find for every cluster the best of ``n_starts`` divisions.

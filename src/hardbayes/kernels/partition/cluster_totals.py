@@ -22,7 +22,7 @@ NOISE = 1e-12
 NOTHING = 1e-14
 # Logarithms are taken together: of all slots for an entry, or of so many entries for few slots.
 TOGETHER = 64
-FEW = 8
+LANES = 8  # as many slots take hardly longer than one
 
 
 class ClusterTotals(NamedTuple):
@@ -56,6 +56,17 @@ def t_log_t(t):
 def term(formula, t):
     """Return ``f(t)``."""
     return t * t if formula == LENGTH else t_log_t(t)
+
+
+@inlined
+def apply_terms(formula, values, m):
+    """IN/OUT values: ``f`` of the first m."""
+    if formula == LENGTH:
+        for q in range(m):
+            values[q] *= values[q]
+    else:
+        for q in range(m):
+            values[q] = t_log_t(values[q])
 
 
 @inlined
@@ -101,7 +112,7 @@ def join(rows, i, weight, clusters, sizes, first, last):
     """
     for k in range(first, last):
         clusters.joined[k] = clusters.term_sums[k] + absence_with(clusters, sizes[k], weight, k)
-    if clusters.formula == T_LOG_T and last - first < FEW:
+    if clusters.formula != BINARY and last - first < LANES:
         total = 0.0
         for k in range(first, last):
             total = join_one(rows, i, weight, clusters, k)
@@ -127,8 +138,7 @@ def join_one(rows, i, weight, clusters, k):
             total += weight * value
             change -= clusters.terms[j, k]
             together[q] = clusters.totals[j, k] + weight * value
-        for q in range(m):
-            together[q] = t_log_t(together[q])
+        apply_terms(clusters.formula, together, m)
         for q in range(m):
             change += together[q]
         start += m
@@ -178,12 +188,7 @@ def add(rows, i, weight, clusters, k):
             total += weight * value
             clusters.totals[j, k] += weight * value
             together[q] = clusters.totals[j, k]
-        if clusters.formula == LENGTH:
-            for q in range(m):
-                together[q] *= together[q]
-        else:
-            for q in range(m):
-                together[q] = t_log_t(together[q])
+        apply_terms(clusters.formula, together, m)
         for q in range(m):
             j, _ = entry(rows, i, start + q, scale)
             change += together[q] - clusters.terms[j, k]

@@ -46,18 +46,20 @@ def put(rows, weights, i, space, k):
 
 
 @part
-def clear(rows, ids, space, k, start, stop):
-    """Leave nothing but the prior in part k, to which only some of these rows were added."""
+def clear(rows, ids, space, start, stop):
+    """Leave nothing but the prior in both parts, to which only some of these rows were added."""
     parts = space.parts
     for p in range(start, stop):
         first, last = entries(rows, ids[p])
         for q in range(first, last):
             j, _ = entry(rows, ids[p], q, 1.0)
-            parts.totals[j, k] = parts.prior[j]
-            parts.terms[j, k] = parts.prior_terms[j]
-    forget_sums(parts, k)
-    space.sizes[k] = parts.prior_weight
-    space.members[k] = 0
+            for k in range(2):
+                parts.totals[j, k] = parts.prior[j]
+                parts.terms[j, k] = parts.prior_terms[j]
+    for k in range(2):
+        forget_sums(parts, k)
+        space.sizes[k] = parts.prior_weight
+        space.members[k] = 0
 
 
 @part
@@ -85,46 +87,40 @@ def halve(rows, weights, constants, ids, draws, space, best, start, stop):
     space.
     """
     parts, sizes = space.parts, space.sizes
-    for k in range(2):
-        clear(rows, ids, space, k, start, start)
     for p in range(start, stop):
         put(rows, weights, ids[p], space, 0)
         best[p] = False
     refresh(parts, sizes[0], 0)
     whole = parts.potentials[0] + parts.alone[2]
     pay(rows, weights, constants, ids, space, 0, -1.0, space.costs, start, stop)
+    clear(rows, ids, space, start, stop)
     most = 0.0
     for way in range(draws.shape[0]):
         for k in range(2):
-            clear(rows, ids, space, k, start, stop)
             chances = space.costs if k == 0 else space.distances[0]
-            chosen = draw(
+            chosen = start + draw(
                 weights, ids[start:stop], chances[start:stop], stop - start, draws[way, k]
             )
-            put(rows, weights, ids[start + chosen], space, k)
+            put(rows, weights, ids[chosen], space, k)
             refresh(parts, sizes[k], k)
             pay(rows, weights, constants, ids, space, k, 1.0, space.distances[k], start, stop)
+            clear(rows, ids, space, chosen, chosen + 1)
         for p in range(start, stop):
             space.places[p] = np.int64(space.distances[1, p] < space.distances[0, p])
-        for k in range(2):
-            clear(rows, ids, space, k, start, stop)
-        for p in range(start, stop):
             put(rows, weights, ids[p], space, space.places[p])
         for k in range(2):
             refresh(parts, sizes[k], k)
-        if space.members[0] == 0 or space.members[1] == 0:
-            continue
-        space.tally[:] = 0
-        relocate(
-            rows, weights, constants, parts, sizes, space.members, ids, space.groups, space.first,
-            space.places, 0.0, parts.prior_weight, space.near, ALL, space.tally, space.gain,
-            MAX_PASSES, start, stop,
-        )  # fmt: skip
-        saved = parts.potentials[0] + parts.potentials[1] - whole
-        if space.members[0] > 0 and space.members[1] > 0 and saved > most:
-            most = saved
-            for p in range(start, stop):
-                best[p] = space.places[p] != space.places[start]
-    for k in range(2):
-        clear(rows, ids, space, k, start, stop)
+        if space.members[0] > 0 and space.members[1] > 0:
+            space.tally[:] = 0
+            relocate(
+                rows, weights, constants, parts, sizes, space.members, ids, space.groups,
+                space.first, space.places, 0.0, parts.prior_weight, space.near, ALL, space.tally,
+                space.gain, MAX_PASSES, start, stop,
+            )  # fmt: skip
+            saved = parts.potentials[0] + parts.potentials[1] - whole
+            if space.members[0] > 0 and space.members[1] > 0 and saved > most:
+                most = saved
+                for p in range(start, stop):
+                    best[p] = space.places[p] != space.places[start]
+        clear(rows, ids, space, start, stop)
     return most

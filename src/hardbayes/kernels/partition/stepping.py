@@ -1,8 +1,9 @@
 """A partition that gains or loses one cluster at a time, where clusters are given by totals.
 
-Rows move one by one by the rule of `single_row`. A row is compared only with clusters that have
-changed enough since it was last compared: by a small part of their weight, or by a larger one where
-the row's own cluster is much cheaper for it than the others were then.
+All rows find where to move by the rule of `single_row`, in parallel, while no cluster changes; then
+they move one by one, each only where that still pays after the moves before. A row is compared only
+with clusters that have changed enough since it was last compared: by a small part of their weight,
+or by a larger one where the row's own cluster is much cheaper for it than the others were then.
 """
 
 from typing import NamedTuple
@@ -11,6 +12,7 @@ import numpy as np
 
 from hardbayes.kernels.compiling import kernel, part
 from hardbayes.kernels.partition.cluster_totals import (
+    LANES,
     NOISE,
     ClusterTotals,
     absorb,
@@ -18,7 +20,7 @@ from hardbayes.kernels.partition.cluster_totals import (
     join,
     refresh,
 )
-from hardbayes.kernels.partition.rows import entries, pick
+from hardbayes.kernels.partition.rows import pick
 from hardbayes.kernels.partition.single_row import is_worth_it, leaving, transfer
 
 SLIGHT, LARGE = 0, 1  # kinds of changes
@@ -27,7 +29,10 @@ SEVERAL = 3
 
 
 class SteppedClusters(NamedTuple):
-    """Clusters in slots, and when rows were compared with them; a slot without members is free."""
+    """Clusters in slots, and when rows were compared with them; a slot without members is free.
+
+    The number of slots is a multiple of LANES.
+    """
 
     labels: np.ndarray  # (n,) int32: slots
     sizes: np.ndarray  # (slots,): weights with the prior's
@@ -35,14 +40,18 @@ class SteppedClusters(NamedTuple):
     totals: ClusterTotals
     changed: np.ndarray  # (2, slots) int64: when each last changed slightly, and largely
     pending: np.ndarray  # (2, slots): weight that came and went since
+    touched: np.ndarray  # (slots,) int64: when each last changed at all
     compared: np.ndarray  # (n,) int64: when each row was last compared
     bound: np.ndarray  # (n,): what the other clusters cost it then at least, by its weight
+    left: np.ndarray  # (n,) int64: when it was computed what each row frees where it leaves
+    frees: np.ndarray  # (n,): that, by its weight
     clock: np.ndarray  # (1,) int64
 
 
 @part
 def note_change(clusters, c):
     """Note that a cluster has become another."""
+    clusters.touched[c] = clusters.clock[0]
     clusters.changed[:, c] = clusters.clock[0]
     clusters.pending[:, c] = 0.0
 
@@ -56,6 +65,7 @@ def compare(rows, i, weight, clusters, own, kind, seen):
         if members[c] > 0 and c != own and changed[kind, c] > seen:
             n_changed, first, last = n_changed + 1, min(first, c), c + 1
     if n_changed * SEVERAL > last - first:  # one by one, each takes longer
+        first, last = first - first % LANES, last + -last % LANES
         join(rows, i, weight, clusters.totals, sizes, first, last)
     else:
         for c in range(first, last):
@@ -65,73 +75,91 @@ def compare(rows, i, weight, clusters, own, kind, seen):
 
 
 @kernel
-def relocate_stepped(
-    rows, weights, constants, clusters, max_changes, tolerances, comfort, progress, budget
-):
-    """Move rows while the objective falls, until at most ``max_changes`` move in a pass.
+def find_moves(rows, weights, constants, clusters, comfort, winners, start, stop):
+    """OUT winners (n,) int64: to which cluster each row should move, -1: none; no row moves yet.
 
-    Return whether that is reached, else call again. The last row of a cluster stays, and so do rows
-    without weight.
+    A row is compared with clusters that changed slightly since it was last compared; where others
+    cost ``comfort`` times its own, with those that changed largely. The last row of a cluster
+    stays, and so do rows without weight.
 
-    IN tolerances (2,): parts of its weight by which a cluster changes slightly, and largely;
-    comfort: rows are compared with clusters that changed largely, if others cost so many times
-    their own; IN/OUT progress (2,) int64: the next row, and how many have moved in this pass, zeros
-    at first; IN budget: so many entries of rows are compared with clusters in a call.
+    Calls with other rows may run at the same time, each with scratch memory of its own.
+    IN/OUT clusters.compared, clusters.bound: what the clusters beside the winner cost.
     """
     labels, sizes, members, totals = clusters[:4]
     potentials = totals.potentials
-    n = labels.shape[0]
-    while budget >= 0:
-        for i in range(progress[0], n):
-            own = np.int64(labels[i])
-            weight = pick(weights, i)
-            if weight == 0.0 or members[own] == 1:
-                continue
-            left = sizes[own] - weight
-            frees = leaving(rows, i, weight, 1.0, constants, totals, sizes, own, left)
-            seen = clusters.compared[i]
-            second = clusters.bound[i]
-            kind = LARGE if comfort * frees < second else SLIGHT
-            if frees > second:  # its own has changed so that others might be cheaper now
-                second = np.inf
-                seen = np.int64(-1)
-            n_changed = compare(rows, i, weight, clusters, own, kind, seen)
-            if n_changed == 0:
-                continue
-            least = np.inf
-            winner = np.int64(-1)
-            for c in range(sizes.shape[0]):
-                if members[c] > 0 and c != own and clusters.changed[kind, c] > seen:
-                    kept = totals.joined[c] - potentials[c] - NOISE * abs(potentials[c])
-                    pays = pick(constants, i) - kept / weight
-                    if pays < least:
-                        pays, least = least, pays
-                        winner = np.int64(c)
-                    second = min(second, pays)
-            clusters.compared[i] = clusters.clock[0]
-            first, last = entries(rows, i)
-            budget -= n_changed * (last - first)
-            if is_worth_it(least, frees, 1.0):
-                labels[i] = winner
-                progress[1] += 1
-                clusters.bound[i] = second
-                transfer(rows, i, weight, own, winner, left, totals, sizes, members)
-                clusters.clock[0] += 1
-                for c in (own, winner):
-                    for k in range(2):
-                        clusters.pending[k, c] += weight
-                        if clusters.pending[k, c] >= tolerances[k] * sizes[c]:
-                            clusters.changed[k, c] = clusters.clock[0]
-                            clusters.pending[k, c] = 0.0
-            else:
-                clusters.bound[i] = min(least, second)
-            if budget < 0 and i < n - 1:
-                progress[0] = i + 1
-                return False
-        if progress[1] <= max_changes:
-            return True
-        progress[:] = 0
-    return False
+    for i in range(start, stop):
+        winners[i] = -1
+        own = np.int64(labels[i])
+        weight = pick(weights, i)
+        if weight == 0.0 or members[own] == 1:
+            continue
+        if clusters.touched[own] > clusters.left[i]:
+            rest = sizes[own] - weight
+            frees = leaving(rows, i, weight, 1.0, constants, totals, sizes, own, rest)
+            clusters.left[i], clusters.frees[i] = clusters.clock[0], frees
+        frees = clusters.frees[i]
+        seen = clusters.compared[i]
+        second = clusters.bound[i]
+        kind = LARGE if comfort * frees < second else SLIGHT
+        if frees > second:  # its own has changed so that others might be cheaper now
+            second = np.inf
+            seen = np.int64(-1)
+        if compare(rows, i, weight, clusters, own, kind, seen) == 0:
+            continue
+        least = np.inf
+        winner = np.int64(-1)
+        for c in range(sizes.shape[0]):
+            if members[c] > 0 and c != own and clusters.changed[kind, c] > seen:
+                kept = totals.joined[c] - potentials[c] - NOISE * abs(potentials[c])
+                pays = pick(constants, i) - kept / weight
+                if pays < least:
+                    pays, least = least, pays
+                    winner = np.int64(c)
+                second = min(second, pays)
+        clusters.compared[i] = clusters.clock[0]
+        if is_worth_it(least, frees, 1.0):
+            winners[i] = winner
+        else:
+            second = min(least, second)
+        clusters.bound[i] = second
+
+
+@kernel
+def make_moves(rows, weights, constants, clusters, tolerances, winners):
+    """Move rows to their ``winners`` where, after the moves before, that lowers the objective.
+
+    Return how many have moved. IN tolerances (2,): parts of its weight by which a cluster changes
+    slightly, and largely.
+    """
+    labels, sizes, members, totals = clusters[:4]
+    n_moved = 0
+    for i in range(labels.shape[0]):
+        winner, own = winners[i], np.int64(labels[i])
+        if winner < 0 or members[own] == 1:
+            continue
+        weight = pick(weights, i)
+        rest = sizes[own] - weight
+        frees = leaving(rows, i, weight, 1.0, constants, totals, sizes, own, rest)
+        join(rows, i, weight, totals, sizes, winner, winner + 1)
+        potential = totals.potentials[winner]
+        kept = totals.joined[winner] - potential - NOISE * abs(potential)
+        pays = pick(constants, i) - kept / weight
+        if not is_worth_it(pays, frees, 1.0):
+            clusters.bound[i] = min(clusters.bound[i], pays)
+            continue
+        labels[i] = winner
+        clusters.left[i] = -1
+        n_moved += 1
+        transfer(rows, i, weight, own, winner, rest, totals, sizes, members)
+        clusters.clock[0] += 1
+        for c in (own, winner):
+            clusters.touched[c] = clusters.clock[0]
+            for kind in range(2):
+                clusters.pending[kind, c] += weight
+                if clusters.pending[kind, c] >= tolerances[kind] * sizes[c]:
+                    clusters.changed[kind, c] = clusters.clock[0]
+                    clusters.pending[kind, c] = 0.0
+    return n_moved
 
 
 @kernel
