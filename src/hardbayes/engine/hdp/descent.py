@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 STAGES = {
     "paper": ("sweep",),
     "split-merge": ("sweep", "polish", "merge", "split", "solve_globally", "exchange"),
-    "merge": ("polish", "merge"),
+    "merge": ("merge", "polish"),
 }  # fmt: skip
 
 # Passes of single-row moves before all rows choose again.

@@ -20,13 +20,8 @@ def propose_regrouping(state: GroupedState, grouped: GroupedPartition) -> Partit
     Groups decide at the present centres. The change that is reported is exact: with centres that
     follow, so that it is at least as much as the groups expect.
     """
-    base, partition = state.base, grouped.partition
-    numbers = base.numbers()
-    centres = base.centres()[1]
-    after = state.rows.take().regroup(
-        partition.direct_form(centres), state.by_group, state.group_starts,
-        numbers, grouped.local_penalty,
-    )  # fmt: skip
+    numbers = state.base.numbers()
+    after = state.regrouped(state.base.centres()[1], numbers, grouped.local_penalty)
     if np.array_equal(after, numbers):
         return None
     proposal = state.proposal(grouped, after)
