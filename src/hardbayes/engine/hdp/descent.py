@@ -135,7 +135,7 @@ class GroupedDescent:
     def polish(self) -> bool:
         """Rows and whole local clusters move, and groups open and close local clusters."""
         moves = (self._relocations, self._local_relocations, self._regrouping)
-        return any(self._apply(move()) for move in moves)
+        return any([self._apply(move()) for move in moves])
 
     def merge(self) -> bool:
         """Pairs of clusters unite where that lowers the objective."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 STEP = 1.2  # from one penalty to the next
 SMALLEST = 1e-6  # penalty to begin with, over the largest cost of a union
-MAX_STEPS = 4  # of each descent: the next one goes on from where it ends
+MAX_STEPS = 3  # of each descent: the next one goes on from where it ends
 
 
 def rising_path(
