@@ -47,7 +47,7 @@ def rising_path(
         grouped = GroupedPartition(replace(partition, penalty=penalty), ratio * penalty)
         # No cluster opens on the way: what rows would pay for one does not matter.
         descent = GroupedDescent(state, grouped, np.array([np.inf]), order, rng)
-        yield grouped, descent.run("merge", MAX_STEPS)
+        yield grouped, descent.run("merge", MAX_STEPS, is_last=False)
         if state.n_clusters == 1:
             return
         penalty *= STEP

@@ -27,6 +27,7 @@ from hardbayes.moves.partition.seeding import k_means_plus_plus
 from hardbayes.problems.hdp import pose_groups
 from hardbayes.selection.automatic import choose_penalty
 from hardbayes.selection.hdp.description import (
+    TINY,
     description_length,
     effective_columns,
     effective_rows,
@@ -55,8 +56,6 @@ FEW = 8
 PART = 0.6
 # The path begins with so many times as many.
 MORE = 2
-# It ends where the description has been longer than the shortest for so many penalties.
-PATIENCE = 3
 # Nats for each row, over the number of columns, by which descriptions that are taken to be equally
 # short may differ.
 TOLERANCE = 0.04
@@ -64,6 +63,7 @@ TOLERANCE = 0.04
 # times columns: where groups say nothing they differ by up to one such root, rarely by more.
 CLEARLY = 1.5
 DEALS = 4  # times that groups are dealt out anew at the same centres
+NEARLY = 0.95  # part of the largest lead that is as good
 
 
 class GroupedChoice(NamedTuple):
@@ -116,14 +116,16 @@ def choose_penalties(
     limit = min(max_clusters or len(numbers), len(numbers))
     most = min(max(FEW, int(PART * np.sqrt(len(numbers)))), limit)
     path = GroupedPath(problem, prior_weight, most, own_rng)
+    chosen = path.shortest
     if not path.tells_groups_apart():
         pooled = choose_penalty(*everything, rng, pool)
         if most < min(2 * pooled.n_clusters, limit):
             most = min(2 * pooled.n_clusters, limit)
             path = GroupedPath(problem, prior_weight, most, own_rng)
-        if not path.tells_more_than(problem.whole.frame.to_working(pooled.centres)):
+        cells = path.nearest(problem.whole.frame.to_working(pooled.centres))
+        if not path.tells_more_than(cells):
             return _without_groups(pooled)
-    chosen = path.chosen
+        chosen = path.most_telling(cells)
     penalty = chosen.penalty / problem.whole.unit
     centres = problem.whole.frame.from_working(chosen.solution.centres)
     labels = chosen.solution.labels if ids is None else None
@@ -162,7 +164,7 @@ class GroupedPath:
         self.start = k_means_plus_plus(rows, seeding, np.zeros(1), rng)
         self.columns = 0.0  # effective, around the centres of the first solution
         self.points = self.trace(problem.groups)
-        self.chosen = smallest_of_the_shortest(
+        self.shortest = smallest_of_the_shortest(
             self._allowed(self.points), TOLERANCE * rows.n_rows / self.columns
         )
 
@@ -175,9 +177,6 @@ class GroupedPath:
             self.columns = self.columns or effective_columns(problem, solution, self.rng)
             length = description_length(problem, solution, self.columns)
             points.append(Described(grouped.partition.penalty, solution, length))
-            lengths = [point.length for point in self._allowed(points)]
-            if len(lengths) > PATIENCE and min(lengths) < min(lengths[-PATIENCE:]):
-                break
         return points
 
     def tells_groups_apart(self) -> bool:
@@ -185,28 +184,34 @@ class GroupedPath:
 
         Where more clusters than there may be are described more shortly, this is not clear.
         """
-        shortest = min(self.points, key=lambda point: point.length)
-        if len(shortest.solution.centres) > self.most:
+        if len(min(self.points, key=lambda point: point.length).solution.centres) > self.most:
             return False
-        groups, nearest = self.problem.groups, self._nearest(self.chosen.solution.centres)
-        value = self._value(groups, nearest)
-        dealt = [
-            self._value(dealt_anew(groups, nearest, self.rng), nearest) for _ in range(DEALS)
-        ]
-        # In nats: the fit term is half a nat for each row and effective column.
-        nats = 0.5 * effective_rows(self.problem) * self.columns / self.chosen.solution.terms.cost
-        return (float(np.mean(dealt)) - value) * nats > self._clearly
+        cells = self.nearest(self.shortest.solution.centres)
+        return self._lead(self.shortest, cells) > self._clearly
 
-    def tells_more_than(self, centres: Floats) -> bool:
-        """Whether groups are described more shortly than those dealt out anew in other clusters.
-
-        Among the rows that are nearest to the same of the centres (k, d).
-        """
-        dealt = self.trace(dealt_anew(self.problem.groups, self._nearest(centres), self.rng))
+    def tells_more_than(self, cells: Labels) -> bool:
+        """Whether groups are described more shortly than those dealt out anew in each cell (n,)."""
+        dealt = self.trace(dealt_anew(self.problem.groups, cells, self.rng))
         first, second = (
             min(point.length for point in self._allowed(points)) for points in (self.points, dealt)
         )
         return second - first >= self._clearly
+
+    def most_telling(self, cells: Labels) -> Described:
+        """Return the solution that is ahead of groups dealt out anew in each cell (n,) by most.
+
+        Of those that are nearly as far ahead, the one with the largest penalties.
+        """
+        leads = {point.penalty: self._lead(point, cells) for point in self._allowed(self.points)}
+        enough = NEARLY * max(leads.values())
+        return max(
+            (point for point in self.points if leads.get(point.penalty, -np.inf) >= enough),
+            key=lambda point: point.penalty,
+        )
+
+    def nearest(self, centres: Floats) -> Labels:
+        """Return the nearest centre of each row (n,)."""
+        return self.problem.state(self.free).nearest(centres)
 
     @property
     def _clearly(self) -> float:
@@ -215,20 +220,27 @@ class GroupedPath:
     def _allowed(self, points: list[Described]) -> list[Described]:
         return [point for point in points if len(point.solution.centres) <= self.most]
 
-    def _nearest(self, centres: Floats) -> Labels:
-        """Return the nearest centre of each row (n,)."""
-        return self.problem.state(self.free).nearest(centres)
+    def _lead(self, point: Described, cells: Labels) -> float:
+        """Return how much lower the objective is than with groups dealt out anew, in nats.
 
-    def _value(self, groups: Groups, labels: Labels) -> float:
-        """Return the objective for any groups (n,) at the centres of the chosen solution.
-
-        Groups choose which centres they use, beginning with labels (n,).
+        At the same centres, of which groups choose those that they use; groups are dealt out among
+        the rows of each cell (n,).
         """
-        state = replace(self.problem, groups=groups).state(self.free)
-        centres, local_penalty = self.chosen.solution.centres, RATIO * self.chosen.penalty
-        labels = state.regrouped(centres, labels, local_penalty)
-        fit = float(np.sum(state.base.costs_at(centres, labels) * state.rows.weights))
-        return fit + local_penalty * np.count_nonzero(state.pairs(labels, len(centres)))
+        centres, local_penalty = point.solution.centres, RATIO * point.penalty
+        nearest = self.nearest(centres)
+
+        def value(groups: Groups) -> float:
+            state = replace(self.problem, groups=groups).state(self.free)
+            labels = state.regrouped(centres, nearest, local_penalty)
+            fit = float(np.sum(state.base.costs_at(centres, labels) * state.rows.weights))
+            return fit + local_penalty * np.count_nonzero(state.pairs(labels, len(centres)))
+
+        groups = self.problem.groups
+        dealt = [value(dealt_anew(groups, cells, self.rng)) for _ in range(DEALS)]
+        # The fit term is half a nat for each row and effective column.
+        fit = max(point.solution.terms.cost, TINY)
+        nats = 0.5 * effective_rows(self.problem) * self.columns / fit
+        return (float(np.mean(dealt)) - value(groups)) * nats
 
 
 def dealt_anew(groups: Groups, labels: Labels, rng: np.random.RandomState) -> Groups:
