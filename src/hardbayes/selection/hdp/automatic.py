@@ -1,17 +1,15 @@
 """The automatic penalties of rows in groups.
 
-A path of solutions with local penalties is followed, and the one that describes the rows most
-shortly is taken if the groups show more than the rows do without them. Two comparisons with groups
-that are dealt out anew tell:
+A path of solutions with local penalties is followed. Its solution that describes the rows most
+shortly is taken if groups tell its clusters apart: if the objective is clearly lower than with
+groups that are dealt out anew among the rows nearest to the same centre. So it is where clusters
+overlap, and groups say to which of two a row between them belongs.
 
-1. Dealt out among the rows that are nearest to the same centre. If they were drawn so, rows between
-   two clusters go to either alike; else a group has rows of the one or the other, and the objective
-   is lower than with groups dealt anew.
-2. Dealt out among the rows of each cluster that `DPMeans` finds. This is the slower one, for it
-   follows the rule of `DPMeans` and the path again. It serves where the first finds nothing, or
-   where more clusters than there may be would be described more shortly.
-
-If neither tells, the answer is that of `DPMeans`, without a local penalty.
+Otherwise, and where more clusters than there may be are described more shortly, the answer is that
+of `DPMeans`, without a local penalty; unless groups differ in more than these clusters. Then a
+solution on the path is described clearly more shortly than any on the path of groups that are dealt
+out anew among the rows of each cluster. Of the path, the solution is taken that is ahead of such
+groups by most.
 """
 
 from __future__ import annotations
