@@ -10,6 +10,9 @@ from hardbayes.moves.partition.merges import WORTHWHILE
 from hardbayes.moves.partition.proposal import PartitionProposal
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hardbayes.matrices import Floats
     from hardbayes.moves.hdp.state import GroupedState
     from hardbayes.structure.hdp import GroupedPartition
 
@@ -21,8 +24,20 @@ def propose_regrouping(state: GroupedState, grouped: GroupedPartition) -> Partit
     follow, so that it is at least as much as the groups expect.
     """
     numbers = state.base.numbers()
-    after = state.regrouped(state.base.centres()[1], numbers, grouped.local_penalty)
+    after = regrouped(state, grouped, state.base.centres()[1], numbers)
     if np.array_equal(after, numbers):
         return None
     proposal = state.proposal(grouped, after)
     return proposal if proposal.change < -WORTHWHILE * grouped.local_penalty else None
+
+
+def regrouped(
+    state: GroupedState, grouped: GroupedPartition, centres: Floats, numbers: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """Return the clusters of rows (n,) where each group chooses which of any centres it uses.
+
+    The centres (k, d) stay; ``numbers`` (n,): where rows are before.
+    """
+    form = grouped.partition.direct_form(centres)
+    given = form, state.by_group, state.group_starts, numbers, grouped.local_penalty
+    return state.rows.take().regroup(*given)

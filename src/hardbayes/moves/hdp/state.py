@@ -199,15 +199,6 @@ class GroupedState:
         """Return the cheapest of any centres (k, d) for each row (n,)."""
         return self._cheapest(centres, np.zeros((1, len(centres)), np.int32), 0.0)
 
-    def regrouped(self, centres: Floats, numbers: Labels, local_penalty: float) -> Labels:
-        """Return the clusters of the rows (n,) where each group chooses which of them it uses.
-
-        Any centres (k, d), which stay; ``numbers`` (n,): where rows are before.
-        """
-        form = self._partition.direct_form(centres)
-        rows = self.rows.take()
-        return rows.regroup(form, self.by_group, self.group_starts, numbers, local_penalty)
-
     def proposal(self, grouped: GroupedPartition, numbers: Labels) -> PartitionProposal:
         """Return the proposal of other numbers of clusters (n,), with the exact change.
 

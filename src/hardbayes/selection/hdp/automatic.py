@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hardbayes.engine.hdp.path import rising_path
+from hardbayes.moves.hdp.regrouping import regrouped
 from hardbayes.moves.partition.seeding import k_means_plus_plus
 from hardbayes.problems.hdp import pose_groups
 from hardbayes.selection.automatic import choose_penalty
@@ -31,6 +32,7 @@ from hardbayes.selection.hdp.description import (
     effective_rows,
 )
 from hardbayes.selection.tracing import sample_rows
+from hardbayes.structure.hdp import GroupedPartition
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -226,10 +228,11 @@ class GroupedPath:
         """
         centres, local_penalty = point.solution.centres, RATIO * point.penalty
         nearest = self.nearest(centres)
+        grouped = GroupedPartition(self.free.partition, local_penalty)
 
         def value(groups: Groups) -> float:
             state = replace(self.problem, groups=groups).state(self.free)
-            labels = state.regrouped(centres, nearest, local_penalty)
+            labels = regrouped(state, grouped, centres, nearest)
             fit = float(np.sum(state.base.costs_at(centres, labels) * state.rows.weights))
             return fit + local_penalty * np.count_nonzero(state.pairs(labels, len(centres)))
 
