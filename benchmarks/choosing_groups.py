@@ -22,8 +22,8 @@ mean of the draws. Time: CPU seconds of a fit of `HDPMeans`, choice included, ke
 "Shifted": the clusters of every group are moved together by a normal vector, as by an instrument;
 the groups then do have different clusters, though not those that were drawn. How clearly groups
 must show more, and how much a column counts in the tolerance, were chosen while looking at other
-draws of some of these kinds; other constants on the experiment of the section on groups and on
-recordings of movements."""
+draws of some of these kinds; other constants on the experiment of the section on groups, on
+recordings of movements and on iris."""
 
 COLUMNS = ["rows", "clusters", "draws right", "found", "NMI", "DPMeans found", "NMI", "time"]
 DRAWS = 4

@@ -48,12 +48,12 @@ class HDPMeans(ClusterEstimator):
     local_penalty : float or "auto", default="auto"
         What each cluster costs in each group that uses it, in units of the divergence.
     global_penalty : float or "auto", default="auto"
-        What each cluster costs beside. "auto" is the penalty that `DPMeans` chooses for all rows,
-        and no local one, unless the groups show more: then, on a path of rising penalties with
-        ``local_penalty = 0.45 * global_penalty``, the solution by which the data are described most
-        shortly. They show more where that description is clearly shorter than with groups dealt out
-        anew within the clusters of all rows. If one penalty is a number, the local one is 0.45
-        times the global one (0 for one group).
+        What each cluster costs beside. "auto": of a path of rising penalties with ``local_penalty =
+        0.45 * global_penalty``, the solution that describes the data most shortly, if groups tell
+        its clusters apart: its objective is clearly lower than with groups dealt out anew among the
+        rows nearest to each centre. Else what `DPMeans` chooses for all rows, and no local penalty,
+        unless groups differ in more than its clusters. If one penalty is a number, the local one is
+        0.45 times the global one (0 for one group).
     divergence, prior_weight, init, order, max_clusters, n_init, max_iter, random_state, n_jobs, \
 verbose
         As for `DPMeans`.

@@ -4,14 +4,18 @@ import re
 
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
+from sklearn.datasets import load_iris
 
 from hardbayes import DPMeans, HDPMeans
 from hardbayes.datasets import make_shared_gaussians
 from hardbayes.geometry import geometry_for
 from hardbayes.pool import Pool
+from hardbayes.problems.hdp import pose_groups
 from hardbayes.selection.hdp.automatic import (
     RATIO,
     Described,
+    GroupedPath,
     choose_penalties,
     dealt_anew,
     smallest_of_the_shortest,
@@ -64,7 +68,7 @@ def test_groups_that_show_nothing_leave_the_result_of_dp_means():
     X, groups, _ = separated(4, 2, [50] * 6, 4, seed=0, apart=5.0)
     grouped, flat = HDPMeans(random_state=0).fit(X, groups=groups), DPMeans(random_state=0).fit(X)
     assert grouped.local_penalty_ == 0 and grouped.global_penalty_ == flat.cluster_penalty_
-    np.testing.assert_array_equal(grouped.labels_, flat.labels_)
+    assert_array_equal(grouped.labels_, flat.labels_)
 
 
 def test_groups_show_clusters_that_overlap():
@@ -77,13 +81,64 @@ def test_groups_show_clusters_that_overlap():
     assert agreeing > 0.95 * len(X)
 
 
+@pytest.fixture
+def path_of():
+    with Pool(1) as pool:
+
+        def build(X, groups, most):
+            geometry, groups = geometry_for("squared_euclidean"), groups.astype(np.intp)
+            problem = pose_groups(X, geometry, None, groups, int(groups.max()) + 1, pool)
+            return GroupedPath(problem, 0.0, most, np.random.RandomState(0))
+
+        yield build
+
+
+def test_groups_tell_clusters_apart_that_overlap(path_of):
+    X, groups, _ = separated(4, 2, [12] * 40, 1, seed=0, apart=2.2)
+    path = path_of(X, groups, 12)
+    assert len(path.shortest.solution.centres) == 4
+    assert path.tells_groups_apart()
+    # With a smaller bound it is not clear: more clusters are described more shortly.
+    assert not path_of(X, groups, 2).tells_groups_apart()
+    anew = np.random.default_rng(0).permutation(groups)
+    assert not path_of(X, anew, 12).tells_groups_apart()
+
+
+def test_groups_tell_nothing_of_clusters_that_are_apart(path_of):
+    X, groups, y = separated(4, 2, [12] * 20, 2, seed=0)
+    path = path_of(X, groups, 12)
+    assert not path.tells_groups_apart()
+    assert not path.tells_more_than(y.astype(np.int32))
+    assert path.tells_more_than(np.zeros(len(X), np.int32))
+
+
+def test_the_rule_for_all_rows_is_followed_only_where_groups_do_not_tell(monkeypatch):
+    def refuse(*_):
+        raise AssertionError
+
+    monkeypatch.setattr("hardbayes.selection.hdp.automatic.choose_penalty", refuse)
+    X, groups, _ = separated(4, 2, [12] * 40, 1, seed=0, apart=2.2)
+    assert HDPMeans(random_state=0).fit(X, groups=groups).n_clusters_ == 4
+    with pytest.raises(AssertionError):
+        HDPMeans(random_state=0).fit(X, groups=np.random.default_rng(0).permutation(groups))
+
+
+def test_groups_that_are_classes_are_not_divided_further():
+    """No number of Gaussians describes iris best; three clusters tell all of the three groups."""
+    X, y = load_iris(return_X_y=True)
+    model = HDPMeans(random_state=0).fit(X, groups=y)
+    assert model.n_clusters_ == 3 and model.n_local_clusters_.tolist() == [1, 1, 1]
+    mixed = HDPMeans(random_state=0).fit(X, groups=np.random.default_rng(0).permutation(y))
+    assert_array_equal(mixed.labels_, DPMeans(random_state=0).fit(X).labels_)
+
+
 def test_groups_dealt_anew_keep_their_share_of_each_cluster():
     rng = np.random.RandomState(0)
     groups, labels = rng.randint(0, 5, 200), rng.randint(0, 3, 200)
     anew = dealt_anew(groups, labels, rng)
     assert not np.array_equal(anew, groups)
     before, after = (np.bincount(3 * of + labels, minlength=15) for of in (groups, anew))
-    np.testing.assert_array_equal(before, after)
+    assert_array_equal(before, after)
 
 
 def test_of_equally_short_descriptions_the_smallest_penalty():

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 STAGES = {
     "paper": ("sweep",),
     "split-merge": ("sweep", "polish", "merge", "split", "solve_globally", "exchange"),
-    "merge": ("polish", "merge"),
+    "merge": ("merge", "polish"),
 }  # fmt: skip
 
 # Passes of single-row moves before all rows choose again.
@@ -115,12 +115,16 @@ class GroupedDescent:
         self.n_splits = 0
         self.n_merges = 0
 
-    def run(self, search: str, max_steps: int) -> GroupedSolution:
-        """Minimise by the stages of a search, from where the state stands."""
+    def run(self, search: str, max_steps: int, is_last: bool = True) -> GroupedSolution:
+        """Minimise by the stages of a search, from where the state stands.
+
+        If this is not the last descent of the state, rows stay where the steps have left them;
+        else those of an unfinished one go where a prediction puts them.
+        """
         stages = [getattr(self, name) for name in STAGES[search]]
         if not alternate(stages, lambda: len(self.points) < max_steps):
-            return self._end(Status.OUT_OF_STEPS)
-        return self._end(Status.CAPPED if self.is_capped else Status.CONVERGED)
+            return self._end(Status.OUT_OF_STEPS, is_last)
+        return self._end(Status.CAPPED if self.is_capped else Status.CONVERGED, is_last)
 
     # -- stages: each returns whether it changed the partition -------------------------------------
 
@@ -135,7 +139,8 @@ class GroupedDescent:
     def polish(self) -> bool:
         """Rows and whole local clusters move, and groups open and close local clusters."""
         moves = (self._relocations, self._local_relocations, self._regrouping)
-        return any(self._apply(move()) for move in moves)
+        changes = [self._apply(move()) for move in moves]
+        return any(changes)
 
     def merge(self) -> bool:
         """Pairs of clusters unite where that lowers the objective."""
@@ -211,8 +216,8 @@ class GroupedDescent:
         self.points.append(point)
         self.report(len(self.points), point.potential.n_clusters, n_changed)
 
-    def _end(self, status: Status) -> GroupedSolution:
-        """Return where the fit stands, with labels that a prediction would give."""
+    def _end(self, status: Status, is_last: bool) -> GroupedSolution:
+        """Return where the fit stands; if it is the last one, with labels as of a prediction."""
         state, partition = self.state, self.grouped.partition
         centres = state.base.centres()[1]
         terms = measure(state.base.costs(), state.rows.weights, partition, centres)
@@ -224,7 +229,7 @@ class GroupedDescent:
         )
         counts = np.array([point.potential.n_clusters for point in self.points])
         locals_ = np.array([point.n_local for point in self.points])
-        if status is Status.OUT_OF_STEPS or len(state.weighted) < state.rows.n_rows:
+        if is_last and (status is Status.OUT_OF_STEPS or len(state.weighted) < state.rows.n_rows):
             everything = status is Status.OUT_OF_STEPS
             centres = state.place_rows(centres, self.grouped.local_penalty, everything)
             terms = measure(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 STEP = 1.2  # from one penalty to the next
 SMALLEST = 1e-6  # penalty to begin with, over the largest cost of a union
-MAX_STEPS = 12  # of each descent: the next one goes on from where it ends
+MAX_STEPS = 3  # of each descent: the next one goes on from where it ends
 
 
 def rising_path(
@@ -47,7 +47,7 @@ def rising_path(
         grouped = GroupedPartition(replace(partition, penalty=penalty), ratio * penalty)
         # No cluster opens on the way: what rows would pay for one does not matter.
         descent = GroupedDescent(state, grouped, np.array([np.inf]), order, rng)
-        yield grouped, descent.run("merge", MAX_STEPS)
+        yield grouped, descent.run("merge", MAX_STEPS, is_last=False)
         if state.n_clusters == 1:
             return
         penalty *= STEP

@@ -10,6 +10,9 @@ from hardbayes.moves.partition.merges import WORTHWHILE
 from hardbayes.moves.partition.proposal import PartitionProposal
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hardbayes.matrices import Floats
     from hardbayes.moves.hdp.state import GroupedState
     from hardbayes.structure.hdp import GroupedPartition
 
@@ -20,14 +23,21 @@ def propose_regrouping(state: GroupedState, grouped: GroupedPartition) -> Partit
     Groups decide at the present centres. The change that is reported is exact: with centres that
     follow, so that it is at least as much as the groups expect.
     """
-    base, partition = state.base, grouped.partition
-    numbers = base.numbers()
-    centres = base.centres()[1]
-    after = state.rows.take().regroup(
-        partition.direct_form(centres), state.by_group, state.group_starts,
-        numbers, grouped.local_penalty,
-    )  # fmt: skip
+    numbers = state.base.numbers()
+    after = regrouped(state, grouped, state.base.centres()[1], numbers)
     if np.array_equal(after, numbers):
         return None
     proposal = state.proposal(grouped, after)
     return proposal if proposal.change < -WORTHWHILE * grouped.local_penalty else None
+
+
+def regrouped(
+    state: GroupedState, grouped: GroupedPartition, centres: Floats, numbers: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """Return the clusters of rows (n,) where each group chooses which of any centres it uses.
+
+    The centres (k, d) stay; ``numbers`` (n,): where rows are before.
+    """
+    form = grouped.partition.direct_form(centres)
+    given = form, state.by_group, state.group_starts, numbers, grouped.local_penalty
+    return state.rows.take().regroup(*given)

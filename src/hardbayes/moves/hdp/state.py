@@ -195,6 +195,10 @@ class GroupedState:
         sums[weights == 0] = self._partition.prior_mean
         return weights, self._partition.centres(np.where(weights > 0, weights, 1.0), sums)
 
+    def nearest(self, centres: Floats) -> Labels:
+        """Return the cheapest of any centres (k, d) for each row (n,)."""
+        return self._cheapest(centres, np.zeros((1, len(centres)), np.int32), 0.0)
+
     def proposal(self, grouped: GroupedPartition, numbers: Labels) -> PartitionProposal:
         """Return the proposal of other numbers of clusters (n,), with the exact change.
 
@@ -221,7 +225,7 @@ class GroupedState:
     def start(self, centres: Floats, labels: Labels | None = None) -> None:
         """Begin at these centres (k, d), with these labels (n,) or each row at the cheapest."""
         if labels is None:
-            labels = self._cheapest(centres, np.zeros((1, len(centres)), np.int32), 0.0)
+            labels = self.nearest(centres)
         used = np.unique(labels[self.weighted])
         names = np.full(len(centres) + 1, -1, np.int32)
         names[used] = np.arange(len(used))

@@ -1,29 +1,38 @@
 """The automatic penalties of rows in groups.
 
-Two things are tried. All rows together, without regard to groups, by the rule of `DPMeans`. And a
-path of solutions with local penalties, of which the one that describes the rows most shortly is
-taken. It counts only if the groups show more than all rows do: if it is described clearly more
-shortly than the best on the same path where groups are dealt out anew among the rows of each of the
-clusters that all rows show.
+A path of solutions with local penalties is followed. Its solution that describes the rows most
+shortly is taken if groups tell its clusters apart: if the objective is clearly lower than with
+groups that are dealt out anew among the rows nearest to the same centre. So it is where clusters
+overlap, and groups say to which of two a row between them belongs.
+
+Otherwise, and where more clusters than there may be are described more shortly, the answer is that
+of `DPMeans`, without a local penalty; unless groups differ in more than these clusters. Then a
+solution on the path is described clearly more shortly than any on the path of groups that are dealt
+out anew among the rows of each cluster. Of the path, the solution is taken that is ahead of such
+groups by most.
 """
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hardbayes.engine.hdp.path import rising_path
+from hardbayes.moves.hdp.regrouping import regrouped
 from hardbayes.moves.partition.seeding import k_means_plus_plus
 from hardbayes.problems.hdp import pose_groups
 from hardbayes.selection.automatic import choose_penalty
 from hardbayes.selection.hdp.description import (
+    TINY,
     description_length,
     effective_columns,
     effective_rows,
 )
 from hardbayes.selection.tracing import sample_rows
+from hardbayes.structure.hdp import GroupedPartition
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,9 +42,11 @@ if TYPE_CHECKING:
     from hardbayes.matrices import Floats, Matrix
     from hardbayes.pool import Pool
     from hardbayes.problems.hdp import GroupedProblem
+    from hardbayes.selection.automatic import Choice
     from hardbayes.selection.choice import Candidate
 
     Groups = NDArray[np.intp]
+    Labels = NDArray[np.int32]
 
 # The local penalty over the global one: a cluster that some groups share is worth a few local ones.
 RATIO = 0.45
@@ -45,14 +56,14 @@ FEW = 8
 PART = 0.6
 # The path begins with so many times as many.
 MORE = 2
-# It ends where the description has been longer than the shortest for so many penalties.
-PATIENCE = 3
 # Nats for each row, over the number of columns, by which descriptions that are taken to be equally
 # short may differ.
 TOLERANCE = 0.04
-# Nats by which the description must be shorter than with groups dealt out anew, over the square
-# root of rows times columns: where groups say nothing it differs by one such root, rarely by two.
+# Nats by which real groups must be better than groups dealt out anew, over the square root of rows
+# times columns: where groups say nothing they differ by up to one such root, rarely by more.
 CLEARLY = 1.5
+DEALS = 4  # times that groups are dealt out anew at the same centres
+NEARLY = 0.95  # part of the largest lead that is as good
 
 
 class GroupedChoice(NamedTuple):
@@ -61,7 +72,7 @@ class GroupedChoice(NamedTuple):
     local_penalty: float  # in the user's units; 0 where groups show no more than all rows
     global_penalty: float
     centres: Floats  # (k, d), in the user's coordinates
-    labels: NDArray[np.int32] | None = None  # (n,), where all rows were used
+    labels: Labels | None = None  # (n,), where all rows were used
     # Where there is one cluster: the number that came nearest to be chosen, and its penalty.
     nearest: Candidate | None = None
     nearest_penalty: float = 0.0
@@ -94,37 +105,52 @@ def choose_penalties(
         some = matrix[kept], geometry, weights[kept], groups[kept]
         choice = choose_penalties(*some, prior_weight, max_clusters, rng, pool)
         return choice._replace(labels=None)
-    pooled = choose_penalty(matrix, geometry, weights, prior_weight, max_clusters, rng, pool)
-    nearest = pooled.shown if pooled.n_clusters == 1 else None
-    penalty = pooled.penalties[nearest.k] if nearest else 0.0
-    without_groups = GroupedChoice(
-        0.0, pooled.penalty, pooled.centres, nearest=nearest, nearest_penalty=penalty
-    )
+    everything = matrix, geometry, weights, prior_weight, max_clusters
     if len(np.unique(groups)) == 1:
-        return without_groups
-    sample, sample_weights, ids = sample_rows(matrix, weights, rng)
+        return _without_groups(choose_penalty(*everything, rng, pool))
+    own_rng = deepcopy(rng)  # so that what follows without groups draws what `DPMeans` draws
+    sample, sample_weights, ids = sample_rows(matrix, weights, own_rng)
     own = groups if ids is None else groups[ids]
     numbers = np.unique(own, return_inverse=True)[1].astype(np.intp)
     problem = pose_groups(sample, geometry, sample_weights, numbers, int(numbers.max()) + 1, pool)
-    most = max(FEW, int(PART * np.sqrt(len(numbers))), 2 * pooled.n_clusters)
-    most = min(most, max_clusters or most, len(numbers))
-    path = GroupedPath(problem, prior_weight, most, rng)
-    described = path.trace(numbers)
-    least = min(point.length for point in described)
-    clearly = CLEARLY * np.sqrt(effective_rows(problem) * path.columns)
-    shown = path.nearest(problem.whole.frame.to_working(pooled.centres))
-    dealt = path.trace(dealt_anew(numbers, shown, rng))
-    if min(point.length for point in dealt) - least < clearly:
-        return without_groups
-    chosen = smallest_of_the_shortest(described, TOLERANCE * len(numbers) / path.columns)
+    limit = min(max_clusters or len(numbers), len(numbers))
+    most = min(max(FEW, int(PART * np.sqrt(len(numbers)))), limit)
+    path = GroupedPath(problem, prior_weight, most, own_rng)
+    chosen = path.shortest
+    if not path.tells_groups_apart():
+        pooled = choose_penalty(*everything, rng, pool)
+        if most < min(2 * pooled.n_clusters, limit):
+            most = min(2 * pooled.n_clusters, limit)
+            path = GroupedPath(problem, prior_weight, most, own_rng)
+        cells = path.nearest(problem.whole.frame.to_working(pooled.centres))
+        if not path.tells_more_than(cells):
+            return _without_groups(pooled)
+        chosen = path.most_telling(cells)
     penalty = chosen.penalty / problem.whole.unit
     centres = problem.whole.frame.from_working(chosen.solution.centres)
     labels = chosen.solution.labels if ids is None else None
     return GroupedChoice(RATIO * penalty, penalty, centres, labels)
 
 
+def _without_groups(pooled: Choice) -> GroupedChoice:
+    nearest = pooled.shown if pooled.n_clusters == 1 else None
+    penalty = pooled.penalties[nearest.k] if nearest else 0.0
+    return GroupedChoice(
+        0.0, pooled.penalty, pooled.centres, nearest=nearest, nearest_penalty=penalty
+    )
+
+
 class GroupedPath:
-    """Paths of rising penalties from the same centres, for any groups of the same rows."""
+    """A path of rising penalties, and what it tells of the groups.
+
+    Parameters
+    ----------
+    problem : GroupedProblem
+    prior_weight : float
+    most : int
+        How many clusters there may be. The path begins with more.
+    rng : RandomState
+    """
 
     def __init__(
         self, problem: GroupedProblem, prior_weight: float, most: int, rng: np.random.RandomState
@@ -137,31 +163,88 @@ class GroupedPath:
         seeding = replace(self.free.partition, max_clusters=min(MORE * most, rows.n_rows))
         self.start = k_means_plus_plus(rows, seeding, np.zeros(1), rng)
         self.columns = 0.0  # effective, around the centres of the first solution
+        self.points = self.trace(problem.groups)
+        self.shortest = smallest_of_the_shortest(
+            self._allowed(self.points), TOLERANCE * rows.n_rows / self.columns
+        )
 
     def trace(self, groups: Groups) -> list[Described]:
-        """Return the solutions with no more clusters than there may be, and their descriptions."""
+        """Return the solutions for any groups (n,) of the rows, and their descriptions."""
         problem = replace(self.problem, groups=groups)
-        path: list[Described] = []
+        points: list[Described] = []
         state = problem.state(self.free)
         for grouped, solution in rising_path(state, self.free, RATIO, self.start, self.rng):
             self.columns = self.columns or effective_columns(problem, solution, self.rng)
-            if len(solution.centres) > self.most:
-                continue
             length = description_length(problem, solution, self.columns)
-            path.append(Described(grouped.partition.penalty, solution, length))
-            least = min(point.length for point in path)
-            if len(path) > PATIENCE and all(p.length > least for p in path[-PATIENCE:]):
-                break
-        return path
+            points.append(Described(grouped.partition.penalty, solution, length))
+        return points
 
-    def nearest(self, centres: Floats) -> NDArray[np.int32]:
+    def tells_groups_apart(self) -> bool:
+        """Whether groups differ from those dealt out anew among rows nearest to the same centre.
+
+        Where more clusters than there may be are described more shortly, this is not clear.
+        """
+        if len(min(self.points, key=lambda point: point.length).solution.centres) > self.most:
+            return False
+        cells = self.nearest(self.shortest.solution.centres)
+        return self._lead(self.shortest, cells) > self._clearly
+
+    def tells_more_than(self, cells: Labels) -> bool:
+        """Whether groups are described more shortly than those dealt out anew in each cell (n,)."""
+        dealt = self.trace(dealt_anew(self.problem.groups, cells, self.rng))
+        first, second = (
+            min(point.length for point in self._allowed(points)) for points in (self.points, dealt)
+        )
+        return second - first >= self._clearly
+
+    def most_telling(self, cells: Labels) -> Described:
+        """Return the solution that is ahead of groups dealt out anew in each cell (n,) by most.
+
+        Of those that are nearly as far ahead, the one with the largest penalties.
+        """
+        leads = {point.penalty: self._lead(point, cells) for point in self._allowed(self.points)}
+        enough = NEARLY * max(leads.values())
+        return max(
+            (point for point in self.points if leads.get(point.penalty, -np.inf) >= enough),
+            key=lambda point: point.penalty,
+        )
+
+    def nearest(self, centres: Floats) -> Labels:
         """Return the nearest centre of each row (n,)."""
-        state = self.problem.state(self.free)
-        state.start(centres)
-        return state.base.numbers()
+        return self.problem.state(self.free).nearest(centres)
+
+    @property
+    def _clearly(self) -> float:
+        return CLEARLY * float(np.sqrt(effective_rows(self.problem) * self.columns))
+
+    def _allowed(self, points: list[Described]) -> list[Described]:
+        return [point for point in points if len(point.solution.centres) <= self.most]
+
+    def _lead(self, point: Described, cells: Labels) -> float:
+        """Return how much lower the objective is than with groups dealt out anew, in nats.
+
+        At the same centres, of which groups choose those that they use; groups are dealt out among
+        the rows of each cell (n,).
+        """
+        centres, local_penalty = point.solution.centres, RATIO * point.penalty
+        nearest = self.nearest(centres)
+        grouped = GroupedPartition(self.free.partition, local_penalty)
+
+        def value(groups: Groups) -> float:
+            state = replace(self.problem, groups=groups).state(self.free)
+            labels = regrouped(state, grouped, centres, nearest)
+            fit = float(np.sum(state.base.costs_at(centres, labels) * state.rows.weights))
+            return fit + local_penalty * np.count_nonzero(state.pairs(labels, len(centres)))
+
+        groups = self.problem.groups
+        dealt = [value(dealt_anew(groups, cells, self.rng)) for _ in range(DEALS)]
+        # The fit term is half a nat for each row and effective column.
+        fit = max(point.solution.terms.cost, TINY)
+        nats = 0.5 * effective_rows(self.problem) * self.columns / fit
+        return (float(np.mean(dealt)) - value(groups)) * nats
 
 
-def dealt_anew(groups: Groups, labels: NDArray[np.int32], rng: np.random.RandomState) -> Groups:
+def dealt_anew(groups: Groups, labels: Labels, rng: np.random.RandomState) -> Groups:
     """Return groups (n,) permuted among the rows of each cluster: each has as many of each."""
     order = np.argsort(labels, kind="stable")
     anew = np.lexsort((rng.random_sample(len(groups)), labels))
