@@ -12,6 +12,7 @@ from numba import _dynfunc
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
+from numba.core.lowering import Lower
 from numba.core.typed_passes import NativeLowering
 
 # Raises TypeError, and is what Python gets to call instead of machine code.
@@ -29,24 +30,28 @@ class _LinkedLibrary(JITCodeLibrary):
         self._finalized = True
 
 
-@register_pass(mutates_CFG=True, analysis_only=False)
+class _SharedFunction(Lower):
+    """Writes a function that LLVM does not inline."""
+
+    def setup_function(self, description: Any) -> None:
+        super().setup_function(description)
+        self.function.attributes.add("noinline")
+
+
 class _LinkedLowering(NativeLowering):
     """The last step: from numba's code to LLVM's."""
 
-    _name = "linked_lowering"
+    is_inlined: bool
 
     def run_pass(self, state: Any) -> bool:
-        context, is_inlined = state.targetctx, state.pipeline.is_inlined
+        context = state.targetctx
         state.library = library = _LinkedLibrary(context.codegen(), state.func_id.func_qualname)
         state.flags.no_compile = True
         state.flags.no_cpython_wrapper = True
-        state.flags.forceinline = is_inlined
+        state.flags.forceinline = self.is_inlined
         super().run_pass(state)
         lowered = state["cr"]
         description = lowered.fndesc
-        if not is_inlined:
-            function = library.get_function(description.llvm_func_name)
-            function.add_function_attribute("noinline")
         entry = _dynfunc.make_function(
             description.lookup_module(), description.qualname, "", NO_ENTRY, lowered.env, (library,)
         )
@@ -55,16 +60,32 @@ class _LinkedLowering(NativeLowering):
         return True
 
 
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _SharedLowering(_LinkedLowering):
+    _name = "shared_lowering"
+    is_inlined = False
+
+    @property
+    def lowering_class(self) -> type[Lower]:
+        return _SharedFunction
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _InlinedLowering(_LinkedLowering):
+    _name = "inlined_lowering"
+    is_inlined = True
+
+
 class SharedCompiler(CompilerBase):
     """Compiles functions that stand once in a kernel, however often it calls them."""
 
-    is_inlined = False
+    lowering: type[_LinkedLowering] = _SharedLowering
 
     def define_pipelines(self) -> list[Any]:
         """Return numba's passes, with another for the last step."""
         manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
         manager.passes = [
-            (_LinkedLowering if step is NativeLowering else step, text)
+            (self.lowering if step is NativeLowering else step, text)
             for step, text in manager.passes
         ]
         manager.finalize()
@@ -74,4 +95,4 @@ class SharedCompiler(CompilerBase):
 class InliningCompiler(SharedCompiler):
     """Compiles functions that are inlined wherever a kernel calls them."""
 
-    is_inlined = True
+    lowering = _InlinedLowering
