@@ -8,7 +8,7 @@ import pytest
 from hardbayes.executors.features.protocol import Allocation
 from hardbayes.kernels.features.allocating import allocate
 from hardbayes.kernels.features.choosing import EXACT, FLIP, FLIP_PAIRS, KEEP
-from hardbayes.kernels.features.layout import lay_out, new_features, new_workspace
+from hardbayes.kernels.features.layout import new_features, new_workspace
 from tests.reference.feature_rows import NumpyFeatureRows
 
 RULES = {"keep": KEEP, "flip": FLIP, "pairs": FLIP_PAIRS, "exact": EXACT}
@@ -17,17 +17,18 @@ RULES = {"keep": KEEP, "flip": FLIP, "pairs": FLIP_PAIRS, "exact": EXACT}
 def sweep(data, rule, n_rows=10**6):
     features = new_features(data.A, data.origin[0], n_rows)
     workspace = new_workspace(features)
-    lay_out(features, workspace)
-    Z, costs = data.Z.copy(), np.empty(data.n)
+    Z, costs, fits = data.Z.copy(), np.empty(data.n), np.empty(1)
     gram, correction = np.zeros((data.k, data.k)), np.zeros((data.k, data.d))
     values = 2.0 * data.rows + 1.0
     values.flags.writeable = False
-    fits = np.empty(1)
-    n_sweeps, changed, _ = allocate(
-        values, np.ones(data.d), 0.5, data.weights, features, rule, False, False, Z, costs, gram,
-        correction, fits, workspace,
-    )  # fmt: skip
-    assert n_sweeps == 1
+    # A search without rows lays out the features, then comes a sweep of all.
+    for part, is_search in ((slice(0, 0), True), (slice(None), False)):
+        n_sweeps, changed, is_independent = allocate(
+            values[part], np.ones(data.d), 0.5, data.weights[part], features, rule, is_search, True,
+            Z[part], costs[part], gram, correction, fits, workspace,
+        )  # fmt: skip
+        assert n_sweeps == 1 and is_independent
+        assert not is_search or (changed == 0 and not gram.any() and fits[0] == 0.0)
     return Z, costs, gram, correction, fits[0], changed
 
 

@@ -23,7 +23,6 @@ from hardbayes.kernels.features.layout import (
     MOST_EXACT,
     Features,
     Workspace,
-    lay_out,
     new_features,
     new_workspace,
 )
@@ -156,25 +155,27 @@ class MemoryFeatureRows:
         (components, membership), tiles = allocation, self._tiles
         (k, d), n_groups = components.shape, len(tiles.groups)
         features = self._new_features(allocation)
-        lay_out(features, self._workspace(0, features))
         gram = np.zeros((n_groups, k, k))
         correction = np.zeros((n_groups, k, d))
         costs = np.empty(tiles.n_rows)
         fits, changes = np.zeros(n_groups), np.zeros(n_groups, np.int64)
         size = self._rows_a_call(allocation)
 
+        def decide(part: slice, group: int, worker: int, is_search: bool = False) -> None:
+            fit = np.empty(1)
+            _, changed, _ = allocate(
+                *tiles.raw(part), tiles.weights_of(part), features, rule, is_search, True,
+                membership[part], costs[part], gram[group], correction[group], fit,
+                self._workspace(worker, features),
+            )  # fmt: skip
+            fits[group] += fit[0]
+            changes[group] += changed
+
         def visit(run: slice, group: int, worker: int) -> None:
             for start in range(run.start, run.stop, size):
-                part = slice(start, min(start + size, run.stop))
-                fit = np.empty(1)
-                _, changed, _ = allocate(
-                    *tiles.raw(part), tiles.weights_of(part), features, rule, False, False,
-                    membership[part], costs[part], gram[group], correction[group], fit,
-                    self._workspace(worker, features),
-                )  # fmt: skip
-                fits[group] += fit[0]
-                changes[group] += changed
+                decide(slice(start, min(start + size, run.stop)), group, worker)
 
+        decide(slice(0, 0), 0, 0, is_search=True)  # without rows: it only lays out the features
         tiles.visit_raw(visit, self._pool)
         return Sums(
             float(fits.sum()), int(changes.sum()), gram.sum(axis=0), correction.sum(axis=0), costs

@@ -23,8 +23,9 @@ def allocate(
 ):  # fmt: skip
     """Sweep once or, in a search, alternate sweeps and refits until no row changes.
 
-    One kernel for both, because a sweep takes long to compile. A search needs all rows. Where they
-    are one tile, starts run side by side: between calls the interpreter would serialise them.
+    One kernel for both, because a sweep takes long to compile. A search needs all rows; with none,
+    it only lays out the features. Where rows are one tile, starts run side by side: between calls
+    the interpreter would serialise them.
 
     IN ``is_search``: if not, features are laid out before, and sums are added to gram and
     correction; ``is_refitted``: whether components are at least squares. INOUT

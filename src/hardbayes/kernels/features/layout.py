@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hardbayes.kernels.compiling import inlined, kernel, shared
+from hardbayes.kernels.compiling import inlined, shared
 from hardbayes.kernels.features.least_squares import factorise
 from hardbayes.kernels.simd.features import project_block
 from hardbayes.kernels.simd.flips import EIGHT
@@ -80,7 +80,7 @@ def new_workspace(features: Features) -> Workspace:
     )  # fmt: skip
 
 
-@kernel
+@shared
 def lay_out(features, workspace):
     """OUT features.blocks, gram, subsets, sums, margin; IN its components and origin."""
     components = features.components
