@@ -10,7 +10,7 @@ from typing import Any
 from numba import njit
 from numba.core import event
 
-from hardbayes.kernels.linking import InliningCompiler, SharedCompiler
+from hardbayes.kernels.linking import InliningCompiler, KernelCompiler, SharedCompiler
 
 # No fastmath: it reorders sums and removes guards against inf and NaN. With the numpy error model a
 # division by zero gives inf. Kernels allocate nothing, so reference counting is switched off: its
@@ -23,6 +23,7 @@ OPTIONS = {
     "_nrt": False,
     "no_cfunc_wrapper": True,
 }
+KERNEL = {**OPTIONS, "pipeline_class": KernelCompiler}
 # For functions that kernels call. Otherwise the options are the same: where they differ, numba
 # compiles an overload once more.
 SHARED = {**OPTIONS, "no_cpython_wrapper": False, "pipeline_class": SharedCompiler}
@@ -59,9 +60,9 @@ def shared(function: Callable[..., Any]) -> Callable[..., Any]:
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile ``function`` on first call, without the GIL, cached on disk if possible."""
     try:
-        compiled = njit(cache=True, **OPTIONS)(function)
+        compiled = njit(cache=True, **KERNEL)(function)
     except RuntimeError:  # no writable cache folder: compile in every process
-        return njit(**OPTIONS)(function)
+        return njit(**KERNEL)(function)
     _forgive(compiled._cache)
     return compiled
 

@@ -15,6 +15,8 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.lowering import Lower
 from numba.core.typed_passes import NativeLowering
 
+# Passes for closures and for expressions of whole arrays.
+NEEDLESS = ("inline_closure_likes", "nopython_rewrites")
 # Raises TypeError, and is what Python gets to call instead of machine code.
 NO_ENTRY = ctypes.cast(ctypes.pythonapi.PyErr_BadArgument, ctypes.c_void_p).value
 
@@ -76,23 +78,30 @@ class _InlinedLowering(_LinkedLowering):
     is_inlined = True
 
 
-class SharedCompiler(CompilerBase):
-    """Compiles functions that stand once in a kernel, however often it calls them."""
+class KernelCompiler(CompilerBase):
+    """Compiles kernels: numba's own compiler, without the passes that they have no use for."""
 
-    lowering: type[_LinkedLowering] = _SharedLowering
+    lowering: type[NativeLowering] = NativeLowering
 
     def define_pipelines(self) -> list[Any]:
-        """Return numba's passes, with another for the last step."""
+        """Return the passes."""
         manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
         manager.passes = [
             (self.lowering if step is NativeLowering else step, text)
             for step, text in manager.passes
+            if step._name not in NEEDLESS
         ]
         manager.finalize()
         return [manager]
 
 
-class InliningCompiler(SharedCompiler):
+class SharedCompiler(KernelCompiler):
+    """Compiles functions that stand once in a kernel, however often it calls them."""
+
+    lowering = _SharedLowering
+
+
+class InliningCompiler(KernelCompiler):
     """Compiles functions that are inlined wherever a kernel calls them."""
 
     lowering = _InlinedLowering
