@@ -1,5 +1,6 @@
 """How kernels are compiled, and caches of compiled kernels that cannot be used."""
 
+import gc
 import os
 import pickle
 import subprocess
@@ -14,6 +15,8 @@ from hardbayes.kernels import compiling
 from hardbayes.kernels.compiling import (
     INLINE,
     OPTIONS,
+    SHARED,
+    CollectorPause,
     Notice,
     _forgive,
     inlined,
@@ -36,7 +39,7 @@ def ratio(x, y):
 
 def test_options():
     """No fastmath and no threads of numba's own; the GIL is released."""
-    for options in (OPTIONS, INLINE):
+    for options in (OPTIONS, SHARED, INLINE):
         assert options["nogil"] and "fastmath" not in options and "parallel" not in options
 
 
@@ -114,19 +117,19 @@ def test_a_fit_survives_files_that_were_cut_short(tmp_path):
 class Compiler:
     """Events of a compiler whose functions take so long as the test says."""
 
-    def __init__(self):
+    def __init__(self, listener=None):
         self.now = 0.0
-        self.notice = Notice(lambda: self.now)
+        self.listener = listener or Notice(lambda: self.now)
 
     def compile(self, seconds, module="hardbayes.kernels.partition.rows", inner=None):
         function = njit(ratio)
         function.py_func = type("function", (), {"__module__": module})
         data = {"dispatcher": function}
-        self.notice.on_start(event.Event("numba:compile", event.EventStatus.START, data))
+        self.listener.on_start(event.Event("numba:compile", event.EventStatus.START, data))
         if inner is not None:
             inner()
         self.now += seconds
-        self.notice.on_end(event.Event("numba:compile", event.EventStatus.END, data))
+        self.listener.on_end(event.Event("numba:compile", event.EventStatus.END, data))
 
 
 def test_one_line_says_that_a_fit_waits_for_the_compiler(capsys):
@@ -153,3 +156,25 @@ def test_functions_within_functions_are_counted_once(capsys):
 def test_what_others_compile_is_not_told(capsys):
     Compiler().compile(60.0, module="their.own")
     assert capsys.readouterr().err == ""
+
+
+@pytest.fixture
+def collector():
+    """Leave the cycle collector as it was."""
+    was_on = gc.isenabled()
+    yield
+    (gc.enable if was_on else gc.disable)()
+
+
+@pytest.mark.parametrize("was_on", [True, False])
+def test_the_cycle_collector_stops_until_the_outermost_function_is_compiled(collector, was_on):
+    (gc.enable if was_on else gc.disable)()
+    compiler, seen = Compiler(CollectorPause()), []
+
+    def inner():
+        compiler.compile(0.1)
+        seen.append(gc.isenabled())
+
+    compiler.compile(0.1, inner=inner)
+    compiler.compile(0.1, "their.own", inner=lambda: seen.append(gc.isenabled()))
+    assert seen == [False, was_on] and gc.isenabled() == was_on

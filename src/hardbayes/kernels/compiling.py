@@ -1,5 +1,6 @@
-"""How kernels are compiled: options, decorators, and a line on stderr while a user waits."""
+"""How kernels are compiled: options, decorators, and what happens while a user waits."""
 
+import gc
 import sys
 import time
 from collections.abc import Callable
@@ -8,6 +9,8 @@ from typing import Any
 
 from numba import njit
 from numba.core import event
+
+from hardbayes.kernels.linking import InliningCompiler, KernelCompiler, SharedCompiler
 
 # No fastmath: it reorders sums and removes guards against inf and NaN. With the numpy error model a
 # division by zero gives inf. Kernels allocate nothing, so reference counting is switched off: its
@@ -20,39 +23,46 @@ OPTIONS = {
     "_nrt": False,
     "no_cfunc_wrapper": True,
 }
-# For small functions called for each row: a call would copy the descriptor of every array.
-INLINE = {**OPTIONS, "forceinline": True}
+KERNEL = {**OPTIONS, "pipeline_class": KernelCompiler}
+# For functions that kernels call. Otherwise the options are the same: where they differ, numba
+# compiles an overload once more.
+SHARED = {**OPTIONS, "no_cpython_wrapper": False, "pipeline_class": SharedCompiler}
+INLINE = {**SHARED, "pipeline_class": InliningCompiler}
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile ``function`` and inline its machine code into each caller."""
+    """Compile ``function`` and inline it into its callers; Python cannot call it.
+
+    For functions that run for each row, as a call would copy the descriptor of every array, and for
+    those with one caller. Pass no literal numbers, or numba compiles it for each of them: a literal
+    is a type of its own.
+    """
     return njit(**INLINE)(function)
 
 
 def part(function: Callable[..., Any]) -> Callable[..., Any]:
     """Inline the source of ``function`` into its one or two callers before they are compiled.
 
-    This takes half as long as compiling a long function by itself and again in its caller. Short
-    functions in inner loops run faster when `inlined`.
+    Literal numbers do no harm here. But parts of parts are copied at every level: let those be
+    `inlined`.
     """
     return njit(inline="always", **OPTIONS)(function)
 
 
 def shared(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile ``function`` once for all kernels that call it; inlined, each would compile it again.
+    """Compile ``function`` once for all its calls in a kernel; Python cannot call it.
 
-    For long functions that run for each cluster rather than for each row. Pass no literal numbers
-    as indices: every literal is a type of its own and compiled for itself.
+    For long functions that run for each cluster rather than for each row. Pass no literal numbers.
     """
-    return njit(**OPTIONS)(function)
+    return njit(**SHARED)(function)
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile ``function`` on first call, without the GIL, cached on disk if possible."""
     try:
-        compiled = njit(cache=True, **OPTIONS)(function)
+        compiled = njit(cache=True, **KERNEL)(function)
     except RuntimeError:  # no writable cache folder: compile in every process
-        return njit(**OPTIONS)(function)
+        return njit(**KERNEL)(function)
     _forgive(compiled._cache)
     return compiled
 
@@ -116,9 +126,37 @@ class Notice(event.Listener):
                     print(self.line, file=sys.stderr, flush=True)  # noqa: T201 - a user waits
 
 
+class CollectorPause(event.Listener):
+    """Stops Python's cycle collector while a kernel is compiled.
+
+    The compiler makes millions of objects that live until it is done. To traverse them again and
+    again takes a tenth of its time.
+    """
+
+    def __init__(self) -> None:
+        self._depth = 0  # functions are compiled while their callers are
+        self._was_on = False
+
+    def on_start(self, compiled: event.Event) -> None:
+        """Stop it before the outermost function."""
+        if _is_ours(compiled):
+            if self._depth == 0:
+                self._was_on = gc.isenabled()
+                gc.disable()
+            self._depth += 1
+
+    def on_end(self, compiled: event.Event) -> None:
+        """Let it run again after the outermost function, if it did before."""
+        if _is_ours(compiled):
+            self._depth -= 1
+            if self._depth == 0 and self._was_on:
+                gc.enable()
+
+
 def _is_ours(compiled: event.Event) -> bool:
     function = compiled.data["dispatcher"].py_func
     return bool(function.__module__.startswith("hardbayes."))
 
 
 event.register("numba:compile", Notice())
+event.register("numba:compile", CollectorPause())

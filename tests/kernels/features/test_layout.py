@@ -16,9 +16,14 @@ from hardbayes.kernels.features.layout import (
 )
 
 
+@kernel
+def fill_in(features, workspace):
+    lay_out(features, workspace)
+
+
 def laid_out(A, origin, n_rows=10**6):
     features = new_features(A, origin, n_rows)
-    lay_out(features, new_workspace(features))
+    fill_in(features, new_workspace(features))
     return features
 
 

@@ -12,13 +12,14 @@ from hardbayes.kernels.partition.bounds import (
     from_below,
 )
 from tests.clusters.tables import new_table, random_centres
+from tests.kernels.alone import alone
 
 COSTS = [0.0, 1e-300, 1e-30, 3e-7, 0.1, 1.0, 1.0 + 2.0**-40, 12345.678, 1e30]
 
 
 @pytest.mark.parametrize("value", COSTS)
 def test_rounding_up(value):
-    found = above(value)
+    found = alone(above)(value)
     assert np.float32(found) == found  # no more digits than float32 has
     assert value <= found <= value * (1 + 3e-6) + 2e-37
 
@@ -26,28 +27,28 @@ def test_rounding_up(value):
 @pytest.mark.parametrize("cost", COSTS)
 def test_an_upper_bound_is_above_and_a_lower_one_below(cost):
     root = np.sqrt(cost)
-    assert root <= from_above(cost, 0.0, True) <= root * (1 + 3e-6) + 2e-37
-    assert root * (1 - 3e-6) - 2e-37 <= from_below(cost, True) <= root
-    assert cost + 0.5 <= from_above(cost, 0.5, False) <= (cost + 0.5) * (1 + 3e-6)
-    assert cost * (1 - 3e-6) - 2e-37 <= from_below(cost, False) <= cost
-    assert -cost * (1 + 3e-6) - 2e-37 <= from_below(-cost, False) <= -cost
+    assert root <= alone(from_above)(cost, 0.0, True) <= root * (1 + 3e-6) + 2e-37
+    assert root * (1 - 3e-6) - 2e-37 <= alone(from_below)(cost, True) <= root
+    assert cost + 0.5 <= alone(from_above)(cost, 0.5, False) <= (cost + 0.5) * (1 + 3e-6)
+    assert cost * (1 - 3e-6) - 2e-37 <= alone(from_below)(cost, False) <= cost
+    assert -cost * (1 + 3e-6) - 2e-37 <= alone(from_below)(-cost, False) <= -cost
 
 
 def test_costs_below_zero_are_rounding():
-    assert from_above(-1.0, 0.0, True) <= 1e-36 and from_below(-1.0, True) <= 0.0
-    assert from_above(-1.0, 0.25, False) <= 1e-36
+    assert alone(from_above)(-1.0, 0.0, True) <= 1e-36 and alone(from_below)(-1.0, True) <= 0.0
+    assert alone(from_above)(-1.0, 0.25, False) <= 1e-36
 
 
 def test_nothing_is_known_below_minus_infinity():
-    assert from_below(-np.inf, False) == -np.inf
+    assert alone(from_below)(-np.inf, False) == -np.inf
 
 
 def test_no_other_centre_is_infinitely_far_by_distance():
-    assert from_below(np.inf, True) == np.inf
+    assert alone(from_below)(np.inf, True) == np.inf
 
 
 def test_no_other_centre_is_infinitely_far_by_cost():
-    assert from_below(np.inf, False) == np.inf
+    assert alone(from_below)(np.inf, False) == np.inf
 
 
 def test_rounding_of_affine_costs():
@@ -55,13 +56,13 @@ def test_rounding_of_affine_costs():
     view = table.view()
     bounds = no_bounds(table.layout, view)._replace(precision=1e-10, farthest=2.0)
     size = (3.0 + 2.0) * view.theta_bound + view.offset_bound
-    assert cost_slack(-7.0, 3.0, view, bounds) == pytest.approx(1e-10 * (7.0 + size))
+    assert alone(cost_slack)(-7.0, 3.0, view, bounds) == pytest.approx(1e-10 * (7.0 + size))
     squares = new_table(random_centres(20, 3)).view()
-    assert cost_slack(-7.0, 3.0, squares, bounds) == 0.0
+    assert alone(cost_slack)(-7.0, 3.0, squares, bounds) == 0.0
 
 
 def test_whether_there_are_bounds():
     table = new_table(random_centres(20, 3), dtype=np.float32)
     view = table.view()
-    assert not carries(no_bounds(table.layout, view))
-    assert carries(DistanceBounds(5, table.layout, view, lambda: None).view(view.n_blocks))
+    assert not alone(carries)(no_bounds(table.layout, view))
+    assert alone(carries)(DistanceBounds(5, table.layout, view, lambda: None).view(view.n_blocks))

@@ -12,6 +12,7 @@ from hardbayes.kernels.partition.rows import new_batch
 from hardbayes.local.exact_totals import NO_ROUNDING, NO_TOTALS, Rounding
 from hardbayes.tuples import no_totals
 from hardbayes.validation import check_matrix
+from tests.kernels.alone import alone
 from tests.kernels.partition.arrays import KINDS, Rows, constants_of
 from tests.partition_states import always_carry, pose_here, posed
 
@@ -277,6 +278,6 @@ def test_a_row_halfway_within_its_cell_needs_no_score():
 
 def test_which_of_two_centres_wins():
     rank = np.array([5, 2, 9])
-    assert beats(1.0, 0, 2.0, 1, rank) and not beats(3.0, 0, 2.0, 1, rank)
-    assert beats(2.0, 1, 2.0, 0, rank) and not beats(2.0, 2, 2.0, 0, rank)
-    assert beats(9.0, 2, np.inf, -1, rank)
+    assert alone(beats)(1.0, 0, 2.0, 1, rank) and not alone(beats)(3.0, 0, 2.0, 1, rank)
+    assert alone(beats)(2.0, 1, 2.0, 0, rank) and not alone(beats)(2.0, 2, 2.0, 0, rank)
+    assert alone(beats)(9.0, 2, np.inf, -1, rank)

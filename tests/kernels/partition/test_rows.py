@@ -16,6 +16,7 @@ from hardbayes.kernels.partition.rows import (
     sparse_squared_distance,
     squared_gap,
 )
+from tests.kernels.alone import alone
 from tests.kernels.partition.arrays import KINDS, Rows, constants_of
 
 kinds = pytest.mark.parametrize("kind", KINDS)
@@ -83,11 +84,11 @@ def test_sparse_distances_do_not_cancel(far):
 
 def test_affine_costs_within_their_rounding_error_are_nothing():
     noise = (5 + 8) * EPSILON * 3.0  # of the three numbers together
-    assert affine_cost(1.0, 1.0, 1.0, 5) == 1.0
-    assert affine_cost(1.0, 0.5, 1.5, 5) == 0.0
-    assert affine_cost(1.0, 0.5, 1.5 - 2 * noise, 5) == pytest.approx(2 * noise, rel=0.1)
-    assert affine_cost(1.0, 0.5, 1.5 - 0.9 * noise, 5) == 0.0
-    assert affine_cost(1.0, 0.5, 1.6, 5) == 0.0  # below zero is rounding
+    assert alone(affine_cost)(1.0, 1.0, 1.0, 5) == 1.0
+    assert alone(affine_cost)(1.0, 0.5, 1.5, 5) == 0.0
+    assert alone(affine_cost)(1.0, 0.5, 1.5 - 2 * noise, 5) == pytest.approx(2 * noise, rel=0.1)
+    assert alone(affine_cost)(1.0, 0.5, 1.5 - 0.9 * noise, 5) == 0.0
+    assert alone(affine_cost)(1.0, 0.5, 1.6, 5) == 0.0  # below zero is rounding
 
 
 @scales
@@ -189,8 +190,10 @@ def test_no_score_errs_by_more_than_the_bound(dtype):
         rough = view.offset - (batch.x[:, np.newaxis] * theta).sum(axis=2, dtype=dtype)
         taken = view.rank >= 0
         for i in range(30):
-            error = batch.error[i] = score_error(m[i], squares[i], squares[i], view)
-            ranges = np.array([score_range(batch, i, view, k) for k in np.flatnonzero(taken)])
+            error = batch.error[i] = alone(score_error)(m[i], squares[i], squares[i], view)
+            ranges = np.array(
+                [alone(score_range)(batch, i, view, k) for k in np.flatnonzero(taken)]
+            )
             above = (exact - rough)[i, taken]
             assert (above >= -error).all() and (above <= ranges - error).all()
             assert (ranges < 1e-3 * view.exact_offset[taken] + 1e-3 * squares[i]).all()
@@ -199,17 +202,17 @@ def test_no_score_errs_by_more_than_the_bound(dtype):
 def test_scores_that_leave_their_type_have_no_bound():
     rows = Rows()
     view = rows.table(rows.centres()).view()._replace(theta_bound=1e38, offset_bound=1e38)
-    assert score_error(5, 1.0, 1.0, view) == np.inf
+    assert alone(score_error)(5, 1.0, 1.0, view) == np.inf
 
 
 def test_one_value_stands_for_all_rows():
-    assert pick(np.array([4.0]), 17) == 4.0
-    assert pick(np.array([4.0, 5.0]), 1) == 5.0
+    assert alone(pick)(np.array([4.0]), 17) == 4.0
+    assert alone(pick)(np.array([4.0, 5.0]), 1) == 5.0
 
 
 def test_the_squared_distance_of_two_points():
     points = np.random.default_rng(0).normal(size=(4, 9))
-    assert squared_gap(points, 3, 1) == pytest.approx(((points[3] - points[1]) ** 2).sum())
+    assert alone(squared_gap)(points, 3, 1) == pytest.approx(((points[3] - points[1]) ** 2).sum())
 
 
 @dtypes

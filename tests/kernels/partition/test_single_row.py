@@ -6,6 +6,7 @@ import pytest
 from hardbayes.kernels.compiling import kernel
 from hardbayes.kernels.partition import single_row
 from hardbayes.kernels.partition.single_row import FLOOR, NOISE, is_worth_it
+from tests.kernels.alone import alone
 from tests.kernels.partition.arrays import KINDS, Rows
 
 
@@ -15,14 +16,14 @@ def transfer(rows, i, weight, source, target, left, centres, sizes, members):
 
 
 def test_a_move_must_gain_more_than_rounding():
-    assert is_worth_it(0.9, 1.0, 1.0)
-    assert not is_worth_it(1.0, 1.0, 1.0)
-    assert not is_worth_it(1.0 - 0.5 * NOISE, 1.0, 1.0)
-    assert is_worth_it(1.0 - 2 * NOISE, 1.0, 1.0)
-    assert not is_worth_it(0.0, 0.0, 1.0)
+    assert alone(is_worth_it)(0.9, 1.0, 1.0)
+    assert not alone(is_worth_it)(1.0, 1.0, 1.0)
+    assert not alone(is_worth_it)(1.0 - 0.5 * NOISE, 1.0, 1.0)
+    assert alone(is_worth_it)(1.0 - 2 * NOISE, 1.0, 1.0)
+    assert not alone(is_worth_it)(0.0, 0.0, 1.0)
     tiny = FLOOR**2  # what is freed may be rounding as a whole
-    assert not is_worth_it(0.0, 0.5 * tiny, 1.0) and is_worth_it(0.0, 2 * tiny, 1.0)
-    assert not is_worth_it(0.0, 2 * tiny, 4.0)
+    assert not alone(is_worth_it)(0.0, 0.5 * tiny, 1.0) and alone(is_worth_it)(0.0, 2 * tiny, 1.0)
+    assert not alone(is_worth_it)(0.0, 2 * tiny, 4.0)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -8,6 +8,7 @@ from hardbayes.kernels.partition import totals as totals_file
 from hardbayes.kernels.partition.totals import add_share, first_entry, move
 from hardbayes.local.exact_totals import Rounding
 from hardbayes.tuples import no_totals
+from tests.kernels.alone import alone
 from tests.kernels.partition.arrays import KINDS, Rows
 
 kinds = pytest.mark.parametrize("kind", KINDS)
@@ -102,4 +103,4 @@ def test_shares_are_added_and_emptied():
 @pytest.mark.parametrize("column", range(12))
 def test_the_first_entry_that_is_not_left_of_a_column(column):
     columns = np.array([0, 9, 1, 4, 5, 9, 3], np.int32)
-    assert first_entry(columns, 2, 6, column) == 2 + np.searchsorted([1, 4, 5, 9], column)
+    assert alone(first_entry)(columns, 2, 6, column) == 2 + np.searchsorted([1, 4, 5, 9], column)

@@ -23,12 +23,10 @@ from hardbayes.kernels.features.layout import (
     MOST_EXACT,
     Features,
     Workspace,
-    lay_out,
     new_features,
     new_workspace,
 )
 from hardbayes.kernels.features.least_squares import refit
-from hardbayes.kernels.features.local_search import local_search
 from hardbayes.kernels.features.seeding import draw_seeds
 
 if TYPE_CHECKING:
@@ -145,8 +143,8 @@ class MemoryFeatureRows:
         features = self._new_features(allocation)
         fits, costs = np.empty(max_sweeps), np.empty(n)
         gram, correction = np.empty((k, k)), np.empty((k, d))
-        n_sweeps, changed, is_independent = local_search(
-            *self._tiles.raw(slice(None)), self._tiles.weights, features, rule, is_refitted,
+        n_sweeps, changed, is_independent = allocate(
+            *self._tiles.raw(slice(None)), self._tiles.weights, features, rule, True, is_refitted,
             allocation.membership, costs, gram, correction, fits, self._workspace(0, features),
         )  # fmt: skip
         converged = changed == 0 and (n_sweeps > 1 or is_refitted)
@@ -157,24 +155,27 @@ class MemoryFeatureRows:
         (components, membership), tiles = allocation, self._tiles
         (k, d), n_groups = components.shape, len(tiles.groups)
         features = self._new_features(allocation)
-        lay_out(features, self._workspace(0, features))
         gram = np.zeros((n_groups, k, k))
         correction = np.zeros((n_groups, k, d))
         costs = np.empty(tiles.n_rows)
         fits, changes = np.zeros(n_groups), np.zeros(n_groups, np.int64)
         size = self._rows_a_call(allocation)
 
+        def decide(part: slice, group: int, worker: int, is_search: bool = False) -> None:
+            fit = np.empty(1)
+            _, changed, _ = allocate(
+                *tiles.raw(part), tiles.weights_of(part), features, rule, is_search, True,
+                membership[part], costs[part], gram[group], correction[group], fit,
+                self._workspace(worker, features),
+            )  # fmt: skip
+            fits[group] += fit[0]
+            changes[group] += changed
+
         def visit(run: slice, group: int, worker: int) -> None:
             for start in range(run.start, run.stop, size):
-                part = slice(start, min(start + size, run.stop))
-                fit, changed = allocate(
-                    *tiles.raw(part), tiles.weights_of(part), features, rule, membership[part],
-                    costs[part], gram[group], correction[group],
-                    self._workspace(worker, features),
-                )  # fmt: skip
-                fits[group] += fit
-                changes[group] += changed
+                decide(slice(start, min(start + size, run.stop)), group, worker)
 
+        decide(slice(0, 0), 0, 0, is_search=True)  # without rows: it only lays out the features
         tiles.visit_raw(visit, self._pool)
         return Sums(
             float(fits.sum()), int(changes.sum()), gram.sum(axis=0), correction.sum(axis=0), costs

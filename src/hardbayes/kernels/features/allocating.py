@@ -1,4 +1,4 @@
-"""One sweep: which features each row has, at fixed components, and the sums for a refit.
+"""Sweeps: which features each row has, at fixed components, and the sums for a refit.
 
 Four rules: KEEP the features; FLIP in one pass of single flips, as published; FLIP_PAIRS, single
 and pair flips until none lowers the cost; EXACT, the best of all subsets. A row changes only if its
@@ -7,9 +7,10 @@ cost falls by more than rounding, so that equal subsets cannot alternate for eve
 
 import numpy as np
 
-from hardbayes.kernels.compiling import kernel, part
+from hardbayes.kernels.compiling import inlined, kernel, shared
 from hardbayes.kernels.features.choosing import FLIP, KEEP, choose
-from hardbayes.kernels.features.layout import MOST_EXACT, list_members
+from hardbayes.kernels.features.layout import MOST_EXACT, lay_out, list_members
+from hardbayes.kernels.features.least_squares import refit
 from hardbayes.kernels.partition.rows import pick
 from hardbayes.kernels.simd.features import add_residual, subtract_members
 from hardbayes.kernels.simd.flips import EIGHT
@@ -17,6 +18,41 @@ from hardbayes.kernels.simd.flips import EIGHT
 
 @kernel
 def allocate(
+    values, shift, scale, weights, features, rule, is_search, is_refitted, membership, costs, gram,
+    correction, fits, workspace,
+):  # fmt: skip
+    """Sweep once or, in a search, alternate sweeps and refits until no row changes.
+
+    One kernel for both, because a sweep takes long to compile. A search needs all rows; with none,
+    it only lays out the features. Where rows are one tile, starts run side by side: between calls
+    the interpreter would serialise them.
+
+    IN ``is_search``: if not, features are laid out before, and sums are added to gram and
+    correction; ``is_refitted``: whether components are at least squares. INOUT
+    features.components; OUT fits (max_sweeps,): the fit term after each sweep; the rest of
+    features, and otherwise as in `sweep`, the last one's. Returns the number of sweeps, the rows
+    changed in the last, and False if it ended at a singular gram.
+    """
+    changed = 0
+    for step in range(fits.shape[0]):
+        if is_search:
+            lay_out(features, workspace)
+            gram[:] = 0.0
+            correction[:] = 0.0
+        fits[step], changed = sweep(
+            values, shift, scale, weights, features, rule, membership, costs, gram, correction,
+            workspace,
+        )  # fmt: skip
+        if not is_search or (changed == 0 and is_refitted):
+            return step + 1, changed, True
+        if not refit(features.components, gram, correction, workspace.factor):
+            return step + 1, changed, False
+        is_refitted = True
+    return fits.shape[0], changed, True
+
+
+@shared
+def sweep(
     values, shift, scale, weights, features, rule, membership, costs, gram, correction, workspace
 ):  # fmt: skip
     """Decide for every row ``(values - shift) * scale``, and sum up for a refit.
@@ -70,7 +106,7 @@ def allocate(
     return fit, changed
 
 
-@part
+@inlined
 def residual_of(rows, i, r, features, membership, workspace):
     """OUT workspace.residuals[r]: row i less its features; returns its square.
 
@@ -87,7 +123,7 @@ def residual_of(rows, i, r, features, membership, workspace):
     return subtract_members(rows, i, members, count, summands, features.origin, residuals, r)
 
 
-@part
+@inlined
 def collect(i, r, weight, features, membership, gram, correction, workspace):
     """Add workspace.residuals[r], of row i, to the sums."""
     members, sums = workspace.members, correction
@@ -104,7 +140,7 @@ def collect(i, r, weight, features, membership, gram, correction, workspace):
     add_residual(workspace.residuals, r, weight, members, count, sums)
 
 
-@part
+@inlined
 def subset_of(i, membership, k):
     """Return the first MOST_EXACT features of row i as the bits of a number."""
     subset = 0
@@ -113,7 +149,7 @@ def subset_of(i, membership, k):
     return subset
 
 
-@part
+@inlined
 def smallest_diagonal(gram):
     """Return the smallest entry of the diagonal."""
     least = np.inf
@@ -122,7 +158,7 @@ def smallest_diagonal(gram):
     return least
 
 
-@part
+@shared
 def distribute(workspace, gram, correction):
     """Add the totals of every subset to the sums of each of its features."""
     k, d = correction.shape

@@ -7,7 +7,7 @@ features, flips of two at once are tried.
 
 import numpy as np
 
-from hardbayes.kernels.compiling import inlined, part, shared
+from hardbayes.kernels.compiling import inlined, shared
 from hardbayes.kernels.features.layout import LOW, MOST_EXACT, project
 from hardbayes.kernels.simd.flips import ROUNDING, flip_eight, project_eight, rows_in_doubt
 from hardbayes.kernels.simd.subsets import best_lane, most_gained
@@ -17,7 +17,7 @@ MOST_PASSES = 4  # of single flips, before pairs or all subsets
 MOST_ROUNDS = 100  # of pair flips in one row; each lowers its cost, so a handful is enough
 
 
-@part
+@inlined
 def choose(rows, first, count, rule, margin, features, membership, workspace):
     """Decide for ``count`` rows from ``first`` on; returns the bits of those that changed.
 
@@ -33,7 +33,7 @@ def choose(rows, first, count, rule, margin, features, membership, workspace):
     return moved
 
 
-@part
+@inlined
 def flip_rows(first, count, rule, margin, features, membership, workspace):
     """Flip what lowers the cost; returns the bits of rows changed, and of rows not proved best."""
     k = features.components.shape[0]
@@ -62,7 +62,7 @@ def flip_rows(first, count, rule, margin, features, membership, workspace):
     return moved, doubt
 
 
-@part
+@inlined
 def store_signs(i, r, signs, membership, workspace):
     """Give row i the features whose sign is negative."""
     subset = 0
@@ -74,7 +74,7 @@ def store_signs(i, r, signs, membership, workspace):
     workspace.chosen[r] = subset
 
 
-@part
+@inlined
 def choose_subset(i, r, features, membership, workspace):
     """Give row i the subset of least ``|zA - origin|^2 - 2 z products``; returns 1 if it is new."""
     k = features.components.shape[0]
@@ -105,7 +105,7 @@ def choose_subset(i, r, features, membership, workspace):
     return 1
 
 
-@part
+@inlined
 def gain_of(subset, features, workspace):
     """Return how much a subset lowers the cost, up to a constant."""
     gain = workspace.high[subset // LOW] - features.subsets[subset // LOW, subset % LOW]
@@ -143,7 +143,7 @@ def flip_pairs(r, features, products, signs):
     return changed
 
 
-@part
+@inlined
 def best_pair(r, features, products, signs):
     """Return the two features whose joint flip lowers the cost most, or -1, -1."""
     most = 0.0

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hardbayes.kernels.compiling import kernel, part, shared
+from hardbayes.kernels.compiling import inlined, kernel, shared
 from hardbayes.kernels.features.layout import ONLY, inner_product, list_members
 from hardbayes.kernels.partition.rows import pick
 from hardbayes.kernels.simd.features import subtract_members
@@ -132,7 +132,7 @@ def flip(a, state, size, leverage):
     return size, leverage
 
 
-@part
+@inlined
 def best_subset(i, weight, size, leverage, state, membership):
     """OUT state.chosen: the cheapest subset; returns its cost per weight.
 

@@ -8,7 +8,7 @@ residuals.
 
 import numpy as np
 
-from hardbayes.kernels.compiling import inlined, kernel, part
+from hardbayes.kernels.compiling import inlined, kernel
 from hardbayes.kernels.features.layout import list_members
 from hardbayes.kernels.partition.rows import pick
 from hardbayes.kernels.simd.features import subtract_members
@@ -119,7 +119,7 @@ def change_without_one(
     return loss * freed * (1.0 + ROUNDING) - gain / left
 
 
-@part
+@inlined
 def change_without_both(a, b, inverse, components, coefficients, left, least, delta, totals, i):
     """Return the change of the fit term if the combination replaces columns a and b."""
     determinant = inverse[a, a] * inverse[b, b] - inverse[a, b] * inverse[a, b]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hardbayes.kernels.compiling import inlined, kernel, part
+from hardbayes.kernels.compiling import inlined, shared
 from hardbayes.kernels.features.least_squares import factorise
 from hardbayes.kernels.simd.features import project_block
 from hardbayes.kernels.simd.flips import EIGHT
@@ -80,7 +80,7 @@ def new_workspace(features: Features) -> Workspace:
     )  # fmt: skip
 
 
-@kernel
+@shared
 def lay_out(features, workspace):
     """OUT features.blocks, gram, subsets, sums, margin; IN its components and origin."""
     components = features.components
@@ -100,7 +100,7 @@ def lay_out(features, workspace):
         lay_out_subsets(features, workspace.residuals)
 
 
-@part
+@shared
 def lay_out_sums(features, total):
     """OUT features.sums, each from the one without its last feature; features.subsets."""
     components, sums = features.components, features.sums
@@ -116,7 +116,7 @@ def lay_out_sums(features, total):
         features.subsets[subset // LOW, subset % LOW] = sum_of_squares(total, 0, d)
 
 
-@part
+@shared
 def lay_out_subsets(features, total):
     """OUT features.subsets, in Gray code order: successive subsets differ by one feature."""
     components = features.components
@@ -136,7 +136,7 @@ def lay_out_subsets(features, total):
         features.subsets[subset // LOW, subset % LOW] = sum_of_squares(total, 0, d)
 
 
-@part
+@shared
 def margin_of(gram, factor):
     """Return a number m such that ``gram - m diag(gram)`` is positive definite; 0 if none is found.
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from hardbayes.kernels.compiling import kernel, part
+from hardbayes.kernels.compiling import inlined, kernel
 from hardbayes.kernels.gaussian.costs import distance
 from hardbayes.kernels.gaussian.scatters import PRECISION, add_outer, invert_root
 
 
-@part
+@inlined
 def bisect(
     rows, weights, ids, begin, end, stride, sides, scale, pooled_rows, floor, sizes, means,
     scatters, scratch, is_common, n_rounds,

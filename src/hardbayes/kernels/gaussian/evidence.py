@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from hardbayes.kernels.compiling import kernel, part
+from hardbayes.kernels.compiling import inlined, kernel
 from hardbayes.kernels.gaussian.scatters import PRECISION, invert_root
 
 MEAN_ROWS = 0.01  # rows that the prior of a mean counts for
@@ -18,7 +18,7 @@ SHARE_ROWS = 0.5  # of each cluster's share: Jeffreys' prior
 PRIOR, POSTERIOR = np.int64(0), np.int64(2)
 
 
-@part
+@inlined
 def one_cluster(n, means, scatters, c, middle, floor, prior_log, prior_rows, scratch):
     """Return the log marginal likelihood of the rows of cluster c and its share.
 

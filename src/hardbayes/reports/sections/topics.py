@@ -27,8 +27,8 @@ def topics_section(found: Topics) -> Section:
         "Words and documents of each topic",
         tag(
             "p",
-            "Words are those that tell most about the topic; bars and shares beside them: what part "
-            "of the topic the word is. Documents are those in which the topic has the largest "
+            "Words are those that tell most about the topic; bars and shares beside them: what "
+            "part of the topic the word is. Documents are those in which the topic has the largest "
             "share.",
         ),
         [tag("p", note) for note in notes],
