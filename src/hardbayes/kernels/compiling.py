@@ -5,12 +5,16 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 from numba import njit
 from numba.core import event
 
-from hardbayes.kernels.linking import InliningCompiler, KernelCompiler, SharedCompiler
+try:
+    linking: Any = import_module("hardbayes.kernels.linking")
+except (ImportError, AttributeError):  # of numba's internals: then compiling only takes longer
+    linking = None
 
 # No fastmath: it reorders sums and removes guards against inf and NaN. With the numpy error model a
 # division by zero gives inf. Kernels allocate nothing, so reference counting is switched off: its
@@ -23,11 +27,13 @@ OPTIONS = {
     "_nrt": False,
     "no_cfunc_wrapper": True,
 }
-KERNEL = {**OPTIONS, "pipeline_class": KernelCompiler}
-# For functions that kernels call. Otherwise the options are the same: where they differ, numba
-# compiles an overload once more.
-SHARED = {**OPTIONS, "no_cpython_wrapper": False, "pipeline_class": SharedCompiler}
-INLINE = {**SHARED, "pipeline_class": InliningCompiler}
+# For functions that kernels call the options are the same, but for the compiler: where they differ,
+# numba compiles an overload once more.
+KERNEL, SHARED, INLINE = OPTIONS, OPTIONS, {**OPTIONS, "forceinline": True}
+if linking is not None:
+    KERNEL = {**OPTIONS, "pipeline_class": linking.KernelCompiler}
+    SHARED = {**OPTIONS, "no_cpython_wrapper": False, "pipeline_class": linking.SharedCompiler}
+    INLINE = {**SHARED, "pipeline_class": linking.InliningCompiler}
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
