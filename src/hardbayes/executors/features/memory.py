@@ -274,7 +274,9 @@ class MemoryFeatureRows:
         return EXACT if len(allocation.components) <= MOST_EXACT else FLIP_PAIRS
 
     def _new_features(self, allocation: Allocation) -> Features:
-        return new_features(allocation.components, self._tiles.origin, self._tiles.run)
+        # Those of a model may be read-only; the kernel also refits, so it is given a copy of these.
+        components = np.require(allocation.components, requirements="W")
+        return new_features(components, self._tiles.origin, self._tiles.run)
 
     def _workspace(self, worker: int, features: Features) -> Workspace:
         key = (worker, len(features.components))
