@@ -58,8 +58,8 @@ def zipf(X: sp.csr_matrix, seed: int = 0) -> sp.csr_matrix:
 def hashed(X: sp.csr_array, seed: int = 0) -> sp.csr_array:
     """Return the same rows with their columns among 2^20."""
     columns = np.random.default_rng(seed).choice(HASHES, X.shape[1], replace=False).astype(np.int32)
-    spread = sp.csr_array((X.data, columns[X.indices], X.indptr), (X.shape[0], HASHES))
-    spread.sort_indices()
+    spread = sp.csr_array((X.data.copy(), columns[X.indices], X.indptr), (X.shape[0], HASHES))
+    spread.sort_indices()  # in place, the data too
     return spread
 
 
