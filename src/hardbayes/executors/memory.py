@@ -241,14 +241,17 @@ class MemoryRows:
         if totals is not None:
             rounding = self.rounding.rows, self.rounding.weights
         found: list[tuple[int, int, int, int]] = []
-        in_tiles = bounds is None and not self.layout.sparse
-        view = no_bounds(self.layout, centres) if bounds is None else bounds.view(centres.n_blocks)
+        view = None
+        if bounds is not None:
+            view = bounds.view(centres.n_blocks)
+        elif self.layout.sparse:
+            view = no_bounds(self.layout, centres)
 
         def task(worker: int, start: int, stop: int) -> None:
             share = NO_TOTALS if totals is None else totals.share(worker)
             rows = self._rows, self.weights, opening, self.constants, centres
             state = labels, self._marks, share, *rounding
-            if in_tiles:
+            if view is None:
                 counts = assign_all(*rows, *state, self._tile(worker, centres), start, stop)
             else:
                 counts = assign(*rows, view, *state, self._batch(worker, centres), start, stop)
