@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import numpy as np
 from scipy import sparse
 
-from hardbayes.executors import bounds, memory
+from hardbayes.executors import bounds
 from hardbayes.geometry import geometry_for
 from hardbayes.moves.partition.proposal import PartitionProposal
 from hardbayes.pool import Pool
@@ -53,4 +53,4 @@ def value_of(problem, partition, X, weights, labels, divergence):
 def always_carry(monkeypatch):
     """Let assignments carry bounds from the first sweep on, however little they spare."""
     monkeypatch.setattr(bounds, "_affordable_share", lambda *_: 1.0)
-    monkeypatch.setattr(memory, "CALM", 1.0)
+    monkeypatch.setattr(bounds, "CALM", 1.0)

@@ -6,7 +6,6 @@ from scipy import sparse
 
 from hardbayes import DPMeans, penalty_for
 from hardbayes.executors import bounds as bounds_file
-from hardbayes.executors import memory
 from hardbayes.executors.bounds import (
     BOUNDS,
     CostBounds,
@@ -280,21 +279,26 @@ def test_bounds_that_spare_little_are_given_up_until_less_changes(monkeypatch):
         expected = sweeps(state)
         first = carried.index(True)
         view = state._table.view()
-        calm = memory.CALM * 2000 * DistanceBounds.affordable_share(2000, rows.layout, view)
+        calm = DistanceBounds.few_changes(2000, rows.layout, view)
         assert changed[first - 1] <= calm < changed[first - 2]
         assert not carried[first + 1]  # fresh ones, which then left most rows to scores
         again = carried.index(True, first + 1)
-        assert changed[again - 1] <= changed[first + 1] * memory.CALMER
+        assert changed[again - 1] <= changed[first + 1] * bounds_file.CALMER
         always_carry(monkeypatch)
         np.testing.assert_array_equal(sweeps(state), expected)
         assert all(carried[31:])
 
 
-def test_the_share_of_scored_groups():
-    table = new_table(random_centres(40, 4), dtype=np.float32)
-    bounds = DistanceBounds(1000, table.layout, table.view(), lambda: None)
-    groups = 1000 * -(-table.view().n_blocks // bounds.span)
-    assert [bounds.scored_share(table.view(), n) for n in (0, groups // 4, groups)] == [0, 0.25, 1]
+def test_bounds_wait_for_fewer_changes_the_more_they_leave_open(monkeypatch):
+    monkeypatch.undo()
+    table = new_table(random_centres(100, 12), dtype=np.float32)
+    view = table.view()
+    bounds = DistanceBounds(1000, table.layout, view, lambda: None)
+    groups = 1000 * -(-view.n_blocks // bounds.span)
+    share = bounds.affordable_share(1000, table.layout, view)
+    shares = (0.0, share, 1.1 * share, 2 * share, 0.9, 1.0)
+    found = [bounds.calmer(table.layout, view, int(part * groups)) for part in shares]
+    assert found[:3] == [1, 1, 1] and 1 > found[3] >= found[4] > found[5] > 0
 
 
 def test_bounds_may_leave_more_open_where_scores_take_longer(monkeypatch):

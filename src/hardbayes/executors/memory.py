@@ -43,13 +43,6 @@ if TYPE_CHECKING:
 # Part of the rows that scores in less than the highest precision may leave undecided.
 DOUBTFUL = 1 / 16
 BATCH_BYTES = 1 << 17
-# Bounds may leave a share of the groups open; see `DistanceBounds.affordable_share`. They begin
-# when at most CALM times that share of the rows change. They are dropped if they leave CLEARLY more
-# open, until at most CALMER times as many rows change.
-CALM = 1 / 8
-CLEARLY = 1.2
-CALMER = 1 / 3
-MOST_SHARE = 0.98  # shares nearer to one do not tell how much calmer a fit must be
 ALL = slice(None)
 
 
@@ -177,7 +170,10 @@ class MemoryRows:
         )
         self._n_changed = n_changed
         if bounds is not None and bounds is carried:
-            self._judge(bounds, centres, n_scored)
+            calmer = bounds.calmer(self.layout, centres, n_scored)
+            if calmer < 1:
+                self._most_changes = calmer * n_changed
+                labelling.drop_bounds()
         if totals is None:
             labelling.counted = before
         elif n_above:  # their clusters are not yet decided, so they are not counted
@@ -203,27 +199,13 @@ class MemoryRows:
     def _carried(self, centres: Centres, drift: Drift | None) -> DistanceBounds | None:
         """Return the bounds that an assignment begins with; None where they are not worth it."""
         kind, bounds = BOUNDS[self.layout.costs], self._labelling.bounds
-        share = kind.affordable_share(self.n_rows, self.layout, centres)
-        most_changes = min(self._most_changes, CALM * share * self.n_rows)
-        if drift is None or share == 0 or self._n_changed > most_changes:
+        few = kind.few_changes(self.n_rows, self.layout, centres)
+        if drift is None or few == 0 or self._n_changed > min(self._most_changes, few):
             return None
         if bounds is None or not bounds.hold_for(centres):
             return kind(self.n_rows, self.layout, centres, self._radius)
         bounds.move(centres, drift)
         return bounds
-
-    def _judge(self, bounds: DistanceBounds, centres: Centres, n_scored: int) -> None:
-        """Drop bounds that spare too little, until fewer rows change.
-
-        A row is scored if its bounds differ by less than the drift of centres, which goes with the
-        number of changes: about ``1 - exp(-c changes)`` of the rows, for some c.
-        """
-        share = bounds.scored_share(centres, n_scored)
-        affordable = bounds.affordable_share(self.n_rows, self.layout, centres)
-        if share > CLEARLY * affordable:
-            fewer = np.log1p(-affordable) / np.log1p(-min(share, MOST_SHARE))
-            self._most_changes = min(fewer, CALMER) * self._n_changed
-            self._labelling.drop_bounds()
 
     def _assign(
         self,
