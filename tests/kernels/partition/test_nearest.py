@@ -7,12 +7,11 @@ from scipy import sparse
 from hardbayes.executors.bounds import DistanceBounds, no_bounds
 from hardbayes.geometry import SquaredEuclidean
 from hardbayes.kernels.partition.every_centre import assign_all, new_tile
-from hardbayes.kernels.partition.nearest import ABOVE, assign, beats
+from hardbayes.kernels.partition.nearest import ABOVE, assign
 from hardbayes.kernels.partition.rows import new_batch
 from hardbayes.local.exact_totals import NO_ROUNDING, NO_TOTALS, Rounding
 from hardbayes.tuples import no_totals
 from hardbayes.validation import check_matrix
-from tests.kernels.alone import alone
 from tests.kernels.partition.arrays import KINDS, Rows, constants_of
 from tests.partition_states import always_carry, pose_here, posed
 
@@ -274,10 +273,3 @@ def test_a_row_halfway_within_its_cell_needs_no_score():
     expected = a_pass.labels.copy()
     assert a_pass.run()[1] == 0
     np.testing.assert_array_equal(a_pass.labels, expected)
-
-
-def test_which_of_two_centres_wins():
-    rank = np.array([5, 2, 9])
-    assert alone(beats)(1.0, 0, 2.0, 1, rank) and not alone(beats)(3.0, 0, 2.0, 1, rank)
-    assert alone(beats)(2.0, 1, 2.0, 0, rank) and not alone(beats)(2.0, 2, 2.0, 0, rank)
-    assert alone(beats)(9.0, 2, np.inf, -1, rank)

@@ -4,7 +4,8 @@ import numpy as np
 
 from hardbayes.kernels.compiling import kernel, part
 from hardbayes.kernels.partition.bounds import carries, cost_slack, from_above
-from hardbayes.kernels.partition.nearest import ABOVE, DECIDED, beats
+from hardbayes.kernels.partition.cheapest import beats
+from hardbayes.kernels.partition.nearest import ABOVE, DECIDED
 from hardbayes.kernels.partition.rows import (
     pick,
     read_row,

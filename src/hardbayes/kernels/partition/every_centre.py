@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from hardbayes.kernels.compiling import inlined, kernel, part
-from hardbayes.kernels.partition.nearest import ABOVE, FINER, beats
-from hardbayes.kernels.partition.rows import pick, row_cost, score_error
+from hardbayes.kernels.partition.cheapest import cheapest
+from hardbayes.kernels.partition.nearest import ABOVE, FINER
+from hardbayes.kernels.partition.rows import pick, score_error
 from hardbayes.kernels.partition.totals import move_row
 from hardbayes.kernels.simd.tiles import read_tile, score_tile
 from hardbayes.tuples import Centres
@@ -129,17 +130,6 @@ def least_costs(rows, i, constants, centres, winner, close):
 
     Among all slots where scores are ``close``; else the winner by scores is the only one.
     """
-    first, last = (0, centres.used) if close else (winner, winner + 1)
-    winner = np.int64(-1)
-    best = np.inf
-    next_best = np.inf
-    for k in range(first, last):
-        if centres.rank[k] >= 0:
-            cost = row_cost(rows, i, constants, centres, k)
-            if beats(cost, k, best, winner, centres.rank):
-                next_best = best
-                best = cost
-                winner = np.int64(k)
-            else:
-                next_best = min(next_best, cost)
-    return winner, best, next_best
+    first, last = (np.int64(0), np.int64(centres.used)) if close else (winner, winner + 1)
+    nothing = np.int64(-1)
+    return cheapest(rows, i, constants, centres, first, last, nothing, nothing, np.inf, np.inf)

@@ -21,6 +21,7 @@ from hardbayes.kernels.partition.bounds import (
     from_above,
     from_below,
 )
+from hardbayes.kernels.partition.cheapest import cheapest
 from hardbayes.kernels.partition.rows import (
     RUN,
     DenseRows,
@@ -48,12 +49,6 @@ class Cells(NamedTuple):
 # Marks of rows in a sweep: every centre costs more than the opening cost; and decided for good.
 ABOVE = np.uint8(1)
 DECIDED = np.uint8(2)
-
-
-@inlined
-def beats(cost, k, best, winner, rank):
-    """Whether slot ``k`` is cheaper than the winner so far, or as cheap and older."""
-    return winner < 0 or cost < best or (cost == best and rank[k] < rank[winner])
 
 
 @kernel
@@ -362,15 +357,9 @@ def least_costs(rows, i, constants, centres, cells, batch, r, own, limit):
         if batch.second[r, c] > limit:  # one of the cell alone can win
             first += batch.place[r, c]
             last = first + 1
-        for k in range(first, last):
-            if k != own and centres.rank[k] >= 0:
-                cost = row_cost(rows, i, constants, centres, k)
-                if beats(cost, k, best, winner, centres.rank):
-                    next_best = best
-                    best = cost
-                    winner = np.int64(k)
-                else:
-                    next_best = min(next_best, cost)
+        winner, best, next_best = cheapest(
+            rows, i, constants, centres, first, last, own, winner, best, next_best
+        )
     return winner, best, next_best
 
 
