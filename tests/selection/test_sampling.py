@@ -5,7 +5,13 @@ import pytest
 from scipy import sparse
 
 from hardbayes.geometry import geometry_for
-from hardbayes.selection.sampling import FEWEST_TRACED, MOST_HELD_OUT, draw, normalised
+from hardbayes.selection.sampling import (
+    FEWEST_TRACED,
+    MOST_HELD_OUT,
+    cells_of_grid,
+    draw,
+    normalised,
+)
 from tests.selection.mixtures import gaussians_apart
 
 SQUARED, KL = geometry_for("squared_euclidean"), geometry_for("kl")
@@ -99,3 +105,18 @@ def test_rows_are_divided_by_their_sums_or_lengths(name, total, container):
     rows = rows.toarray() if container is not np.asarray else rows
     np.testing.assert_allclose([total(row) for row in rows], 1.0)
     assert normalised(X, SQUARED) is X
+
+
+@pytest.mark.parametrize(
+    ("rows", "cells"),
+    [
+        (np.repeat([[i, j] for i in range(4) for j in range(3)], 5, axis=0), 12),
+        (np.repeat(np.arange(7)[:, np.newaxis], 3, axis=0), 7),
+        (np.repeat([[0], [1], [10], [11], [100], [1000]], 9, axis=0), None),
+        (np.repeat(np.random.default_rng(0).standard_normal((30, 2)), 4, axis=0), None),
+        (sparse.csr_array(np.eye(4)), None),
+    ],
+    ids=["combinations", "one column", "unequal steps", "copies", "sparse"],
+)
+def test_cells_of_a_grid(rows, cells):
+    assert cells_of_grid(rows if sparse.issparse(rows) else rows.astype(np.float64)) == cells

@@ -15,7 +15,7 @@ from hardbayes.selection.narrowing import WIDE, view
 from hardbayes.selection.reference_paths import reference_widths
 from hardbayes.selection.references import Structureless
 from hardbayes.selection.repricing import reprice
-from hardbayes.selection.sampling import draw, normalised
+from hardbayes.selection.sampling import cells_of_grid, draw, normalised
 from hardbayes.selection.tracing import MOST_CENTRE_ENTRIES, MOST_CLUSTERS, WIDE_CLUSTERS, Tracer
 
 if TYPE_CHECKING:
@@ -96,7 +96,8 @@ def _candidates(
     sample: Sample, unseen: Sample, seen: View, traced: Traced, tracer: Tracer
 ) -> list[Candidate]:
     """Return the numbers of clusters that have a plateau, with the evidence for each."""
-    widths, n = traced.widths, sample.n_rows
+    cells, n = cells_of_grid(sample.rows), sample.n_rows
+    widths = {k: width for k, width in traced.widths.items() if k != cells}
     if not widths:
         return []
     is_slow = not isinstance(traced.path, SteppedPath)

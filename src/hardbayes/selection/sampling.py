@@ -12,6 +12,8 @@ from scipy.sparse import csr_array
 from hardbayes.matrices import is_sparse
 from hardbayes.problems.columns import used_columns
 from hardbayes.problems.frame import frame_for
+from hardbayes.selection.narrowing import WIDE
+from hardbayes.selection.rounding import without_round_numbers
 from hardbayes.selection.tracing import MOST_ROWS, entries_of_a_row, sample_rows
 from hardbayes.structure.partition import Partition
 
@@ -30,6 +32,9 @@ PART_TRACED = 4
 MOST_HELD_OUT = 1 << 14
 MOST_HELD_OUT_ENTRIES = 1 << 22
 MANY_DIFFERENT = 48  # rows, from which copies of them are no clusters
+# Values of a single column are a grid if there are so many steps, half of them about equal.
+FEWEST_STEPS = 4
+EQUAL_STEPS = 1.01
 
 
 @dataclass(frozen=True)
@@ -106,11 +111,35 @@ def draw(
     )
     if not is_sparse(some):
         sample, unseen = united(sample, unseen)
+        if not (geometry.nonnegative or geometry.unit_interval or some.shape[1] > WIDE):
+            rows = without_round_numbers(np.concatenate([sample.rows, unseen.rows]), rng)
+            sample = replace(sample, rows=rows[: sample.n_rows])
+            unseen = replace(unseen, rows=rows[sample.n_rows :])
     columns = used_columns(some, geometry)
     if columns.kept is not None:
         sample = replace(sample, rows=columns.of(sample.rows))
         unseen = replace(unseen, rows=csr_array(unseen.rows[:, columns.kept]))
     return Drawn(sample, unseen, frame, columns)
+
+
+def cells_of_grid(rows: Matrix) -> int | None:
+    """Return the number of different rows, where these are combinations of a few values a column.
+
+    Each of them has copies by chance, and is no cluster. None for other rows.
+    """
+    if is_sparse(rows) or rows.shape[1] > WIDE:
+        return None
+    different = np.unique(rows, axis=0)
+    if rows.shape[1] == 1:  # or equal steps in the only column
+        steps = np.diff(different[:, 0])
+        is_grid = len(steps) >= FEWEST_STEPS and np.median(steps) <= EQUAL_STEPS * steps.min()
+    else:
+        is_grid = _fill_grid(rows, len(different))
+    return len(different) if is_grid else None
+
+
+def _fill_grid(rows: NDArray[np.floating], n_different: int) -> bool:
+    return 2 * max(len(np.unique(column)) for column in rows.T) < n_different
 
 
 def united(sample: Sample, unseen: Sample) -> tuple[Sample, Sample]:
@@ -122,8 +151,7 @@ def united(sample: Sample, unseen: Sample) -> tuple[Sample, Sample]:
     rows = np.ascontiguousarray(np.concatenate([sample.rows, unseen.rows]))
     whole_rows = rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1])))
     _, first, group = np.unique(whole_rows[:, 0], return_index=True, return_inverse=True)
-    values = max(len(np.unique(column)) for column in rows.T)
-    is_grid = rows.shape[1] == 1 or 2 * values < len(first)
+    is_grid = rows.shape[1] == 1 or _fill_grid(rows, len(first))
     if len(first) == len(rows) or len(first) < MANY_DIFFERENT or is_grid:
         return sample, unseen
     n, found = sample.n_rows, []
