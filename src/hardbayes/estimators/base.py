@@ -219,9 +219,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         score : float
             Sum of the weighted `score_samples`.
         """
-        scores = self.score_samples(X)
-        weights = check_weights(sample_weight, scores[:, np.newaxis])
-        return float(np.sum(scores if weights is None else weights * scores))
+        return weighted_sum(self.score_samples(X), sample_weight)
 
     def _checked(self, X: Any) -> Matrix:
         check_is_fitted(self)
@@ -238,3 +236,9 @@ def checked_data(
     names = ("feature_names_in_", "n_features_in_")
     found = vars(described)
     return matrix, weights, {name: found[name] for name in names if name in found}
+
+
+def weighted_sum(scores: Floats, sample_weight: Any) -> float:
+    """Return the sum of the scores (n,) of rows with these weights."""
+    weights = check_weights(sample_weight, scores[:, np.newaxis])
+    return float(np.sum(scores if weights is None else weights * scores))

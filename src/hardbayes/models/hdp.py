@@ -37,6 +37,10 @@ class FittedGroups:
         """The divergence."""
         return self.clusters.geometry
 
+    def shown_centres(self) -> Floats:
+        """Return the centres in the user's units and columns."""
+        return self.clusters.shown_centres()
+
     def to_arrays(self) -> dict[str, Any]:
         """Return everything but the geometry, as arrays and numbers."""
         own = {"working_local_penalty": self.local_penalty, "in_use": self.in_use}

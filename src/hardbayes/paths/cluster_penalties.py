@@ -11,7 +11,6 @@ from sklearn.base import clone
 
 from hardbayes.engine.status import Status
 from hardbayes.estimators.base import checked_data
-from hardbayes.estimators.dp_means import prior_weight_for
 from hardbayes.geometry import geometry_for
 from hardbayes.models.partition import fitted_attributes
 from hardbayes.paths.exact_numbers import ExactClusters, PublishedClusters, status_at
@@ -63,7 +62,7 @@ def trace_clusters(
     exactly: Exactly
     with Pool(resolve_threads(template.n_jobs), template._progress()) as pool:
         # With the same seed as in a fit, so that path and model agree.
-        prior_weight = prior_weight_for(template.prior_weight, geometry, every)
+        prior_weight = template._prior_weight_for(every)
         cap = template.max_clusters
         rng = template._stream()
         choice = choose_penalty(
