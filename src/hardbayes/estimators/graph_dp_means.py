@@ -59,8 +59,7 @@ class GraphDPMeans(ClusterMixin, Learner):
     random_state : int, RandomState instance or None, default=None
         Seed of the orders in which vertices are visited.
     n_jobs : int or None, default=None
-        Number of threads. None uses every core this process may use, within OMP_NUM_THREADS; -1 all
-        cores. The same seed gives the same bits for any number.
+        As for `DPMeans`.
     verbose : int, default=0
         1 reports the penalty and the steps of the first start on standard error.
 
@@ -80,16 +79,8 @@ class GraphDPMeans(ClusterMixin, Learner):
         The penalty used; 0 where "auto" finds no clusters.
     objective_ : float
         ``cut_ + cluster_penalty_ * n_clusters_``.
-    objective_history_ : ndarray of shape (n_iter_,)
-        The objective after each step. It never rises.
-    n_iter_ : int
-        Steps of the start that was kept.
-    n_splits_, n_merges_ : int
-        Accepted moves that split a cluster, or merged two.
-    converged_ : bool
-        Whether the search ended before ``max_iter``.
-    status_ : str
-        How the fit ended, and what to do about it.
+    objective_history_, n_iter_, n_splits_, n_merges_, converged_, status_
+        As for `DPMeans`.
     vertex_names_ : ndarray of shape (n_vertices,)
         Names of the vertices in the order of `labels_`: those of the graph, or 0, 1, 2, ...
     n_features_in_ : int
