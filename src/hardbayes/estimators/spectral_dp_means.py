@@ -18,6 +18,7 @@ from hardbayes.engine.gram.spectrum import (
 from hardbayes.engine.status import Status
 from hardbayes.estimators.gram_estimator import LANDMARKS, GramEstimator
 from hardbayes.matrices import Floats, Matrix
+from hardbayes.models.attributes import AtOnce, trace_attributes
 from hardbayes.models.gram import Turned, fitted_attributes
 from hardbayes.models.landmarks import FeatureMap, FittedFeatures
 from hardbayes.models.spread import spread_of
@@ -53,24 +54,12 @@ class SpectralDPMeans(GramEstimator):
         Eigenvalues above it count. "auto" takes a gap of the spectrum; see
         docs/kernels.md.
     kernel : str or callable, default="rbf"
-        A kernel of ``sklearn.metrics.pairwise_kernels`` by name, or "precomputed": X is then the
-        square matrix of kernel values, dense or sparse. A callable takes two rows and
-        `kernel_params`, and returns a number. "linear" is centred, and its constant eigenvector
-        counts besides: at most one cluster more than columns.
-    gamma : float or None, default=None
-        Of "rbf", "laplacian", "poly", "sigmoid" and "chi2". For "rbf", None gives each row a
-        bandwidth of its own from the distances to its neighbours, so that columns should be on one
-        scale; for the others, and for landmarks, None is scikit-learn's default.
-    degree : float, default=3
-        Of "poly".
-    coef0 : float, default=1
-        Of "poly" and "sigmoid".
-    kernel_params : dict or None, default=None
-        Keyword arguments of a callable kernel.
+        As for `KernelDPMeans`. "linear" is centred, and its constant eigenvector counts besides: at
+        most one cluster more than columns.
+    gamma, degree, coef0, kernel_params
+        As for `KernelDPMeans`.
     balance : bool or "auto", default="auto"
-        Whether kernel values are scaled such that those of each row sum to one, so that dense and
-        sparse clusters are treated alike, and eigenvalues are at most 1. "auto" balances where
-        "rbf" has no `gamma`, and leaves all other kernels, and features of landmarks, as they are.
+        As for `KernelDPMeans`; eigenvalues of a balanced kernel are at most 1.
     n_landmarks : int or None, default=None
         Use Nystroem features of so many random rows in place of the kernel: for many rows. None
         computes kernel values exactly, and the eigenvectors of all rows; those of a sample of 2048
@@ -81,8 +70,7 @@ class SpectralDPMeans(GramEstimator):
     random_state : int, RandomState instance or None, default=None
         Seed of samples, of landmarks and of the vector that Lanczos iterations start with.
     n_jobs : int or None, default=None
-        Number of threads. None uses every core this process may use, within OMP_NUM_THREADS; -1 all
-        cores. The same seed gives the same bits for any number.
+        As for `KernelDPMeans`.
     verbose : int, default=0
         1 reports the penalty on standard error.
 
@@ -102,28 +90,14 @@ class SpectralDPMeans(GramEstimator):
         Rounding errors are subtracted. Of features where `n_landmarks` is set. Where the rows were
         sampled, it is from blocks of all rows; minus infinity if the kernel may have negative
         eigenvalues.
-    cluster_weights_ : ndarray of shape (n_clusters_,)
-        Sum of the weights of each cluster's rows.
-    cluster_penalty_ : float
-        The penalty used.
-    inertia_ : float
-        Weighted sum of squared distances from the means, in the space of the kernel.
-    objective_ : float
-        ``inertia_ + cluster_penalty_ * n_clusters_``.
+    cluster_weights_, cluster_penalty_, inertia_, objective_, n_features_in_, feature_names_in_
+        As for `KernelDPMeans`.
     objective_history_ : ndarray of shape (1,)
         The objective.
-    n_iter_ : int
-        1.
-    n_splits_, n_merges_ : int
-        0.
-    converged_ : bool
-        True.
+    n_iter_, n_splits_, n_merges_, converged_
+        1, 0, 0 and True: there is one step.
     status_ : str
         How many eigenvalues exceed the penalty, and whether rows were sampled.
-    n_features_in_ : int
-        Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where all are strings.
 
     See Also
     --------
@@ -266,7 +240,6 @@ class SpectralDPMeans(GramEstimator):
         )
         shown = shown.shifted(problem.shift)
         inertia = float(weights @ costs)
-        value = inertia + penalty * k
         return {
             "_model": shown,
             "labels_": labels.astype(np.int32),
@@ -274,13 +247,9 @@ class SpectralDPMeans(GramEstimator):
             "cluster_weights_": volumes,
             "cluster_penalty_": penalty,
             "inertia_": inertia,
-            "objective_": value,
-            "objective_history_": np.array([value]),
-            "n_iter_": 1,
-            "n_splits_": 0,
-            "n_merges_": 0,
-            "converged_": True,
-        } | self._spectral_attributes(spectrum, bound)
+            **trace_attributes(AtOnce(), np.array([inertia + penalty * k]), k),
+            **self._spectral_attributes(spectrum, bound),
+        }
 
     def _labelled(
         self,

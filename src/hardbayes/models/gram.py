@@ -12,9 +12,10 @@ from scipy import sparse
 
 from hardbayes.blas import one_blas_thread
 from hardbayes.engine.objective import level_rounding
-from hardbayes.engine.status import Status
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean
-from hardbayes.models.spread import costs_at_share, is_spread, spread_of
+from hardbayes.models.attributes import trace_attributes
+from hardbayes.models.placement import CostPlacement
+from hardbayes.models.spread import is_spread, spread_of
 from hardbayes.problems.mercer import Mercer, Seen
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ class FittedGram:
 
 
 @dataclass(frozen=True)
-class GramPlacement:
+class GramPlacement(CostPlacement):
     """Rows placed in fitted clusters."""
 
     model: FittedGram
@@ -157,15 +158,6 @@ class GramPlacement:
         self._check_self_values()
         parts = [own[:, np.newaxis] + gaps for _, own, gaps in self._parts()]
         return np.sqrt(np.maximum(np.concatenate(parts), 0.0))
-
-    def novel(self) -> NDArray[np.bool_]:
-        """Return which rows cost more than a cluster of their own, rounding apart."""
-        return self.costs() > np.maximum(self.model.penalty, self._rounding)
-
-    def strangers(self, share: float) -> NDArray[np.bool_]:
-        """Return which rows cost more than all but this share of their cluster's training rows."""
-        limits = costs_at_share(self.model.spread, share)[self.labels()]
-        return self.costs() > np.maximum(limits, self._rounding)
 
     @property
     def _rounding(self) -> Floats:
@@ -284,11 +276,4 @@ def fitted_attributes(
         "cluster_weights_": volumes,
         "cluster_penalty_": model.penalty,
         "inertia_": solution.fit,
-        "objective_": float(history[-1]),
-        "objective_history_": history,
-        "n_iter_": len(history),
-        "n_splits_": solution.n_splits,
-        "n_merges_": solution.n_merges,
-        "converged_": solution.status is not Status.OUT_OF_STEPS,
-        "status_": solution.status.sentence(len(history), len(volumes)),
-    }
+    } | trace_attributes(solution, history, len(volumes))

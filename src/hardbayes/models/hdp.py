@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hardbayes.engine.objective import level_rounding
-from hardbayes.engine.status import Status
+from hardbayes.models.attributes import trace_attributes
 from hardbayes.models.partition import FittedPartition, Placement
 from hardbayes.models.spread import spread_of
 
@@ -175,14 +175,7 @@ def grouped_attributes(
         "global_penalty_": global_penalty,
         "prior_weight_": partition.prior_weight,
         "inertia_": solution.terms.terms.fit / unit,
-        "objective_": float(history[-1]),
-        "objective_history_": level_rounding(history, whole.rounding),
-        "n_iter_": len(history),
-        "n_splits_": solution.n_splits,
-        "n_merges_": solution.n_merges,
-        "converged_": solution.status is not Status.OUT_OF_STEPS,
-        "status_": solution.status.sentence(len(history), k),
-    }
+    } | trace_attributes(solution, level_rounding(history, whole.rounding), k)
 
 
 def local_labels(ranks: NDArray[np.int32]) -> NDArray[np.int32]:

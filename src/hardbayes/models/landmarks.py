@@ -19,7 +19,8 @@ from hardbayes.blas import one_blas_thread
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.matrices import chunks
 from hardbayes.models.gram import Turned, mercer_arrays, mercer_from, rows_arrays, rows_from
-from hardbayes.models.spread import costs_at_share, is_spread
+from hardbayes.models.placement import CostPlacement
+from hardbayes.models.spread import is_spread
 from hardbayes.problems.mercer import Mercer, Seen
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ class FittedFeatures:
 
 
 @dataclass(frozen=True)
-class FeaturePlacement:
+class FeaturePlacement(CostPlacement):
     """Rows placed in fitted clusters."""
 
     model: FittedFeatures
@@ -162,15 +163,6 @@ class FeaturePlacement:
         """Return each row's distance (m, k) from the mean of every cluster."""
         found: Floats = euclidean_distances(self.features, self.model.centres)
         return found
-
-    def novel(self) -> NDArray[np.bool_]:
-        """Return which rows cost more than a cluster of their own, rounding apart."""
-        return self.costs() > max(self.model.penalty, self._rounding)
-
-    def strangers(self, share: float) -> NDArray[np.bool_]:
-        """Return which rows cost more than all but this share of their cluster's training rows."""
-        limits = costs_at_share(self.model.spread, share)[self.labels()]
-        return self.costs() > np.maximum(limits, self._rounding)
 
     @property
     def _rounding(self) -> float:

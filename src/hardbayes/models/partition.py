@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hardbayes.engine.objective import level_rounding
-from hardbayes.engine.status import Status
 from hardbayes.geometry.squared_euclidean import FARTHEST
 from hardbayes.matrices import is_sparse
+from hardbayes.models.attributes import trace_attributes
 from hardbayes.models.spread import costs_at_share, is_spread, spread_of
 from hardbayes.problems.columns import Columns
 from hardbayes.problems.frame import Frame, power_of_two_scale
@@ -321,11 +321,4 @@ def fitted_attributes(
         "cluster_penalty_": penalty,
         "prior_weight_": model.partition.prior_weight,
         "inertia_": solution.terms.fit / unit,
-        "objective_": float(history[-1]),
-        "objective_history_": level_rounding(history, problem.rounding),
-        "n_iter_": len(history),
-        "n_splits_": solution.n_splits,
-        "n_merges_": solution.n_merges,
-        "converged_": solution.status is not Status.OUT_OF_STEPS,
-        "status_": solution.status.sentence(len(history), n_clusters),
-    }
+    } | trace_attributes(solution, level_rounding(history, problem.rounding), n_clusters)
