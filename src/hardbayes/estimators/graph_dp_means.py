@@ -250,6 +250,12 @@ class GraphDPMeans(ClusterMixin, Learner):
         return tags
 
 
-def adjacency(X: Any) -> sparse.csr_array:
-    """Return a graph as `GraphDPMeans.fit` reads it: links (n, n) without directions or loops."""
-    return check_graph(X).links
+def graph_of_fit(model: GraphDPMeans, X: Any) -> sparse.csr_array:
+    """Return the links (n, n) of the graph of a fit, as `GraphDPMeans.fit` reads them."""
+    links, n = check_graph(X).links, len(model.labels_)
+    if links.shape[0] != n:
+        raise ValueError(
+            f"The graph has {links.shape[0]} vertices, but the model was fitted to {n}. "
+            "Pass the graph of the fit."
+        )
+    return links

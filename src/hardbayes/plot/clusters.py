@@ -13,6 +13,7 @@ from hardbayes.plot._matplotlib import (
     LITERAL,
     MARKERS,
     axes_or_new,
+    check_at_least_one,
     check_kind,
     check_matplotlib,
     counted,
@@ -122,16 +123,12 @@ class ClustersDisplay:
         display : ClustersDisplay
             The display, drawn.
         """
-        check_matplotlib(f"{cls.__name__}.from_estimator")
         caller = f"{cls.__name__}.from_estimator"
+        check_matplotlib(caller)
         has_kernel = hasattr(estimator, "kernel") and hasattr(estimator, "n_clusters_")
         needed = "n_clusters_" if has_kernel else "cluster_centers_"
         check_kind(estimator, needed, caller, "For features use ComponentsDisplay.")
-        if max_points < 1:
-            raise ValueError(
-                f"The 'max_points' parameter of {cls.__name__}.from_estimator must be at least 1. "
-                f"Got {max_points!r} instead."
-            )
+        check_at_least_one("max_points", max_points, caller)
         labels = np.asarray(estimator.predict(X))
         rows = check_array(X, accept_sparse="csr")
         if has_kernel:
@@ -158,20 +155,7 @@ class ClustersDisplay:
         return display.plot(ax=ax, **scatter_kwargs)
 
     def plot(self, *, ax: Any = None, **scatter_kwargs: Any) -> ClustersDisplay:
-        """Draw the display.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Where to draw. If None, on a new figure.
-        **scatter_kwargs : dict
-            Passed on to :meth:`matplotlib.axes.Axes.scatter`.
-
-        Returns
-        -------
-        display : ClustersDisplay
-            This object.
-        """
+        """Draw the display and return it. Parameters are those of :meth:`from_estimator`."""
         ax = axes_or_new(ax, f"{type(self).__name__}.plot")
         n_clusters = len(self.sizes)
         with_legend = 1 < n_clusters <= _MOST_IN_LEGEND

@@ -95,18 +95,7 @@ class PenaltyPathDisplay:
         return display.plot(axes=axes)
 
     def plot(self, *, axes: Any = None) -> PenaltyPathDisplay:
-        """Draw the display.
-
-        Parameters
-        ----------
-        axes : pair of matplotlib Axes or None, default=None
-            Where to draw. If None, on a new figure.
-
-        Returns
-        -------
-        display : PenaltyPathDisplay
-            This object.
-        """
+        """Draw the display and return it. Parameters are those of :meth:`from_path`."""
         check_matplotlib(f"{type(self).__name__}.plot")
         if axes is None:
             import matplotlib.pyplot as plt
