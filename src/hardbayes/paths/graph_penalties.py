@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from hardbayes.engine.status import Status
 from hardbayes.models.graph import fitted_attributes
+from hardbayes.paths.penalty_path import PenaltyPath
 from hardbayes.pool import Pool, resolve_threads
 from hardbayes.problems.graph import GraphProblem, pose_graph
 from hardbayes.selection.graph_fitting import best_fit
@@ -31,8 +32,8 @@ MAX_TRIED = 24
 
 def trace_graph(
     X: Any, template: GraphDPMeans, penalties: Floats | None, n_penalties: int
-) -> tuple[Floats, list[GraphDPMeans], list[Plateau], float, ExactCuts]:
-    """Return penalties, a model at each, the plateaus, the best penalty and fits of given numbers.
+) -> PenaltyPath:
+    """Return solutions at given penalties, or at ``n_penalties`` from few clusters to many.
 
     Fits begin with few clusters and each goes on from the last, beside starts of its own. At each
     penalty stands the best of all partitions found.
@@ -69,7 +70,8 @@ def trace_graph(
         runs = _plateaus(problem, found)
         partitions = {k: end.labels for k, cut, end in sorted(found, key=lambda each: -each[1])}
     exactly = ExactCuts(template, given_graph, partitions, runs)
-    return penalties, models, runs, chosen.penalty if chosen else 0.0, exactly
+    best_penalty = chosen.penalty if chosen else 0.0
+    return PenaltyPath.of(penalties, models, runs, best_penalty, exactly)
 
 
 @dataclass(frozen=True)

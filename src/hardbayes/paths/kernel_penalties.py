@@ -16,6 +16,7 @@ from hardbayes.estimators.base import checked_data
 from hardbayes.estimators.kernel_dp_means import KernelDPMeans
 from hardbayes.estimators.spectral_dp_means import SpectralDPMeans
 from hardbayes.models.gram import fitted_attributes
+from hardbayes.paths.penalty_path import PenaltyPath
 from hardbayes.pool import Pool, resolve_threads
 from hardbayes.selection.gram_penalty import choose_clusters
 from hardbayes.selection.hull import Plateau, plateaus
@@ -36,8 +37,8 @@ def trace_kernel(
     penalties: Floats | None,
     n_penalties: int,
     sample_weight: Any,
-) -> tuple[Floats, list[Any], list[Plateau], float, Any]:
-    """Return penalties, a model at each, the plateaus, the best penalty and fits of given numbers.
+) -> PenaltyPath:
+    """Return solutions at given penalties, or at ``n_penalties`` from one cluster to many.
 
     Fits of `KernelDPMeans` begin with one cluster and go on from one another; at each penalty
     stands the best of all partitions found. With landmarks, with ``search="paper"`` and for
@@ -72,7 +73,8 @@ def trace_kernel(
         found = search.plateaus()
     else:
         found = _runs([(best, choice.k)] + [(m.cluster_penalty_, m.n_clusters_) for m in models])
-    return penalties, models, found, best, ExactKernel(plain, matrix, weights, names, found)
+    exactly = ExactKernel(plain, matrix, weights, names, found)
+    return PenaltyPath.of(penalties, models, found, best, exactly)
 
 
 class _Continued:
