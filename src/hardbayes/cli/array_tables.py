@@ -69,7 +69,9 @@ class ArrayTable(Table):
             shape = " x ".join(map(str, matrix.shape))
             raise cannot_read(path, f"its array is {shape}; store rows x columns, one at least")
         if matrix.dtype.kind not in "biuf":
-            raise cannot_read(path, f"its array holds {matrix.dtype}, not numbers")
+            raise cannot_read(
+                path, f"its array holds {matrix.dtype}, not numbers; store real numbers"
+            )
         self.matrix = matrix
         self.n_rows = matrix.shape[0]
         self.is_sparse = sparse.issparse(matrix)

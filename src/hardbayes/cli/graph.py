@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> None:
                 "cut": float(model.cut_),
                 "objective": float(model.objective_),
                 "status": model.status_,
-                "notes": warned,
+                "notes": edges.notes + warned,
                 "vertices": names,
                 "labels": model.labels_.tolist(),
             }
@@ -76,6 +76,7 @@ def run(options: argparse.Namespace) -> None:
         "",
         f"{options.table}: {counted(len(names), 'vertex', 'vertices')}, "
         f"{counted(len(edges.sources), 'edge')}",
+        *edges.notes,
         "",
         f"Found {counted(model.n_clusters_, 'cluster')}, at a penalty of "
         f"{rounded(model.cluster_penalty_)} each.",

@@ -9,6 +9,7 @@ from typing import Any
 
 DIVERGENCES = ("squared_euclidean", "kl", "poisson", "itakura_saito", "logistic", "cosine")
 LARGEST = sys.float_info.max
+MOST = 10**9  # clusters
 
 
 def any_penalty(text: str) -> float | str:
@@ -23,7 +24,7 @@ def penalty(text: str) -> float | str:
 
 def number(text: str) -> int:
     """Return a number of clusters, one at least."""
-    return int(_number(int, text, "a whole number of 1 or more", 1))
+    return int(_number(int, text, f"a whole number from 1 to {MOST}", 1, MOST))
 
 
 def seed(text: str) -> int:

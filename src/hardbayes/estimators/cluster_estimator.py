@@ -119,6 +119,11 @@ class ClusterEstimator(ClusterMixin, Estimator):
             rows.
         """
         matrix = self._checked(X)
+        if groups is not None and not hasattr(self, "groups_"):
+            raise ValueError(
+                "The 'groups' parameter of summary is for HDPMeans, and this model is a "
+                f"{type(self).__name__}. Leave it out."
+            )
         beside = {} if groups is None else {"groups": groups}
         labels = self.predict(X, **beside)
         names = getattr(self, "feature_names_in_", None)

@@ -104,6 +104,7 @@ converged_, status_, n_features_in_, feature_names_in_
         "global_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         **DivergenceEstimator._divergence_constraints,
     }
+    _given_number = "Pass {name}(0, 0, max_clusters={k}) for at most so many."
     _model: FittedGroups
     groups_: NDArray[Any]
 

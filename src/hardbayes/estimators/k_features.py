@@ -8,6 +8,7 @@ import numpy as np
 from hardbayes.engine.features.descent import FeatureSolution
 from hardbayes.engine.features.restarts import minimise_features
 from hardbayes.engine.features.search import FeatureSearch
+from hardbayes.engine.status import counted
 from hardbayes.estimators.base import AT_LEAST_ONE, SHARED_CONSTRAINTS
 from hardbayes.estimators.feature_estimator import FeatureEstimator
 from hardbayes.problems.features import FeatureProblem
@@ -97,8 +98,8 @@ n_features_in_, feature_names_in_
         n_rows = problem.rows.describe().n_rows
         if self.n_components > n_rows:
             warnings.warn(
-                f"{n_rows} features explain each of {n_rows} rows exactly, so there will be no "
-                f"more. Lower n_components, {self.n_components}.",
+                f"{counted(n_rows, 'feature')} explain each of {counted(n_rows, 'row')} exactly, "
+                f"so there will be no more. Lower n_components, {self.n_components}.",
                 UserWarning,
                 stacklevel=6,
             )

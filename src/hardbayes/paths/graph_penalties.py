@@ -90,7 +90,9 @@ class ExactCuts:
         """
         links, loops, _ = self.graph
         if n_clusters > len(loops):
-            raise ValueError(f"{n_clusters} clusters need more than {len(loops)} vertices.")
+            raise ValueError(
+                f"There cannot be {n_clusters} clusters: the graph has {len(loops)} vertices."
+            )
         template = clone(self.template).set_params(max_clusters=n_clusters)
         penalty = next((p.middle for p in self.plateaus if p.k == n_clusters), None)
         with Pool(resolve_threads(template.n_jobs)) as pool:

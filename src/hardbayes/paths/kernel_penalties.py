@@ -168,7 +168,10 @@ class ExactKernel:
             if fitted["n_clusters_"] == n_clusters:
                 model.__dict__.update(fitted, **self.names)
                 return model
-        raise ValueError(f"There are {fitted['n_clusters_']} clusters, not {n_clusters}.")
+        raise ValueError(
+            f"There are {fitted['n_clusters_']} clusters, not {n_clusters}: the kernel tells no "
+            "more rows apart."
+        )
 
 
 def _runs(fits: list[tuple[float, int]]) -> list[Plateau]:

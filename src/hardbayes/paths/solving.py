@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from hardbayes.matrices import Floats
     from hardbayes.paths.penalty_path import PenaltyPath
 
+#: The estimators that have a path of penalties.
+WITH_PATHS = (DPMeans, BPMeans, GraphDPMeans, KernelDPMeans, SpectralDPMeans)
+
 
 @validate_params(
     {
-        "estimator": [DPMeans, BPMeans, GraphDPMeans, KernelDPMeans, SpectralDPMeans, None],
         "penalties": ["array-like", None],
         "n_penalties": [Interval(Integral, 1, None, closed="left")],
     },
@@ -91,6 +93,12 @@ def penalty_path(
     3
     """
     template = DPMeans() if estimator is None else estimator
+    if not isinstance(template, WITH_PATHS):
+        known = ", ".join(each.__name__ for each in WITH_PATHS)
+        raise TypeError(
+            f"The 'estimator' parameter of penalty_path must be one of {known}, or None. "
+            f"Got {template!r} instead."
+        )
     is_graph = isinstance(template, GraphDPMeans)
     if penalties is not None:
         penalties = check_penalties(penalties, -1 if is_graph else 1)

@@ -127,7 +127,12 @@ class ClustersDisplay:
         check_matplotlib(caller)
         has_kernel = hasattr(estimator, "kernel") and hasattr(estimator, "n_clusters_")
         needed = "n_clusters_" if has_kernel else "cluster_centers_"
-        check_kind(estimator, needed, caller, "For features use ComponentsDisplay.")
+        check_kind(
+            estimator,
+            needed,
+            caller,
+            "For features use ComponentsDisplay, for graphs GraphDisplay.",
+        )
         check_at_least_one("max_points", max_points, caller)
         labels = np.asarray(estimator.predict(X))
         rows = check_array(X, accept_sparse="csr")

@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.base import clone
 
-from hardbayes.estimators import (
-    BPMeans,
-    DPMeans,
-    GraphDPMeans,
-    KernelDPMeans,
-    SpectralDPMeans,
-)
-from hardbayes.paths import PenaltyPath, penalty_path
+from hardbayes.paths import WITH_PATHS, PenaltyPath, penalty_path
 from hardbayes.reports.facts.data import checked_names, data_of, nameless
 from hardbayes.reports.facts.features import features_of
 from hardbayes.reports.facts.graph import graph_of
@@ -43,8 +36,6 @@ if TYPE_CHECKING:
 
     from hardbayes.reports.facts.data import Given
     from hardbayes.reports.sections.tables import Section
-
-_WITH_PATHS = (DPMeans, BPMeans, GraphDPMeans, KernelDPMeans, SpectralDPMeans)
 
 
 @dataclass
@@ -197,7 +188,7 @@ def _solutions(
     A path is traced with the parameters of the model, and with its seed.
     """
     path = given.penalty_path
-    if path is False or (path is True and not isinstance(given.model, _WITH_PATHS)):
+    if path is False or (path is True and not isinstance(given.model, WITH_PATHS)):
         return None
     if not isinstance(path, PenaltyPath):
         beside = {} if given.sample_weight is None else {"sample_weight": given.sample_weight}

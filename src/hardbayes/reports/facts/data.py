@@ -87,6 +87,10 @@ def data_of(given: Given) -> Data:
     rows = check_array(given.X, accept_sparse="csr", dtype=[np.float64, np.float32])
     values = rows if given.values is None else given.values
     names = given.feature_names
+    if names is not None and len(names) != np.shape(values)[1]:
+        raise ValueError(
+            f"'feature_names' has {len(names)} names, but there are {np.shape(values)[1]} columns."
+        )
     if names is None and given.values is None:
         names = getattr(given.X, "columns", getattr(given.model, "feature_names_in_", None))
     values, columns = numeric_table(values, names)
