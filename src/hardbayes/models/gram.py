@@ -97,9 +97,7 @@ class FittedGram:
         """Return everything as arrays and numbers; raise ValueError where a kernel is code."""
         found = {name: getattr(self, name) for name in CLUSTERS}
         found |= {"self_value": self.self_value, "shift": self.shift, "scales": self.scales}
-        turned = self.turned
-        found["factors"] = None if turned is None else turned.factors
-        found["constants"] = None if turned is None else turned.constants
+        found |= turned_arrays(self.turned)
         found |= mercer_arrays(self.mercer) | rows_arrays("rows", self.seen)
         return {f"working_{name}": value for name, value in found.items()}
 
@@ -110,8 +108,7 @@ class FittedGram:
             own = {name.removeprefix("working_"): value for name, value in arrays.items()}
             seen, mercer = rows_from("rows", own), mercer_from(own)
             clusters = {name: np.array(own.pop(name)) for name in CLUSTERS}
-            factors, constants = own.pop("factors"), own.pop("constants")
-            turned = None if factors is None else Turned(factors, constants)
+            turned = turned_from(own)
             model = cls(
                 mercer, seen, own.pop("scales"), penalty=penalty, turned=turned,
                 self_value=own.pop("self_value"), shift=own.pop("shift"), **clusters,
@@ -196,6 +193,18 @@ class GramPlacement(CostPlacement):
                 "precomputed matrix does not tell unless its diagonal is constant. Use predict "
                 "without novelty, or a kernel function."
             )
+
+
+def turned_arrays(turned: Turned | None) -> dict[str, Any]:
+    """Return how rows are labelled as arrays."""
+    factors, constants = (None, None) if turned is None else (turned.factors, turned.constants)
+    return {"factors": factors, "constants": constants}
+
+
+def turned_from(own: dict[str, Any]) -> Turned | None:
+    """Return how rows are labelled by these arrays, which are taken out of them."""
+    factors, constants = own.pop("factors"), own.pop("constants")
+    return None if factors is None else Turned(factors, constants)
 
 
 def mercer_arrays(mercer: Mercer | None) -> dict[str, Any]:

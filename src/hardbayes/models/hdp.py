@@ -9,8 +9,12 @@ import numpy as np
 
 from hardbayes.engine.objective import level_rounding
 from hardbayes.models.attributes import trace_attributes
-from hardbayes.models.partition import FittedPartition, Placement
-from hardbayes.models.spread import spread_of
+from hardbayes.models.partition import (
+    FittedPartition,
+    Placement,
+    check_history,
+    fitted_partition,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -145,20 +149,8 @@ def grouped_attributes(
         + local_penalty * solution.local_counts
         + global_penalty * solution.cluster_counts
     )
-    finite = solution.trace.max() < whole.geometry.infinite_cost
-    if not (finite and np.isfinite(history).all()):
-        raise ValueError(
-            "The objective is not a finite number. Where the divergence is infinite at zeros, "
-            "set prior_weight to a number > 0; otherwise rescale X and the penalties."
-        )
-    partition = replace(
-        grouped.partition,
-        penalty=global_penalty * whole.frame.unit,
-        prior_weight=grouped.partition.prior_weight / whole.weight_unit,
-    )
-    costs = whole.state(partition).costs_at(solution.centres, solution.labels)
-    spread = spread_of(costs, solution.labels, k, whole.rows.weights)
-    clusters = FittedPartition(partition, whole.frame, solution.centres, columns, dtype, spread)
+    check_history(history, solution.trace, whole.geometry)
+    clusters = fitted_partition(solution, whole, grouped.partition, global_penalty, columns, dtype)
     in_use = solution.ranks >= 0
     weights = np.broadcast_to(whole.rows.weights / whole.weight_unit, whole.rows.n_rows)
     flat = np.bincount(problem.groups * k + solution.labels, weights, problem.n_groups * k)
@@ -173,7 +165,7 @@ def grouped_attributes(
         "cluster_weights_": shared.sum(axis=0),
         "local_penalty_": local_penalty,
         "global_penalty_": global_penalty,
-        "prior_weight_": partition.prior_weight,
+        "prior_weight_": clusters.partition.prior_weight,
         "inertia_": solution.terms.terms.fit / unit,
     } | trace_attributes(solution, level_rounding(history, whole.rounding), k)
 

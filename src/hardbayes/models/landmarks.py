@@ -18,7 +18,15 @@ from sklearn.metrics.pairwise import euclidean_distances
 from hardbayes.blas import one_blas_thread
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.matrices import chunks
-from hardbayes.models.gram import Turned, mercer_arrays, mercer_from, rows_arrays, rows_from
+from hardbayes.models.gram import (
+    Turned,
+    mercer_arrays,
+    mercer_from,
+    rows_arrays,
+    rows_from,
+    turned_arrays,
+    turned_from,
+)
 from hardbayes.models.placement import CostPlacement
 from hardbayes.models.spread import is_spread
 from hardbayes.problems.mercer import Mercer, Seen
@@ -109,12 +117,9 @@ class FittedFeatures:
 
     def to_arrays(self) -> dict[str, Any]:
         """Return everything as arrays and numbers; raise ValueError where a kernel is code."""
-        turned = self.turned
         found: dict[str, Any] = {"centres": self.centres, "spread": self.spread}
-        found["factors"] = None if turned is None else turned.factors
-        found["constants"] = None if turned is None else turned.constants
         found["normalisation"] = self.features.normalisation
-        found |= mercer_arrays(self.features.mercer)
+        found |= turned_arrays(self.turned) | mercer_arrays(self.features.mercer)
         found |= rows_arrays("landmarks", self.features.landmarks)
         return {f"working_{name}": value for name, value in found.items()}
 
@@ -125,8 +130,7 @@ class FittedFeatures:
             own = {name.removeprefix("working_"): value for name, value in arrays.items()}
             landmarks, mercer = rows_from("landmarks", own), mercer_from(own)
             features = FeatureMap(mercer, landmarks, own.pop("normalisation"))
-            factors, constants = own.pop("factors"), own.pop("constants")
-            turned = None if factors is None else Turned(factors, constants)
+            turned = turned_from(own)
             model = cls(features, own.pop("centres"), penalty, own.pop("spread"), turned)
             k, f = model.centres.shape
             sound = (

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hardbayes.clusters.centre_table import CentreTable
+    from hardbayes.engine.hdp.descent import GroupedSolution
     from hardbayes.engine.partition.descent import Solution
     from hardbayes.executors.protocol import Rows
     from hardbayes.geometry.base import Geometry
@@ -45,7 +46,7 @@ class FittedPartition:
     columns: Columns  # which of the user's these are
     dtype: np.dtype  # of the data
     spread: Floats | None = None
-    # The centres as kernels want them, by type of scores and whether rows are sparse.
+    # The centres as kernels read them, by type of scores and whether rows are sparse.
     _tables: dict[tuple[np.dtype, bool], CentreTable] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -287,32 +288,13 @@ def fitted_attributes(
 
     Raises ValueError where the objective is infinite.
     """
-    unit = problem.unit
-    n_clusters = len(solution.centres)
+    unit, n_clusters = problem.unit, len(solution.centres)
     in_units = replace(partition, penalty=penalty)
     history = solution.trace / unit + [
         in_units.total_penalty(k) for k in solution.cluster_counts.tolist()
     ]
-    finite = solution.trace.max() < problem.geometry.infinite_cost
-    if not (finite and np.isfinite(history).all()):
-        raise ValueError(
-            "The objective is not a finite number. Where the divergence is infinite at zeros, "
-            "set prior_weight to a number > 0; otherwise rescale X and cluster_penalty."
-        )
-    costs = problem.state(partition).costs_at(solution.centres, solution.labels)
-    model = FittedPartition(
-        # New rows weigh one each, or what their length says, whatever the unit of weights here.
-        replace(
-            partition,
-            penalty=penalty * problem.frame.unit,
-            prior_weight=partition.prior_weight / problem.weight_unit,
-        ),
-        problem.frame,
-        solution.centres,
-        columns,
-        dtype,
-        spread_of(costs, solution.labels, n_clusters, problem.rows.weights),
-    )
+    check_history(history, solution.trace, problem.geometry)
+    model = fitted_partition(solution, problem, partition, penalty, columns, dtype)
     return {
         "_model": model,
         "labels_": solution.labels,
@@ -322,3 +304,30 @@ def fitted_attributes(
         "prior_weight_": model.partition.prior_weight,
         "inertia_": solution.terms.fit / unit,
     } | trace_attributes(solution, level_rounding(history, problem.rounding), n_clusters)
+
+
+def fitted_partition(
+    solution: Solution | GroupedSolution,
+    problem: Problem,
+    partition: Partition,
+    penalty: float,
+    columns: Columns,
+    dtype: np.dtype,
+) -> FittedPartition:
+    """Return the model of a solution; ``penalty`` of a cluster in the user's units."""
+    labels, centres = solution.labels, solution.centres
+    costs = problem.state(partition).costs_at(centres, labels)
+    spread = spread_of(costs, labels, len(centres), problem.rows.weights)
+    # New rows weigh one each, or what their length says, whatever the unit of weights here.
+    prior_weight = partition.prior_weight / problem.weight_unit
+    own = replace(partition, penalty=penalty * problem.frame.unit, prior_weight=prior_weight)
+    return FittedPartition(own, problem.frame, centres, columns, dtype, spread)
+
+
+def check_history(history: Floats, trace: Floats, geometry: Geometry) -> None:
+    """Raise ValueError unless the objective (steps,) and its terms without penalties are finite."""
+    if not (trace.max() < geometry.infinite_cost and np.isfinite(history).all()):
+        raise ValueError(
+            "The objective is not a finite number. Where the divergence is infinite at zeros, "
+            "set prior_weight to a number > 0; otherwise rescale X and the penalties."
+        )
