@@ -11,8 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from hardbayes.cli.errors import CommandError, cannot_read
-from hardbayes.cli.polars_extra import import_polars
-from hardbayes.cli.tables import Cells, Table, new_matrix
+from hardbayes.cli.tables import Cells, Table, import_polars, new_matrix
 from hardbayes.cli.text_layout import open_binary
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hardbayes.cli.errors import CommandError, cannot_read
+from hardbayes.cli.tables import import_polars
 from hardbayes.cli.text_layout import open_binary
 
 _COMMENTS = ("#", "%")
@@ -72,8 +73,6 @@ def read_edges(name: str) -> Edges:
 
 def as_frame(edges: Edges) -> Any:
     """Return edges as the data frame that `GraphDPMeans.fit` takes."""
-    from hardbayes.cli.polars_extra import import_polars
-
     pl = import_polars(Path("the edges"))
     columns: dict[str, Any] = {"source": edges.sources, "target": edges.targets}
     if edges.weights is not None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.engine.hdp.objective import GroupedTerms
 from hardbayes.engine.loop import alternate
 from hardbayes.engine.partition.descent import Descent, Effort
 from hardbayes.engine.partition.objective import measure
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from hardbayes.engine.partition.objective import Terms
     from hardbayes.matrices import Floats
     from hardbayes.moves.hdp.state import GroupedState, LocalClusters, Point
     from hardbayes.moves.partition.proposal import PartitionProposal
@@ -54,6 +54,22 @@ GLOBAL_STEPS = 100
 EXCHANGES = 30
 TRIALS = 8
 TRIAL_STEPS = 8
+
+
+class GroupedTerms(NamedTuple):
+    """The parts of the objective, in working units: its one definition."""
+
+    terms: Terms  # of the partition
+    n_local: int
+
+    @property
+    def cost(self) -> float:
+        """The objective without penalties."""
+        return self.terms.fit + self.terms.prior
+
+    def total(self, grouped: GroupedPartition) -> float:
+        """Return the objective."""
+        return self.cost + grouped.total_penalty(self.n_local, self.terms.n_clusters)
 
 
 @dataclass(frozen=True)

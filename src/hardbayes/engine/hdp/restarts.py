@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.engine.hdp.descent import GroupedDescent, GroupedSolution
-from hardbayes.engine.hdp.objective import GroupedTerms
+from hardbayes.engine.hdp.descent import GroupedDescent, GroupedSolution, GroupedTerms
 from hardbayes.engine.partition.restarts import draw_visit_rank, first_centres, minimise
 from hardbayes.matrices import inverse_permutation
 
