@@ -149,7 +149,7 @@ def add_results(
 
 
 def add_append(group: Any) -> None:
-    """Add the wish for the whole table."""
+    """Add the option to write the whole table."""
     group.add_argument(
         "--append", action="store_true", help="write the whole table with the result added"
     )

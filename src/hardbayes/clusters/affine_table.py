@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class AffineTable(CentreTable):
     """A table of centres for any divergence.
 
-    Bounds on costs need to know by how much the cost at ``layout.anchor`` has changed: the table
+    Bounds on costs are moved by how much the cost at ``layout.anchor`` has changed: the table
     keeps that cost, up to a constant of the anchor, and its rounding error.
     """
 

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from hardbayes.engine.gram.model import MANY_ROWS, GramModel
-from hardbayes.engine.gram.restarts import Search, minimise, spread
+from hardbayes.engine.gram.restarts import Search, extend_labels, minimise
 from hardbayes.engine.status import Status
 from hardbayes.estimators.base import SHARED_CONSTRAINTS
 from hardbayes.estimators.dp_means import DPMeans
@@ -181,7 +181,7 @@ class KernelDPMeans(GramEstimator):
             return self._fitted_to_features(problem, penalty, choice, rng)
         given = None
         if choice is not None and self.search != "paper":
-            given = spread(problem.rows, choice.ids, choice.weights, choice.labels)
+            given = extend_labels(problem.rows, choice.ids, choice.weights, choice.labels)
         return fit_at(self, problem, penalty, given, rng)
 
     def _fitted_to_features(

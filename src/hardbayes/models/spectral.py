@@ -16,8 +16,8 @@ from hardbayes.engine.gram.restarts import one_partition
 from hardbayes.engine.gram.spectrum import (
     MOST_DENSE,
     Spectrum,
+    cluster_qr,
     lower_bound,
-    rounding,
     spectrum_above,
     summed_spectrum,
 )
@@ -151,7 +151,7 @@ def _labelled(
     # Without the weights: entries of equal rows are equal then.
     rows = spectrum.vectors[heavy] / np.sqrt(weights[heavy])[:, np.newaxis]
     rows = np.concatenate([np.repeat(constant, len(rows), axis=0), rows], axis=1)
-    labels[heavy], turn = rounding(rows[:, :k])
+    labels[heavy], turn = cluster_qr(rows[:, :k])
     entries = np.zeros(k)
     entries[: constant.shape[1]] = constant
     if mean is not None:

@@ -198,14 +198,16 @@ class ClustersDisplay:
         ax.set_ylabel(self.axis_names[1], **LITERAL)
         ax.set_title(self._title())
         if with_legend:
-            # The search for the emptiest corner is slow with many points.
-            corner = "best" if self.points.shape[0] <= 2_000 else "upper right"
-            place: dict[str, Any] = {"loc": corner}
-            if n_clusters > _MOST_INSIDE:
-                place = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
-            ax.legend(title="cluster", fontsize="small", framealpha=0.9, **place)
+            self._draw_legend(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+    def _draw_legend(self, ax: Any) -> None:
+        # The search for the emptiest corner is slow with many points.
+        place: dict[str, Any] = {"loc": "best" if len(self.points) <= 2_000 else "upper right"}
+        if len(self.sizes) > _MOST_INSIDE:
+            place = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
+        ax.legend(title="cluster", fontsize="small", framealpha=0.9, **place)
 
     def _title(self) -> str:
         title = counted(len(self.sizes), "cluster")

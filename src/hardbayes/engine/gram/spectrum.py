@@ -108,7 +108,7 @@ def lower_bound(spectrum: Spectrum, penalty: float, n: int) -> float:
     return spectrum.trace - gained - guard
 
 
-def rounding(vectors: Floats) -> tuple[Ids, Floats]:
+def cluster_qr(vectors: Floats) -> tuple[Ids, Floats]:
     """Return the cluster (n,) of each row of k eigenvectors, and how they were turned (k, k).
 
     As in scikit-learn's ``assign_labels="cluster_qr"`` (Damle, Minden & Ying 2019): k rows that

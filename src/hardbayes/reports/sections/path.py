@@ -65,7 +65,12 @@ def path_figure(found: Solutions, thing: str) -> Markup:
         caption += " Pale bars behind: how wide it would be without structure."
     if found.n_sampled is not None:
         caption += f" Traced on a sample of {short(found.n_sampled)} rows."
-    slider = tag(
+    drawn = picture(width, height, label, *parts, class_="chart", id="path")
+    return tag("figure", drawn, _slider(across, own, thing), tag("figcaption", caption))
+
+
+def _slider(across: Scale, own: Solution, thing: str) -> Markup:
+    return tag(
         "div",
         tag("label", f"Penalty for each {thing}", for_="penalty"),
         tag("input", type="range", id="penalty", min=0, max=1000, step=1,
@@ -75,8 +80,6 @@ def path_figure(found: Solutions, thing: str) -> Markup:
             class_="shown"),
         class_="slider", id="slider", hidden=True,
     )  # fmt: skip
-    drawn = picture(width, height, label, *parts, class_="chart", id="path")
-    return tag("figure", drawn, slider, tag("figcaption", caption))
 
 
 def _reference(step: Solution, across: Scale, up: Scale) -> Markup | None:
