@@ -111,6 +111,7 @@ class GraphDPMeans(ClusterMixin, Learner):
     0.0
     """
 
+    _text_attributes = Learner._text_attributes | {"vertex_names_": object}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "cluster_penalty": [StrOptions({"auto"}), Interval(Real, None, None, closed="neither")],
         "cut": [StrOptions({"normalized", "ratio"})],
@@ -221,18 +222,6 @@ class GraphDPMeans(ClusterMixin, Learner):
 
     def _report(self, step: int, n_clusters: int, n_changed: int) -> None:
         self._say(f"step {step}: {n_clusters} clusters, {n_changed} changes")
-
-    def _get_state(self) -> dict[str, Any]:
-        state = super()._get_state()
-        if state and state["vertex_names_"].dtype == object:
-            state["vertex_names_"] = [str(name) for name in state["vertex_names_"]]
-        return state
-
-    def _set_state(self, state: dict[str, Any]) -> None:
-        names = state.get("vertex_names_")
-        if isinstance(names, list):
-            state = state | {"vertex_names_": np.array(names, dtype=object)}
-        super()._set_state(state)
 
     def _model_from(
         self, arrays: dict[str, Any], fitted: dict[str, Any]

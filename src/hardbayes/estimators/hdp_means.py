@@ -104,6 +104,7 @@ converged_, status_, n_features_in_, feature_names_in_
         "global_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         **DivergenceEstimator._divergence_constraints,
     }
+    _text_attributes = DivergenceEstimator._text_attributes | {"groups_": str}
     _given_number = "Pass {name}(0, 0, max_clusters={k}) for at most so many."
     _model: FittedGroups
     groups_: NDArray[Any]
@@ -312,19 +313,9 @@ converged_, status_, n_features_in_, feature_names_in_
             return (choice.local_penalty, shared), choice
         return (local, max(0.0, shared - local)), choice
 
-    # -- for save and load -------------------------------------------------------------------------
-
-    def _get_state(self) -> dict[str, Any]:
-        state = super()._get_state()
-        if state and state["groups_"].dtype.kind == "U":
-            state["groups_"] = state["groups_"].tolist()
-        return state
-
     def _model_from(
         self, arrays: dict[str, Any], fitted: dict[str, Any]
     ) -> tuple[FittedGroups, int]:
-        if isinstance(fitted.get("groups_"), list):
-            fitted["groups_"] = np.array(fitted["groups_"])
         arrays["n_columns"] = fitted.get("n_features_in_")
         model = FittedGroups.from_arrays(self._geometry, self.max_clusters, arrays)
         clusters = model.clusters
