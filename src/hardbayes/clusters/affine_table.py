@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardbayes.clusters.centre_table import CentreTable
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.matrices import Floats
-    from hardbayes.tuples import Drift, Totals
+from hardbayes.matrices import Floats
+from hardbayes.tuples import Drift, Totals
 
 
 class AffineTable(CentreTable):

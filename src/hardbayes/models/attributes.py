@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from hardbayes.engine.status import Status
-
-if TYPE_CHECKING:
-    from hardbayes.matrices import Floats
+from hardbayes.matrices import Floats
 
 
 class AtOnce(NamedTuple):

@@ -5,27 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from hardbayes.blas import one_blas_thread
+from hardbayes.engine.gram.model import GramModel
+from hardbayes.engine.gram.restarts import GramSolution
 from hardbayes.engine.objective import level_rounding
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean
+from hardbayes.matrices import Floats, Matrix
 from hardbayes.models.attributes import trace_attributes
 from hardbayes.models.placement import CostPlacement
 from hardbayes.models.spread import is_spread, spread_of
+from hardbayes.pool import Pool
+from hardbayes.problems.gram import GramProblem
 from hardbayes.problems.mercer import Mercer, Seen
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.engine.gram.model import GramModel
-    from hardbayes.engine.gram.restarts import GramSolution
-    from hardbayes.matrices import Floats, Matrix
-    from hardbayes.pool import Pool
-    from hardbayes.problems.gram import GramProblem
 
 SLAB = 1 << 21  # kernel values of new rows that are held at a time
 ROUNDING = 1e-12  # of squared distances, by the kernel value of a row with itself

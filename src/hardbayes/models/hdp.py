@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from hardbayes.engine.hdp.descent import GroupedSolution
 from hardbayes.engine.objective import level_rounding
+from hardbayes.geometry.base import Geometry
+from hardbayes.matrices import Floats, Matrix
 from hardbayes.models.attributes import trace_attributes
 from hardbayes.models.partition import (
     FittedPartition,
@@ -15,17 +19,10 @@ from hardbayes.models.partition import (
     check_history,
     fitted_partition,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.engine.hdp.descent import GroupedSolution
-    from hardbayes.geometry.base import Geometry
-    from hardbayes.matrices import Floats, Matrix
-    from hardbayes.pool import Pool
-    from hardbayes.problems.columns import Columns
-    from hardbayes.problems.hdp import GroupedProblem
-    from hardbayes.structure.hdp import GroupedPartition
+from hardbayes.pool import Pool
+from hardbayes.problems.columns import Columns
+from hardbayes.problems.hdp import GroupedProblem
+from hardbayes.structure.hdp import GroupedPartition
 
 
 @dataclass(frozen=True)

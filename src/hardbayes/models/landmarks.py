@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
 
 from hardbayes.blas import one_blas_thread
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean
-from hardbayes.matrices import chunks
+from hardbayes.matrices import Floats, Matrix, chunks
 from hardbayes.models.gram import (
     Turned,
     mercer_arrays,
@@ -29,13 +30,8 @@ from hardbayes.models.gram import (
 )
 from hardbayes.models.placement import CostPlacement
 from hardbayes.models.spread import is_spread
+from hardbayes.pool import Pool
 from hardbayes.problems.mercer import Mercer, Seen
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.matrices import Floats, Matrix
-    from hardbayes.pool import Pool
 
 SMALLEST = 1e-12  # eigenvalues of the landmarks' kernel matrix, by the largest, that count
 ROUNDING = 1e-12  # of squared distances, by the largest squared length

@@ -6,28 +6,25 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from hardbayes.engine.hdp.descent import GroupedSolution
 from hardbayes.engine.objective import level_rounding
+from hardbayes.engine.partition.descent import Solution
+from hardbayes.geometry.base import Geometry
 from hardbayes.geometry.squared_euclidean import FARTHEST
-from hardbayes.matrices import is_sparse
+from hardbayes.matrices import Floats, Matrix, is_sparse
 from hardbayes.models.attributes import trace_attributes
 from hardbayes.models.spread import costs_at_share, is_spread, spread_of
+from hardbayes.pool import Pool
 from hardbayes.problems.columns import Columns
 from hardbayes.problems.frame import Frame, power_of_two_scale
-from hardbayes.problems.partition import cluster_bound, opening_costs, rows_in_memory
+from hardbayes.problems.partition import Problem, cluster_bound, opening_costs, rows_in_memory
 from hardbayes.structure.partition import Partition
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from hardbayes.clusters.centre_table import CentreTable
-    from hardbayes.engine.hdp.descent import GroupedSolution
-    from hardbayes.engine.partition.descent import Solution
     from hardbayes.executors.protocol import Rows
-    from hardbayes.geometry.base import Geometry
-    from hardbayes.matrices import Floats, Matrix
-    from hardbayes.pool import Pool
-    from hardbayes.problems.partition import Problem
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from hardbayes.matrices import Floats
 from hardbayes.models.spread import costs_at_share
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.matrices import Floats
 
 
 class CostPlacement(ABC):

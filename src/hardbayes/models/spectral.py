@@ -6,7 +6,7 @@ each row is given to a cluster by its entries in them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,14 +21,12 @@ from hardbayes.engine.gram.spectrum import (
     spectrum_above,
     summed_spectrum,
 )
+from hardbayes.matrices import Floats
 from hardbayes.models.attributes import AtOnce, trace_attributes
 from hardbayes.models.gram import Turned, fitted_attributes
 from hardbayes.models.landmarks import FeatureMap, FittedFeatures
 from hardbayes.models.spread import spread_of
-
-if TYPE_CHECKING:
-    from hardbayes.matrices import Floats
-    from hardbayes.problems.gram import GramProblem
+from hardbayes.problems.gram import GramProblem
 
 SLAB_ROWS = 1 << 10  # whose values with a sample are held at a time
 SAMPLED = (

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from copy import copy, deepcopy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from hardbayes.engine.partition.descent import Solution
+from hardbayes.engine.partition.path import Path
 from hardbayes.engine.status import Status
 from hardbayes.estimators.base import checked_data
+from hardbayes.estimators.dp_means import DPMeans
+from hardbayes.matrices import Floats
 from hardbayes.models.partition import fitted_attributes
 from hardbayes.paths.exact_numbers import ExactClusters, PublishedClusters, status_at
 from hardbayes.paths.penalty_path import PenaltyPath
 from hardbayes.paths.published import fits_at, published_penalties, runs
 from hardbayes.pool import Pool, resolve_threads
 from hardbayes.problems.columns import used_columns
-from hardbayes.problems.partition import pose
+from hardbayes.problems.partition import Problem, pose
 from hardbayes.selection.automatic import choose_penalty
 from hardbayes.selection.evidence import choice_table
 from hardbayes.selection.tracing import (
@@ -27,14 +31,7 @@ from hardbayes.selection.tracing import (
     sample_rows,
     trace_on,
 )
-
-if TYPE_CHECKING:
-    from hardbayes.engine.partition.descent import Solution
-    from hardbayes.engine.partition.path import Path
-    from hardbayes.estimators.dp_means import DPMeans
-    from hardbayes.matrices import Floats
-    from hardbayes.problems.partition import Problem
-    from hardbayes.structure.partition import Partition
+from hardbayes.structure.partition import Partition
 
 
 def trace_clusters(

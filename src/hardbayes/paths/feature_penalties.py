@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from hardbayes.engine.features.descent import FeatureSolution
 from hardbayes.engine.features.restarts import marked_if_capped
 from hardbayes.engine.status import Status
 from hardbayes.estimators.base import checked_data
 from hardbayes.estimators.bp_means import BPMeans
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean
+from hardbayes.matrices import Floats
 from hardbayes.models.features import fitted_attributes
 from hardbayes.paths.exact_numbers import ExactFeatures, penalty_at
 from hardbayes.paths.penalty_path import PenaltyPath
 from hardbayes.pool import Pool, resolve_threads
 from hardbayes.problems.features import pose_features
 from hardbayes.selection.feature_path import feature_path
-
-if TYPE_CHECKING:
-    from hardbayes.engine.features.descent import FeatureSolution
-    from hardbayes.matrices import Floats
 
 
 def trace_features(

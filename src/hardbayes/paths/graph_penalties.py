@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csgraph
 from sklearn.base import clone
 
+from hardbayes.engine.graph.restarts import GraphSolution
 from hardbayes.engine.status import Status
+from hardbayes.estimators.graph_dp_means import GraphDPMeans
+from hardbayes.executors.graph.protocol import Ids
+from hardbayes.matrices import Floats
 from hardbayes.models.graph import fitted_attributes
 from hardbayes.paths.penalty_path import PenaltyPath
 from hardbayes.pool import Pool, resolve_threads
@@ -18,12 +22,6 @@ from hardbayes.selection.graph_fitting import best_fit
 from hardbayes.selection.graph_penalty import Describer, lowest_penalty, well_described
 from hardbayes.selection.hull import CutPlateau, Plateau, plateaus
 from hardbayes.validation.graph import Adjacency, check_graph
-
-if TYPE_CHECKING:
-    from hardbayes.engine.graph.restarts import GraphSolution
-    from hardbayes.estimators.graph_dp_means import GraphDPMeans
-    from hardbayes.executors.graph.protocol import Ids
-    from hardbayes.matrices import Floats
 
 MOST_CLUSTERS = 160  # or one for every eight vertices, where none of the penalties are given
 FACTOR = 1.5  # between penalties tried to find those at which a path begins and ends

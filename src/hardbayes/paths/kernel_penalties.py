@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -15,16 +15,14 @@ from hardbayes.engine.status import Status
 from hardbayes.estimators.base import checked_data
 from hardbayes.estimators.kernel_dp_means import KernelDPMeans
 from hardbayes.estimators.spectral_dp_means import SpectralDPMeans
+from hardbayes.executors.gram.protocol import Ids
+from hardbayes.matrices import Floats
 from hardbayes.models.gram import fitted_attributes
 from hardbayes.paths.penalty_path import PenaltyPath
 from hardbayes.pool import Pool, resolve_threads
+from hardbayes.problems.gram import GramProblem
 from hardbayes.selection.gram_penalty import choose_clusters
 from hardbayes.selection.hull import Plateau, plateaus
-
-if TYPE_CHECKING:
-    from hardbayes.executors.gram.protocol import Ids
-    from hardbayes.matrices import Floats
-    from hardbayes.problems.gram import GramProblem
 
 MOST_CLUSTERS = 64  # down to whose penalty a path goes, or one for every eight rows
 FACTOR = 1.5  # between penalties tried to find that

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from hardbayes.matrices import Floats
-    from hardbayes.selection.choice_table import Table
-    from hardbayes.selection.hull import Plateau
+from hardbayes.matrices import Floats
+from hardbayes.selection.choice_table import Table
+from hardbayes.selection.hull import Plateau
 
 
 @dataclass(frozen=True, repr=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, validate_params
@@ -13,14 +13,12 @@ from hardbayes.estimators.dp_means import DPMeans
 from hardbayes.estimators.graph_dp_means import GraphDPMeans
 from hardbayes.estimators.kernel_dp_means import KernelDPMeans
 from hardbayes.estimators.spectral_dp_means import SpectralDPMeans
+from hardbayes.matrices import Floats
 from hardbayes.paths.cluster_penalties import trace_clusters
 from hardbayes.paths.feature_penalties import trace_features
 from hardbayes.paths.graph_penalties import trace_graph
 from hardbayes.paths.kernel_penalties import trace_kernel
-
-if TYPE_CHECKING:
-    from hardbayes.matrices import Floats
-    from hardbayes.paths.penalty_path import PenaltyPath
+from hardbayes.paths.penalty_path import PenaltyPath
 
 #: The estimators that have a path of penalties.
 WITH_PATHS = (DPMeans, BPMeans, GraphDPMeans, KernelDPMeans, SpectralDPMeans)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,9 +17,6 @@ from hardbayes.reports import kinds
 from hardbayes.reports.facts.data import Given, estimator_and_rows, names_in
 from hardbayes.reports.page import page
 from hardbayes.reports.sections.overview import contents, header
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 
 def report(

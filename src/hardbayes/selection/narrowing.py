@@ -6,18 +6,15 @@ these suffice for a path that only serves to choose the number of clusters.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hardbayes.blas import one_blas_thread
+from hardbayes.geometry.base import Geometry
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean
-from hardbayes.matrices import is_sparse, row_lengths
-
-if TYPE_CHECKING:
-    from hardbayes.geometry.base import Geometry
-    from hardbayes.matrices import Floats, Matrix
-    from hardbayes.selection.sampling import Sample
+from hardbayes.matrices import Floats, Matrix, is_sparse, row_lengths
+from hardbayes.selection.sampling import Sample
 
 # Rows with more than WIDE columns are projected to DIRECTIONS directions.
 WIDE = 256

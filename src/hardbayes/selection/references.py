@@ -7,20 +7,14 @@ Hastie 2001).
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from hardbayes.blas import one_blas_thread
-from hardbayes.matrices import is_sparse
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.geometry.base import Geometry
-    from hardbayes.matrices import Floats, Matrix
-
+from hardbayes.geometry.base import Geometry
+from hardbayes.matrices import Floats, Matrix, is_sparse
 
 EXCHANGES = 20  # rounds in which entries leave cells that others have taken
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from hardbayes.estimators.graph_dp_means import graph_of_fit
 from hardbayes.plot.graph import ordered_cells, positions
 from hardbayes.reports.facts.plane import Plane, placed
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 MOST_CELLS = 240  # of the matrix, along a side
 MOST_DRAWN = 150  # vertices of a graph that is drawn as points and lines

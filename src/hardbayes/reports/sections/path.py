@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from hardbayes.markup import Markup, join, tag
+from hardbayes.reports.facts.solutions import Solution, Solutions
 from hardbayes.reports.numbers import counted, short
 from hardbayes.reports.sections.tables import details, table
 from hardbayes.reports.svg import Scale, frame, line, picture, polyline, text
-
-if TYPE_CHECKING:
-    from hardbayes.reports.facts.solutions import Solution, Solutions
 
 CHART = (640, 330)
 _NAMED = 7  # plateaus that are labelled; more labels would overlap
