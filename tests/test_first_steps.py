@@ -8,7 +8,17 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from hardbayes import BPMeans, DPMeans, GaussianDPMeans, KFeatures, by_size, load, save
+from hardbayes import (
+    BPMeans,
+    DPMeans,
+    GaussianDPMeans,
+    HDPMeans,
+    KernelDPMeans,
+    KFeatures,
+    by_size,
+    load,
+    save,
+)
 from tests.conftest import quiet_fit
 
 X = np.random.RandomState(0).standard_normal((20, 3))
@@ -34,7 +44,9 @@ def test_hashed_words_with_signs():
         DPMeans(divergence="kl").fit(counts)
     unsigned = HashingVectorizer(n_features=64, alternate_sign=False).fit_transform(words)
     assert DPMeans(0.5, divergence="kl", random_state=0).fit(unsigned).n_clusters_ >= 1
-    with pytest.raises(ValueError, match=r"numbers >= 0\. Got -1\.0 at row 0, column 0\.$"):
+    with pytest.raises(
+        ValueError, match=r"Got -1\.0 at row 0, column 0\. Correct it, or .*divergence\.$"
+    ):
         DPMeans(divergence="kl").fit([[-1.0, 2.0]])
 
 
@@ -108,7 +120,35 @@ def test_clusters_by_size(estimator, tmp_path):
 
 
 def test_only_clusters_have_sizes():
-    with pytest.raises(TypeError, match="by_size must be a fitted DPMeans or GaussianDPMeans"):
+    with pytest.raises(TypeError, match="by_size must be a fitted DPMeans, HDPMeans or Gauss"):
         by_size(BPMeans())
     with pytest.raises(ValueError, match="not fitted"):
         by_size(DPMeans())
+
+
+def test_models_without_centres_have_no_sizes():
+    with pytest.raises(TypeError, match=r"HDPMeans or GaussianDPMeans\. Got KernelDPMeans inst"):
+        by_size(KernelDPMeans(random_state=0).fit(X))
+
+
+@pytest.mark.parametrize("thing", [None, "rows.csv", {"a": [1.0]}])
+def test_what_is_no_table(thing):
+    name = type(thing).__name__
+    with pytest.raises(ValueError, match=rf"X must be a table of rows and columns\. Got {name}\."):
+        DPMeans().fit(thing)
+
+
+def test_a_number_of_clusters_for_groups():
+    with pytest.raises(TypeError, match=r"Pass HDPMeans\(0, 0, max_clusters=3\) for at most"):
+        HDPMeans(n_clusters=3)
+    assert quiet_fit(HDPMeans(0, 0, max_clusters=3, random_state=0), X).n_clusters_ == 3
+
+
+def test_groups_of_a_model_without_them():
+    with pytest.raises(ValueError, match="'groups' parameter of summary is for HDPMeans"):
+        DPMeans(4.0, random_state=0).fit(X).summary(X, groups=np.zeros(len(X)))
+
+
+def test_a_folder_that_is_not_there(tmp_path):
+    with pytest.raises(FileNotFoundError, match="There is no such folder; make it first"):
+        save(DPMeans(4.0).fit(X), tmp_path / "no" / "model")

@@ -24,8 +24,9 @@ from hardbayes import (
 )
 from hardbayes.engine.gram import model as gram_model
 from hardbayes.engine.gram import restarts
-from hardbayes.estimators import gram_estimator, kernel_dp_means, spectral_dp_means
+from hardbayes.estimators import gram_estimator, kernel_dp_means
 from hardbayes.executors.gram import memory
+from hardbayes.models import spectral
 from hardbayes.plot import ClustersDisplay
 from tests.conftest import assert_same_bits, make_blobs, quiet_fit, run_check
 from tests.interrupts import assert_survives_interrupts
@@ -216,7 +217,7 @@ def test_landmarks():
 
 
 def test_many_rows_have_the_eigenvectors_of_a_sample(monkeypatch):
-    monkeypatch.setattr(spectral_dp_means, "MOST_DENSE", 100)
+    monkeypatch.setattr(spectral, "MOST_DENSE", 100)
     few = partial(gram_estimator.pose_gram, max_anchors=80)
     monkeypatch.setattr(gram_estimator, "pose_gram", few)
     fitted = SpectralDPMeans(random_state=0).fit(MOONS)
@@ -228,7 +229,7 @@ def test_many_rows_have_the_eigenvectors_of_a_sample(monkeypatch):
 
 
 def test_no_bound_is_given_where_none_is_certain(monkeypatch, tmp_path):
-    monkeypatch.setattr(spectral_dp_means, "MOST_DENSE", 100)
+    monkeypatch.setattr(spectral, "MOST_DENSE", 100)
     few = partial(gram_estimator.pose_gram, max_anchors=80)
     monkeypatch.setattr(gram_estimator, "pose_gram", few)
     fitted = SpectralDPMeans(2.0, kernel=lambda x, y: np.exp(-((x - y) ** 2).sum())).fit(MOONS)

@@ -18,10 +18,16 @@ def read(tmp_path, text):
         ("a b\nb c\nc a\n", ["a", "b", "c"]),  # a vertex that is called like a column
         ("x y strength\n1 2 .5\n", ["1"]),
         ("% comment\n\n1\t2\n", ["1"]),
+        ("a b 2\nb c 1\n", ["a", "b"]),  # a weight is no name of a column
     ],
 )
 def test_headers_are_told_from_edges(tmp_path, text, sources):
     assert read(tmp_path, text).sources == sources
+
+
+def test_a_header_is_mentioned(tmp_path):
+    assert read(tmp_path, "u v\n1 2\n").notes == ["Line 1 is taken for names of columns: u, v."]
+    assert read(tmp_path, "1 2\n").notes == []
 
 
 def test_weights_are_read(tmp_path):

@@ -95,6 +95,7 @@ def test_edges(content, says, refused, tmp_path):
         ["cluster", "t.csv", "--columns", "z"],
         ["cluster", "t.csv", "--penalty", "-1"],
         ["cluster", "t.csv", "--penalty", "nan"],
+        ["cluster", "t.csv", "--about-k", "1" + "0" * 400],
         ["cluster", "t.csv", "--about-k", "0"],
         ["cluster", "t.csv", "--about-k", "2", "--penalty", "3"],
         ["cluster", "t.csv", "--about-k", "1000"],

@@ -202,6 +202,10 @@ def test_what_is_refused(table, clusters, tmp_path):
         report(DPMeans(), table, path)
     with pytest.raises(ValueError, match=r"'row_names' has 2 names, but X has 60 rows"):
         report(clusters, table, path, row_names=["a", "b"])
+    with pytest.raises(ValueError, match=r"'feature_names' has 1 names, but there are \d columns"):
+        report(clusters, table, path, feature_names=["a"])
+    with pytest.raises(TypeError, match=r"'penalty_path' parameter of report must be True, False"):
+        report(clusters, table, path, penalty_path="yes")
     with pytest.raises(ValueError, match=r"'sample_weight' must have 60 numbers"):
         report(clusters, table, path, sample_weight=np.ones(3))
     assert not path.exists()

@@ -6,8 +6,8 @@ from scipy import sparse
 
 from hardbayes import DPMeans, objective
 from hardbayes.geometry import geometry_for
-from hardbayes.selection.narrowing import DIRECTIONS, WIDE, narrow, narrow_vectors, view
-from hardbayes.selection.sampling import draw
+from hardbayes.selection.narrowing import DIRECTIONS, narrow, narrow_vectors, view
+from hardbayes.selection.sampling import WIDE, Sample, draw
 from tests.conftest import quiet_fit
 from tests.reference.dp_means import same_partition
 
@@ -27,7 +27,7 @@ def squared_distances(rows):
 @pytest.mark.parametrize("n", [40, 300])
 def test_rows_of_low_rank_keep_their_distances(n, weighted, container):
     X = wide(n, WIDE + 50, 10)
-    weights = np.random.default_rng(1).uniform(0.5, 2.0, n) if weighted else None
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, n) if weighted else np.ones(n)
     rows, left_out = narrow(container(X), weights, np.random.RandomState(0))
     assert rows.shape == (n, min(n, DIRECTIONS)) and isinstance(rows, np.ndarray)
     np.testing.assert_allclose(squared_distances(rows[:40]), squared_distances(X[:40]), atol=1e-6)
@@ -37,9 +37,9 @@ def test_rows_of_low_rank_keep_their_distances(n, weighted, container):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("d", [1, WIDE])
 def test_few_columns_stay(d, dtype):
-    X = np.ones((5, d), dtype)
-    rows, left_out = narrow(X, None, np.random.RandomState(0))
-    assert rows is X and left_out == 0.0
+    sample = Sample(np.ones((5, d), dtype), np.ones(5), geometry_for("squared_euclidean"), 0.0)
+    seen = view(sample, np.random.RandomState(0))
+    assert seen.rows is sample.rows and seen.left_out == 0.0
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -81,7 +81,7 @@ def test_one_wide_cloud_is_one_cluster():
 def test_vectors_keep_their_angles():
     X = wide(200, WIDE + 50, 10)
     X /= np.linalg.norm(X, axis=1, keepdims=True)
-    rows = narrow_vectors(X, None, np.random.RandomState(0))
+    rows = narrow_vectors(X, np.ones(200), np.random.RandomState(0))
     np.testing.assert_allclose(rows @ rows.T, X @ X.T, atol=1e-8)
     heavy = narrow_vectors(sparse.csr_array(X), np.arange(1.0, 201.0), np.random.RandomState(0))
     np.testing.assert_allclose(heavy @ heavy.T, X @ X.T, atol=1e-8)

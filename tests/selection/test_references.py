@@ -15,6 +15,7 @@ SQUARED, KL = geometry_for("squared_euclidean"), geometry_for("kl")
 
 
 def draw(X, geometry=SQUARED, number=0, seed=0, weights=None):
+    weights = np.ones(X.shape[0]) if weights is None else weights
     return Structureless(X, geometry, weights).draw(number, np.random.RandomState(seed))
 
 

@@ -11,8 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from hardbayes.cli.errors import CommandError, cannot_read
-from hardbayes.cli.polars_extra import import_polars
-from hardbayes.cli.tables import Cells, Table, new_matrix
+from hardbayes.cli.tables import Cells, Table, import_polars, new_matrix
 from hardbayes.cli.text_layout import open_binary
 
 
@@ -69,7 +68,9 @@ class ArrayTable(Table):
             shape = " x ".join(map(str, matrix.shape))
             raise cannot_read(path, f"its array is {shape}; store rows x columns, one at least")
         if matrix.dtype.kind not in "biuf":
-            raise cannot_read(path, f"its array holds {matrix.dtype}, not numbers")
+            raise cannot_read(
+                path, f"its array holds {matrix.dtype}, not numbers; store real numbers"
+            )
         self.matrix = matrix
         self.n_rows = matrix.shape[0]
         self.is_sparse = sparse.issparse(matrix)

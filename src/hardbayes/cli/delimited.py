@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hardbayes.cli.errors import CommandError, one_line
-from hardbayes.cli.polars_extra import import_polars
-from hardbayes.cli.tables import MISSING, Cells, Table, new_matrix
+from hardbayes.cli.tables import MISSING, Cells, Table, import_polars, new_matrix
 from hardbayes.cli.text_layout import HEAD_BYTES, text_layout
 
 # A column of text with this share of numbers is taken for numbers with mistakes.

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import io
 import math
 import sys
 from pathlib import Path
 from typing import Any
 
+from hardbayes.cli.drawing import check_ending, write_figure
 from hardbayes.cli.errors import cannot_write
-from hardbayes.cli.files import check_writable, write_atomically
+from hardbayes.cli.files import check_writable
+from hardbayes.cli.wording import counted
 
 DEFAULT_OUTPUT = "hardbayes-demo.png"
-_FORMATS = (".png", ".pdf", ".svg")
 _SEED = 0
 
 
@@ -40,8 +40,7 @@ def run(options: argparse.Namespace) -> None:
     output = Path(options.output)
     # Before the fit, so that a wrong path is reported at once.
     check_writable(output)
-    if output.suffix.lower() not in _FORMATS:
-        raise cannot_write(output, f"a picture's name ends in {', '.join(_FORMATS)}")
+    check_ending(output)
 
     # Not at the top: `hardbayes --help` does not need them. scikit-learn is imported with the
     # package, numba at the first fit.
@@ -76,8 +75,8 @@ def describe(model: Any) -> str:
     lines += [
         f"{step:5d} {value:14.4f}" for step, value in enumerate(model.objective_history_, start=1)
     ]
-    found = "1 cluster" if model.n_clusters_ == 1 else f"{model.n_clusters_} clusters"
-    lines += [model.status_, "", f"Found {found}", "Cluster   Rows   Centre"]
+    found = f"Found {counted(model.n_clusters_, 'cluster')}"
+    lines += [model.status_, "", found, "Cluster   Rows   Centre"]
     for k, center in enumerate(model.cluster_centers_):
         place = ", ".join(f"{value:.2f}" for value in center)
         lines.append(f"{k:7d} {(model.labels_ == k).sum():6d}   ({place})")
@@ -92,9 +91,7 @@ def draw(model: Any, X: Any, output: Path) -> str:
         figure = fit_figure(model, X)
     except ImportError:
         return 'No picture: matplotlib is missing. Install it: pip install "hardbayes[plot]"'
-    picture = io.BytesIO()
-    figure.savefig(picture, format=output.suffix[1:].lower(), dpi=150)
-    write_atomically(output, picture.getvalue())
+    write_figure(figure, output)
     return f"Picture: {printable(str(output.resolve()))}"
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hardbayes.cli.errors import CommandError, cannot_read
+from hardbayes.cli.tables import import_polars
 from hardbayes.cli.text_layout import open_binary
 
 _COMMENTS = ("#", "%")
@@ -21,6 +22,7 @@ class Edges(NamedTuple):
     sources: list[str]
     targets: list[str]
     weights: list[float] | None
+    notes: list[str]
 
 
 def read_edges(name: str) -> Edges:
@@ -41,6 +43,7 @@ def read_edges(name: str) -> Edges:
     weights: list[float] = []
     width = 0
     rows = list(_cells(text))
+    notes = []
     for line, cells in rows:
         if not width:
             width = len(cells)
@@ -50,6 +53,7 @@ def read_edges(name: str) -> Edges:
                     "a weight"
                 )
             if _is_header(cells, rows):
+                notes.append(f"Line {line} is taken for names of columns: {', '.join(cells)}.")
                 continue
         if len(cells) != width:
             raise CommandError(
@@ -64,13 +68,11 @@ def read_edges(name: str) -> Edges:
         targets.append(cells[1])
     if not sources:
         raise cannot_read(path, "it has no edges; give two vertices a line")
-    return Edges(sources, targets, weights if width == 3 else None)
+    return Edges(sources, targets, weights if width == 3 else None, notes)
 
 
 def as_frame(edges: Edges) -> Any:
     """Return edges as the data frame that `GraphDPMeans.fit` takes."""
-    from hardbayes.cli.polars_extra import import_polars
-
     pl = import_polars(Path("the edges"))
     columns: dict[str, Any] = {"source": edges.sources, "target": edges.targets}
     if edges.weights is not None:
@@ -95,18 +97,15 @@ def _cells(text: str) -> Iterator[tuple[int, list[str]]]:
 
 def _is_header(cells: list[str], rows: list[tuple[int, list[str]]]) -> bool:
     """Whether the first line names columns: usual names, or a weight that is no number."""
-    name = cells[0].lower()
-    if name in _HEADERS:
-        return True
-    if name in _LETTERS and not any(cells[0] in others[:2] for _, others in rows[1:]):
-        return True
-    if len(cells) < 3:
+    if len(cells) == 3:
+        try:
+            float(cells[2])
+        except ValueError:
+            return True
         return False
-    try:
-        float(cells[2])
-    except ValueError:
-        return True
-    return False
+    name = cells[0].lower()
+    is_letter = name in _LETTERS and not any(cells[0] in others[:2] for _, others in rows[1:])
+    return name in _HEADERS or is_letter
 
 
 def _weight(path: Path, line: int, cell: str) -> float:

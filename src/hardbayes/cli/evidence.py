@@ -15,7 +15,8 @@ def why_so_many(options: argparse.Namespace, model: Any) -> list[str]:
     k = model.n_clusters_
     head = f"Found {counted(k, 'cluster')}, at a penalty of {rounded(model.cluster_penalty_)} each."
     if options.about_k is not None:
-        return [f"{counted(k, 'cluster')}, as --about-k says."]
+        why = "as --about-k says" if k == options.about_k else "the most that were found"
+        return [f"{counted(k, 'cluster')}, {why}."]
     choice = getattr(model, "penalty_choice_", None)
     if choice is None or not len(choice["n_clusters"]):
         return [head]

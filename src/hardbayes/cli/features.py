@@ -3,32 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from typing import Any
 
 import numpy as np
 
 from hardbayes.cli import options as shared
-from hardbayes.cli.drawing import check_picture, write_picture
-from hardbayes.cli.errors import CommandError
+from hardbayes.cli.drawing import check_picture, write_figure
 from hardbayes.cli.fitting import computed, say
-from hardbayes.cli.model_files import name_columns, save_rows_model
-from hardbayes.cli.reporting import report_rows
-from hardbayes.cli.results import (
-    check_outputs,
-    csv_bytes,
-    json_bytes,
-    write_centres,
-    write_result,
-)
+from hardbayes.cli.model_files import name_columns
+from hardbayes.cli.results import check_outputs
+from hardbayes.cli.row_results import RowResults, write_row_results
 from hardbayes.cli.rows import Rows, read_rows
-from hardbayes.cli.telling import (
-    centre_names,
-    model_name,
-    same_command,
-    where_files_lie,
-    with_rows,
-)
+from hardbayes.cli.telling import about_rows, centre_names, predict_or_save, where_files_lie
 from hardbayes.cli.wording import counted, rounded, shown_name
 
 MOST_COLUMNS = 4
@@ -56,8 +42,6 @@ def run(options: argparse.Namespace) -> None:
     check_outputs(options, "output", "centers", "report", "save", "plot")
     if options.plot is not None:
         check_picture(options.plot)
-    if options.penalty != "auto" and options.penalty < 0:
-        raise CommandError(f"--penalty must be 0 or more, not {options.penalty:g}")
     # Features add up, so that a shift of the rows would change what they are.
     rows = read_rows(options, centred=False)
     model, warned = computed(rows.table.path, lambda: fitted(options, rows), rows.cell)
@@ -66,44 +50,32 @@ def run(options: argparse.Namespace) -> None:
     names = centre_names(rows, components.shape[1])
     columns = [rows.in_table(column) for column in model.membership_.T.astype(np.int8)]
     n_rows = rows.X.shape[0] if rows.kept is None else len(rows.kept)
-    if options.json:
-        content = json_bytes(
-            {
-                "file": str(rows.table.path),
-                "columns": names,
-                "standardized": rows.preparation.scale is not None,
-                "n_features": int(model.n_components_),
-                "objective": float(model.objective_),
-                "status": model.status_,
-                "notes": rows.notes + warned,
-                "components": components.tolist(),
-                "membership": np.array(columns).T.tolist() if columns else [[]] * n_rows,
-            }
-        )
-    else:
-        found = {f"feature_{k}": column for k, column in enumerate(columns)}
-        content = csv_bytes(with_rows(options, rows.table, rows.ids, found), options.output)
-    write_centres(options, "feature", model.membership_.sum(axis=0), names, components)
     if options.plot is not None:
         draw(options, model, rows)
-    report_rows(options, model, rows)
-    save_rows_model(options, model, rows)
-    write_result(options, content)
-    n, d = rows.X.shape
-    penalty = getattr(model, "component_penalty_", None)
-    each = "" if penalty is None else f", at a penalty of {rounded(penalty)} each"
+    values = {f"feature_{k}": column for k, column in enumerate(columns)}
+    write_row_results(
+        options,
+        model,
+        rows,
+        RowResults(values, "feature", model.membership_.sum(axis=0), names, components),
+        {
+            "n_features": int(model.n_components_),
+            "notes": rows.notes + warned,
+            "components": components.tolist(),
+            "membership": np.array(columns).T.tolist() if columns else [[]] * n_rows,
+        },
+    )
     say(
         "",
-        f"{rows.table.path}: {counted(n, 'row')}, {counted(d, 'column')}",
-        *rows.notes,
-        "",
-        f"Found {counted(model.n_components_, 'feature')}{each}.",
+        *about_rows(rows),
+        f"Found {counted(model.n_components_, 'feature')}, at a penalty of "
+        f"{rounded(model.component_penalty_)} each.",
         *(f"Note: {line}" for line in warned),
         "",
         *feature_lines(model, components, names),
         "",
         *where_files_lie(options, "features"),
-        next_command(options),
+        predict_or_save(options),
     )
 
 
@@ -131,7 +103,7 @@ def draw(options: argparse.Namespace, model: Any, rows: Rows) -> None:
         rows.table.path,
         lambda: ComponentsDisplay.from_estimator(model, rows.X, image_shape=shape),
     )
-    write_picture(display, options.plot)
+    write_figure(display.figure_, options.plot)
 
 
 def feature_lines(model: Any, components: Any, names: list[str]) -> list[str]:
@@ -144,10 +116,3 @@ def feature_lines(model: Any, components: Any, names: list[str]) -> list[str]:
         adds = ", ".join(f"{shown_name(names[j], 24)} {rounded(component[j])}" for j in order)
         lines.append(f"{k:7d} {size:8,d} {100 * size / n:5.1f} %  {adds}")
     return lines
-
-
-def next_command(options: argparse.Namespace) -> str:
-    """Return what to type next."""
-    if options.save is not None:
-        return f"Next: hardbayes predict {shlex.quote(options.save)} NEW_TABLE"
-    return same_command(options, model_name(options.table))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from hardbayes.cli.fitting import computed, say
 from hardbayes.cli.model_files import save_values
 from hardbayes.cli.reporting import write_report
 from hardbayes.cli.results import check_outputs, csv_bytes, json_bytes, write_result
-from hardbayes.cli.telling import model_name, same_command, where_files_lie
+from hardbayes.cli.telling import predict_or_save, where_files_lie
 from hardbayes.cli.wording import counted, rounded, shown_name
 
 MOST_CLUSTERS = 20
@@ -35,7 +34,7 @@ def add_parser(commands: Any) -> None:
         help="an edge list: two vertices a line and perhaps a weight, separated by commas, "
         "semicolons, tabs or blanks",
     )
-    shared.add_number(parser, "clusters")
+    shared.add_number(parser, "clusters", shared.any_penalty)
     parser.add_argument(
         "--cut",
         choices=("normalized", "ratio"),
@@ -62,7 +61,7 @@ def run(options: argparse.Namespace) -> None:
                 "cut": float(model.cut_),
                 "objective": float(model.objective_),
                 "status": model.status_,
-                "notes": warned,
+                "notes": edges.notes + warned,
                 "vertices": names,
                 "labels": model.labels_.tolist(),
             }
@@ -77,6 +76,7 @@ def run(options: argparse.Namespace) -> None:
         "",
         f"{options.table}: {counted(len(names), 'vertex', 'vertices')}, "
         f"{counted(len(edges.sources), 'edge')}",
+        *edges.notes,
         "",
         f"Found {counted(model.n_clusters_, 'cluster')}, at a penalty of "
         f"{rounded(model.cluster_penalty_)} each.",
@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> None:
         *cluster_lines(model, edges, names),
         "",
         *where_files_lie(options, "labels"),
-        next_command(options),
+        predict_or_save(options, "EDGES_OF_NEW_VERTICES"),
     )
 
 
@@ -112,21 +112,12 @@ def cluster_lines(model: Any, edges: Edges, names: list[str]) -> list[str]:
         members = np.flatnonzero(model.labels_ == k)
         top = members[np.argsort(-degrees[members], kind="stable")[:MOST_VERTICES]]
         shown = ", ".join(shown_name(names[i], 24) for i in top)
-        leaving = rounded(100 * model.cuts_per_cluster_[k])
-        leaving = (
-            f"{leaving} %" if model.cut == "normalized" else rounded(model.cuts_per_cluster_[k])
-        )
+        cut = model.cuts_per_cluster_[k]
+        leaving = f"{rounded(100 * cut)} %" if model.cut == "normalized" else rounded(cut)
         lines.append(f"{k:7d} {len(members):9,d} {leaving:>15s}   {shown}")
     if len(order) > MOST_CLUSTERS:
         lines.append(f"    ... and {len(order) - MOST_CLUSTERS} smaller ones")
     return lines
-
-
-def next_command(options: argparse.Namespace) -> str:
-    """Return what to type next."""
-    if options.save is not None:
-        return f"Next: hardbayes predict {shlex.quote(options.save)} EDGES_OF_NEW_VERTICES"
-    return same_command(options, model_name(options.table))
 
 
 def links_of_new(model: Any, edges: Edges, name: str) -> tuple[list[str], Any]:

@@ -7,26 +7,13 @@ import shlex
 from typing import Any
 
 from hardbayes.cli import options as shared
-from hardbayes.cli.errors import CommandError
 from hardbayes.cli.fitting import computed, say
-from hardbayes.cli.model_files import name_columns, save_rows_model
+from hardbayes.cli.model_files import name_columns
 from hardbayes.cli.profiles import profile, profile_lines
-from hardbayes.cli.reporting import report_rows
-from hardbayes.cli.results import (
-    check_outputs,
-    csv_bytes,
-    json_bytes,
-    write_centres,
-    write_result,
-)
+from hardbayes.cli.results import check_outputs
+from hardbayes.cli.row_results import RowResults, write_row_results
 from hardbayes.cli.rows import Rows, read_rows
-from hardbayes.cli.telling import (
-    centre_names,
-    model_name,
-    same_command,
-    where_files_lie,
-    with_rows,
-)
+from hardbayes.cli.telling import about_rows, centre_names, predict_or_save, where_files_lie
 from hardbayes.cli.wording import counted, rounded, shown_name
 
 MOST_GROUPS = 20
@@ -61,60 +48,43 @@ def add_parser(commands: Any) -> None:
 def run(options: argparse.Namespace) -> None:
     """Read, fit, write, tell."""
     check_outputs(options, "output", "centers", "report", "save")
-    for name in ("local_penalty", "global_penalty"):
-        value = getattr(options, name)
-        if value != "auto" and value < 0:
-            raise CommandError(f"--{name.replace('_', '-')} must be 0 or more, not {value:g}")
     rows = read_rows(options)
     model, warned = computed(rows.table.path, lambda: fitted(options, rows), rows.cell)
     name_columns(model, rows)
-    found = profile(rows.X, model.labels_, model.n_clusters_, rows.preparation)
+    profiles = profile(rows.X, model.labels_, model.n_clusters_, rows.preparation)
     labels = rows.in_table(model.labels_)
     centres = rows.preparation.in_own_units(model.cluster_centers_)
     names = centre_names(rows, centres.shape[1])
-    if options.json:
-        content = json_bytes(
-            {
-                "file": str(rows.table.path),
-                "columns": names,
-                "standardized": rows.preparation.scale is not None,
-                "n_clusters": int(model.n_clusters_),
-                "local_penalty": float(model.local_penalty_),
-                "global_penalty": float(model.global_penalty_),
-                "objective": float(model.objective_),
-                "status": model.status_,
-                "notes": rows.notes + warned,
-                "centers": centres.tolist(),
-                "groups": [str(group) for group in model.groups_],
-                "group_cluster_weights": model.group_cluster_weights_.tolist(),
-                "labels": labels,
-            }
-        )
-    else:
-        columns = with_rows(options, rows.table, rows.ids, {"cluster": labels})
-        content = csv_bytes(columns, options.output)
-    write_centres(options, "cluster", found.sizes, names, centres)
-    report_rows(options, model, rows)
-    save_rows_model(options, model, rows)
-    write_result(options, content)
-    n, d = rows.X.shape
+    write_row_results(
+        options,
+        model,
+        rows,
+        RowResults({"cluster": labels}, "cluster", profiles.sizes, names, centres),
+        {
+            "n_clusters": int(model.n_clusters_),
+            "local_penalty": float(model.local_penalty_),
+            "global_penalty": float(model.global_penalty_),
+            "notes": rows.notes + warned,
+            "centers": centres.tolist(),
+            "groups": [str(group) for group in model.groups_],
+            "group_cluster_weights": model.group_cluster_weights_.tolist(),
+            "labels": labels,
+        },
+    )
     say(
         "",
-        f"{rows.table.path}: {counted(n, 'row')} in {counted(len(model.groups_), 'group')}, "
-        f"{counted(d, 'column')}",
-        *rows.notes,
-        "",
+        *about_rows(rows, f" in {counted(len(model.groups_), 'group')}"),
         f"Found {counted(model.n_clusters_, 'cluster')}: each costs "
         f"{rounded(model.global_penalty_)}, and {rounded(model.local_penalty_)} in each group "
         "that uses it.",
         *(f"Note: {line}" for line in warned),
         "",
-        *profile_lines(found, names),
+        *profile_lines(profiles, names),
         "",
         *group_lines(model),
         "",
         *where_files_lie(options, "labels"),
-        next_command(options),
+        predict_or_save(options, f"NEW_TABLE --group-column {shlex.quote(options.group_column)}"),
     )
 
 
@@ -147,13 +117,3 @@ def group_lines(model: Any) -> list[str]:
     if len(model.groups_) > MOST_GROUPS:
         lines.append(f"    ... and {len(model.groups_) - MOST_GROUPS} more groups")
     return lines
-
-
-def next_command(options: argparse.Namespace) -> str:
-    """Return what to type next."""
-    if options.save is not None:
-        group = shlex.quote(options.group_column)
-        return (
-            f"Next: hardbayes predict {shlex.quote(options.save)} NEW_TABLE --group-column {group}"
-        )
-    return same_command(options, model_name(options.table))

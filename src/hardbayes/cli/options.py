@@ -4,9 +4,51 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 from typing import Any
 
 DIVERGENCES = ("squared_euclidean", "kl", "poisson", "itakura_saito", "logistic", "cosine")
+LARGEST = sys.float_info.max
+MOST = 10**9  # clusters
+
+
+def any_penalty(text: str) -> float | str:
+    """Return "auto" or a number of any sign, as an option gives it."""
+    return text if text == "auto" else _number(float, text, "auto or a number")
+
+
+def penalty(text: str) -> float | str:
+    """Return "auto" or a number from 0 on."""
+    return text if text == "auto" else _number(float, text, "auto or a number of 0 or more", 0)
+
+
+def number(text: str) -> int:
+    """Return a number of clusters, one at least."""
+    return int(_number(int, text, f"a whole number from 1 to {MOST}", 1, MOST))
+
+
+def seed(text: str) -> int:
+    """Return a seed that NumPy accepts."""
+    return int(_number(int, text, "a whole number from 0 to 4294967295", 0, 2**32 - 1))
+
+
+def share(text: str) -> float:
+    """Return a share between 0 and 1."""
+    least, most = math.nextafter(0, 1), math.nextafter(1, 0)
+    return _number(float, text, "a number between 0 and 1, such as 0.01", least, most)
+
+
+def _number(
+    kind: type, text: str, what: str, least: float = -LARGEST, most: float = LARGEST
+) -> float:
+    """Return the number that an option gives; raise where it is none, or out of range."""
+    try:
+        value: float = kind(text)
+    except ValueError:
+        value = math.nan
+    if not least <= value <= most:
+        raise argparse.ArgumentTypeError(f"must be {what}, not {text[:40]!r}")
+    return value
 
 
 def add_table(parser: argparse.ArgumentParser) -> None:
@@ -58,17 +100,27 @@ def add_search(parser: argparse.ArgumentParser, *, about: str = "clusters") -> N
     add_seed(parser)
 
 
-def add_number(parser: argparse.ArgumentParser, about: str) -> None:
-    """Add the penalty and, instead of it, a number."""
+def add_number(parser: argparse.ArgumentParser, about: str, kind: Any = penalty) -> None:
+    """Add the penalty and, instead of it, a number; ``kind`` reads the penalty."""
     one = parser.add_mutually_exclusive_group()
     one.add_argument(
         "--penalty",
-        type=penalty,
+        type=kind,
         default="auto",
         metavar="auto|X",
         help=f"what each of the {about} costs (default: auto, found from the data)",
     )
     one.add_argument("--about-k", type=number, metavar="K", help=f"K {about}, whatever they cost")
+
+
+def add_divergence(parser: argparse.ArgumentParser) -> None:
+    """Add the divergence."""
+    parser.add_argument(
+        "--divergence",
+        choices=DIVERGENCES,
+        default="squared_euclidean",
+        help="how far rows are from a centre (default: %(default)s)",
+    )
 
 
 def add_seed(parser: argparse.ArgumentParser) -> None:
@@ -97,7 +149,7 @@ def add_results(
 
 
 def add_append(group: Any) -> None:
-    """Add the wish for the whole table."""
+    """Add the option to write the whole table."""
     group.add_argument(
         "--append", action="store_true", help="write the whole table with the result added"
     )
@@ -106,37 +158,3 @@ def add_append(group: Any) -> None:
 def add_overwrite(group: Any) -> None:
     """Add the permission to replace files."""
     group.add_argument("--overwrite", action="store_true", help="replace files that exist")
-
-
-def penalty(text: str) -> float | str:
-    """Return "auto" or a number, as an option gives it."""
-    if text == "auto":
-        return text
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(text)
-    return value
-
-
-def number(text: str) -> int:
-    """Return a number of clusters, one at least."""
-    value = int(text)
-    if value < 1:
-        raise ValueError(text)
-    return value
-
-
-def seed(text: str) -> int:
-    """Return a seed that NumPy accepts."""
-    value = int(text)
-    if not 0 <= value < 2**32:
-        raise ValueError(text)
-    return value
-
-
-def share(text: str) -> float:
-    """Return a share between 0 and 1."""
-    value = float(text)
-    if not 0 < value < 1:
-        raise ValueError(text)
-    return value

@@ -7,12 +7,12 @@ import math
 from typing import Any
 
 from hardbayes.cli import options as shared
-from hardbayes.cli.drawing import check_picture, write_picture
+from hardbayes.cli.drawing import check_picture, write_figure
 from hardbayes.cli.fitting import computed, say
 from hardbayes.cli.results import check_outputs, csv_bytes, json_bytes, write_result
 from hardbayes.cli.rows import read_rows
-from hardbayes.cli.telling import table_arguments, typed, where_files_lie
-from hardbayes.cli.wording import counted, rounded
+from hardbayes.cli.telling import about_rows, table_arguments, typed, where_files_lie
+from hardbayes.cli.wording import rounded
 
 MOST_SHOWN = 12
 
@@ -26,12 +26,7 @@ def add_parser(commands: Any) -> None:
         "penalty, and draw them. A number that the data really have is best over a wide range.",
     )
     shared.add_table(parser)
-    parser.add_argument(
-        "--divergence",
-        choices=shared.DIVERGENCES,
-        default="squared_euclidean",
-        help="how far rows are from a centre (default: %(default)s)",
-    )
+    shared.add_divergence(parser)
     shared.add_seed(parser)
     group = parser.add_argument_group("results")
     group.add_argument("-o", "--output", metavar="FILE", help="where to write the plateaus")
@@ -51,7 +46,7 @@ def run(options: argparse.Namespace) -> None:
     plateaus = sorted(path.plateaus, key=lambda plateau: plateau.k)
     best = path.suggest()
     if options.plot is not None:
-        write_picture(path.plot(), options.plot)
+        write_figure(path.plot().figure_, options.plot)
     columns: dict[str, list[Any]] = {
         "n_clusters": [p.k for p in plateaus],
         "penalty": [float(p.middle) for p in plateaus],
@@ -64,10 +59,15 @@ def run(options: argparse.Namespace) -> None:
         write_result(options, json_bytes(found))
     else:
         write_result(options, csv_bytes(columns, options.output))
-    n, d = rows.X.shape
-    say("", f"{rows.table.path}: {counted(n, 'row')}, {counted(d, 'column')}", *rows.notes)
-    say(*(f"Note: {line}" for line in warned), "", *table_lines(plateaus, best))
-    say("", *where_files_lie(options, "plateaus"), next_command(options, plateaus, best))
+    say(
+        "",
+        *about_rows(rows),
+        *(f"Note: {line}" for line in warned),
+        *table_lines(plateaus, best),
+        "",
+        *where_files_lie(options, "plateaus"),
+        next_command(options, plateaus, best),
+    )
 
 
 def traced(options: argparse.Namespace, rows: Any) -> Any:

@@ -135,13 +135,7 @@ def complete(
     if not len(bad_rows):
         return X, None, fill, []
     cells = np.asarray(X[bad_rows])
-    infinite = np.argwhere(np.isinf(cells))
-    if len(infinite):
-        row, j = bad_rows[infinite[0, 0]], infinite[0, 1]
-        raise CommandError(
-            f"{table.path}: {table.row_name(row)}, column {names[j]!r} holds an infinite number "
-            "or one too large; correct it"
-        )
+    _refuse_infinite(table, cells, bad_rows, names)
     many = f"{counted(len(bad_rows), 'row')} of {len(X):,}"
     holes = listed([name for j, name in enumerate(names) if np.isnan(cells[:, j]).any()])
     if missing == "refuse":
@@ -161,23 +155,36 @@ def complete(
             )
         note = f"Left out {many} for missing values in {holes}; they have no cluster."
         return X[kept], kept, fill, [note]
-    if fill is None:
-        with np.errstate(invalid="ignore"):
-            fill = np.array([_mean(X[:, j]) for j in range(X.shape[1])])
-        if np.isnan(fill).any():
-            name = names[int(np.argmax(np.isnan(fill)))]
-            raise CommandError(
-                f"{table.path}: column {name!r} has no values; leave it out: --exclude {name!r}"
-            )
+    fill = _means(table, X, names) if fill is None else fill
     if not X.flags.writeable:
         X = np.array(X)
     X[bad_rows] = np.where(np.isnan(cells), fill, cells)
     return X, None, fill, [f"Filled in means where {many} lack values: {holes}."]
 
 
-def _mean(column: Any) -> float:
-    finite = column[~np.isnan(column)]
-    return float(finite.mean()) if len(finite) else np.nan
+def _refuse_infinite(table: Table, cells: Any, rows: np.ndarray, names: list[str]) -> None:
+    """Raise a CommandError at the first infinite one of the cells (m, d) of these rows (m,)."""
+    infinite = np.argwhere(np.isinf(cells))
+    if len(infinite):
+        row, j = rows[infinite[0, 0]], infinite[0, 1]
+        raise CommandError(
+            f"{table.path}: {table.row_name(row)}, column {names[j]!r} holds an infinite number "
+            "or one too large; correct it"
+        )
+
+
+def _means(table: Table, X: Any, names: list[str]) -> np.ndarray:
+    """Return the means of columns (d,); raise a CommandError where one has no values."""
+    means = np.empty(X.shape[1])
+    for j, name in enumerate(names):
+        column = X[:, j]
+        known = column[~np.isnan(column)]
+        if not len(known):
+            raise CommandError(
+                f"{table.path}: column {name!r} has no values; leave it out: --exclude {name!r}"
+            )
+        means[j] = known.mean()
+    return means
 
 
 def _refuse_bad_entries(table: Table, X: Any) -> None:

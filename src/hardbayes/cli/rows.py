@@ -90,7 +90,7 @@ def read_rows(options: argparse.Namespace, *, scalable: bool = True, centred: bo
     if kept is not None and weights is not None:
         weights = weights[kept]
     preparation, sentence = with_scale(
-        preparation, X, weights, wish=options.standardize, scalable=scalable, centred=centred
+        preparation, X, weights, standardize=options.standardize, scalable=scalable, centred=centred
     )
     X = preparation.scaled(X)
     notes = [

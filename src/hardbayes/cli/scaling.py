@@ -57,23 +57,23 @@ def with_scale(
     X: Any,
     weights: Any,
     *,
-    wish: bool | None,
+    standardize: bool | None,
     scalable: bool,
     centred: bool,
 ) -> tuple[Preparation, str]:
     """Return the preparation with scales where columns are divided by them, and why or why not."""
     n_numbers = len(preparation.columns)
-    if wish and (not scalable or sparse.issparse(X)):
+    if standardize and (not scalable or sparse.issparse(X)):
         raise CommandError(
             "--standardize needs rows that are not sparse and squared Euclidean distances; leave "
             "it out"
         )
-    if not scalable or sparse.issparse(X) or wish is False or not n_numbers:
+    if not scalable or sparse.issparse(X) or standardize is False or not n_numbers:
         return preparation, ""
     found = spreads(X[:, :n_numbers], weights)
     half = f"{100 * found.smaller_half:.2g} %"
     silent = found.smaller_half < NO_SAY
-    if wish is None and not silent and not preparation.levels:
+    if standardize is None and not silent and not preparation.levels:
         if n_numbers == 1:
             return preparation, ""
         return preparation, (
@@ -81,9 +81,9 @@ def with_scale(
             "--standardize."
         )
     why = "as --standardize says"
-    if wish is None:
+    if standardize is None:
         why = "to compare with the encoded ones"
-    if wish is None and silent:
+    if standardize is None and silent:
         why = f"half of them would have no say otherwise ({half} of the variance)"
     n_encoded = len(preparation.names) - n_numbers
     shift, scale = _scales(found, n_encoded, centred)

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hardbayes.cli.errors import cannot_read
+
 #: Cells that stand for a missing value, beside empty ones.
 MISSING = (
     "NA", "N/A", "n/a", "NaN", "nan", "NAN", "null", "NULL", "None", "?", "#N/A", "<NA>",
@@ -65,3 +67,14 @@ def _memory_bytes() -> int:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         return 8 << 30
+
+
+def import_polars(path: Path) -> Any:
+    """Return polars; raise a CommandError with the command that installs it where it is missing."""
+    try:
+        import polars as pl
+    except ImportError as error:
+        raise cannot_read(
+            path, 'polars is missing. Install it: pip install "hardbayes[app]"'
+        ) from error
+    return pl

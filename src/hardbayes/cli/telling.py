@@ -10,6 +10,7 @@ from typing import Any
 from hardbayes.cli.rows import Rows
 from hardbayes.cli.tables import Table
 from hardbayes.cli.text_layout import unique_names
+from hardbayes.cli.wording import counted
 
 
 def with_rows(
@@ -41,6 +42,12 @@ def centre_names(rows: Rows, d: int) -> list[str]:
     """Return the names of the columns of centres."""
     names = rows.names
     return names if len(names) == d else [f"x{j}" for j in range(d)]
+
+
+def about_rows(rows: Rows, of: str = "") -> list[str]:
+    """Return the lines that tell what was read; ``of``: more about the number of rows."""
+    n, d = rows.X.shape
+    return [f"{rows.table.path}: {counted(n, 'row')}{of}, {counted(d, 'column')}", *rows.notes, ""]
 
 
 def other_warnings(model: Any, warned: list[str]) -> list[str]:
@@ -90,6 +97,13 @@ def same_command(options: argparse.Namespace, model: str) -> str:
     """Return the command with files for what it found."""
     output = "" if options.output is not None else " -o labels.csv"
     return f"Next: {typed(options)}{output} --save {shlex.quote(model)}"
+
+
+def predict_or_save(options: argparse.Namespace, what: str = "NEW_TABLE") -> str:
+    """Return what to type next: apply the model that was saved, or save it."""
+    if options.save is not None:
+        return f"Next: hardbayes predict {shlex.quote(options.save)} {what}"
+    return same_command(options, model_name(options.table))
 
 
 def model_name(table: str) -> str:

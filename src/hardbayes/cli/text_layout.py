@@ -114,6 +114,8 @@ def open_binary(path: Path) -> io.BufferedReader:
             kind = "a folder" if path.is_dir() else "not a regular file"
             raise cannot_read(path, f"it is {kind}; name a file")
         return path.open("rb")
+    except FileNotFoundError as error:
+        raise cannot_read(path, "no such file or directory; check the path") from error
     except (OSError, ValueError) as error:
         raise cannot_read(path, error) from error
 

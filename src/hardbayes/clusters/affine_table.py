@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardbayes.clusters.centre_table import CentreTable
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.matrices import Floats
-    from hardbayes.tuples import Drift, Totals
+from hardbayes.matrices import Floats
+from hardbayes.tuples import Drift, Totals
 
 
 class AffineTable(CentreTable):
     """A table of centres for any divergence.
 
-    Bounds on costs need to know by how much the cost at ``layout.anchor`` has changed: the table
+    Bounds on costs are moved by how much the cost at ``layout.anchor`` has changed: the table
     keeps that cost, up to a constant of the anchor, and its rounding error.
     """
 

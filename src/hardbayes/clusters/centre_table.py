@@ -8,25 +8,18 @@ appended.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardbayes.kernels.partition.placing import place
 from hardbayes.kernels.simd.vectors import LANE_BYTES, lanes_of
-from hardbayes.matrices import CHUNK_BYTES
-from hardbayes.tuples import Centres, Drift
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from hardbayes.matrices import Floats
-    from hardbayes.pool import Pool
-    from hardbayes.structure.partition import Partition
-    from hardbayes.tuples import Layout, Totals
-
+from hardbayes.matrices import CHUNK_BYTES, Floats
+from hardbayes.pool import Pool
+from hardbayes.structure.partition import Partition
+from hardbayes.tuples import Centres, Drift, Layout, Totals
 
 NO_DRIFT: Floats = np.zeros(0)
 

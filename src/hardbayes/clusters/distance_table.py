@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardbayes.clusters.centre_table import CentreTable
 from hardbayes.kernels.partition.placing import place_means
 from hardbayes.kernels.partition.rows import ROUNDINGS
 from hardbayes.local.exact_totals import potential, prior_potential, with_remainder
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.matrices import Floats
-    from hardbayes.tuples import Centres, Totals
+from hardbayes.matrices import Floats
+from hardbayes.tuples import Centres, Totals
 
 
 class DistanceTable(CentreTable):

@@ -9,30 +9,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def check_count(name: str, value: Any, *, function: str, minimum: int = 1) -> int:
-    """Return `value` as an int, or raise if it is not an integer of at least `minimum`."""
-    error: type[Exception] = TypeError
-    if isinstance(value, Integral) and not isinstance(value, bool):
-        if int(value) >= minimum:
-            return int(value)
-        error = ValueError
-    raise error(
-        f"The {name!r} parameter of {function} must be an integer of at least {minimum}. "
-        f"Got {value!r} instead."
-    )
+def check_counts(function: str, minimum: int = 1, **counts: Any) -> None:
+    """Raise unless these parameters of a function are integers of at least `minimum`."""
+    for name, value in counts.items():
+        is_integer = isinstance(value, Integral) and not isinstance(value, bool)
+        if not is_integer or value < minimum:
+            raise (ValueError if is_integer else TypeError)(
+                f"The {name!r} parameter of {function} must be an integer of at least {minimum}. "
+                f"Got {value!r} instead."
+            )
 
 
-def check_above(name: str, value: Any, *, function: str, bound: float) -> float:
-    """Return `value` as a float, or raise if it is not a finite number above `bound`."""
-    error: type[Exception] = TypeError
-    if isinstance(value, Real) and not isinstance(value, bool):
-        if bound < float(value) < np.inf:
-            return float(value)
-        error = ValueError
-    raise error(
-        f"The {name!r} parameter of {function} must be a finite number above {bound:g}. "
-        f"Got {value!r} instead."
-    )
+def check_above(function: str, bound: float, **numbers: Any) -> None:
+    """Raise unless these parameters of a function are finite numbers above `bound`."""
+    for name, value in numbers.items():
+        is_real = isinstance(value, Real) and not isinstance(value, bool)
+        if not is_real or not bound < value < np.inf:
+            raise (ValueError if is_real else TypeError)(
+                f"The {name!r} parameter of {function} must be a finite number above {bound:g}. "
+                f"Got {value!r} instead."
+            )
 
 
 def check_rows_for_clusters(n_samples: int, n_clusters: int, *, function: str) -> None:

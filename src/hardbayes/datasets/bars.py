@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 
-from hardbayes.datasets._checks import check_count
+from hardbayes.datasets._checks import check_counts
 
 
 def make_bars(
@@ -55,11 +55,11 @@ def make_bars(
     ((20, 25), (10, 25), (20, 10))
     """
     function = "make_bars"
-    n_samples = check_count("n_samples", n_samples, function=function)
-    side = check_count("side", side, function=function)
-    own = check_count("topics_per_document", topics_per_document, function=function)
-    shortest = check_count("shortest", shortest, function=function)
-    longest = check_count("longest", longest, function=function, minimum=shortest)
+    own = topics_per_document
+    check_counts(
+        function, n_samples=n_samples, side=side, topics_per_document=own, shortest=shortest
+    )
+    check_counts(function, shortest, longest=longest)
     if own > 2 * side:
         raise ValueError(
             f"The 'topics_per_document' parameter of {function} must be at most the {2 * side} "

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from hardbayes.datasets._checks import check_above, check_count
+from hardbayes.datasets._checks import check_above, check_counts
 
 # For each of the 34 members, the members of higher number that they met outside the club.
 _KARATE = """
@@ -90,16 +90,16 @@ def make_planted_partition(
     (128, 128)
     """
     name = "make_planted_partition"
-    k = check_count("n_communities", n_communities, function=name)
-    size = check_count("size", size, function=name, minimum=2)
-    inside = check_above("degree_inside", degree_inside, function=name, bound=0.0)
-    outside = check_above("degree_outside", degree_outside, function=name, bound=-1e-9)
+    check_counts(name, n_communities=n_communities)
+    check_counts(name, 2, size=size)
+    check_above(name, 0.0, degree_inside=degree_inside)
+    check_above(name, -1e-9, degree_outside=degree_outside)
     rng = check_random_state(random_state)
-    n = k * size
-    lefts = rng.randint(n, size=rng.poisson(n * inside / 2))
+    k, n = n_communities, n_communities * size
+    lefts = rng.randint(n, size=rng.poisson(n * degree_inside / 2))
     rights = lefts - lefts % size + rng.randint(size, size=len(lefts))
-    if k > 1 and outside > 0:
-        far = rng.randint(n, size=rng.poisson(n * outside / 2))
+    if k > 1 and degree_outside > 0:
+        far = rng.randint(n, size=rng.poisson(n * degree_outside / 2))
         shift = 1 + rng.randint(k - 1, size=len(far))
         others = (far // size + shift) % k * size + rng.randint(size, size=len(far))
         lefts, rights = np.append(lefts, far), np.append(rights, others)

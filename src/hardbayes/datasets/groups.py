@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from hardbayes.datasets._checks import check_above, check_count
+from hardbayes.datasets._checks import check_above, check_counts
 
 
 def make_shared_gaussians(
@@ -62,11 +62,10 @@ def make_shared_gaussians(
     ((1250, 2), 50)
     """
     function = "make_shared_gaussians"
-    n_groups = check_count("n_groups", n_groups, function=function)
-    n_clusters = check_count("n_clusters", n_clusters, function=function)
-    chosen = check_count("clusters_per_group", clusters_per_group, function=function)
-    each = check_count("rows_per_cluster", rows_per_cluster, function=function)
-    deviation = check_above("deviation", deviation, function=function, bound=0.0)
+    chosen, each = clusters_per_group, rows_per_cluster
+    check_counts(function, n_groups=n_groups, n_clusters=n_clusters)
+    check_counts(function, clusters_per_group=chosen, rows_per_cluster=each)
+    check_above(function, 0.0, deviation=deviation)
     if chosen > n_clusters:
         raise ValueError(
             f"The 'clusters_per_group' parameter of {function} must be at most n_clusters="

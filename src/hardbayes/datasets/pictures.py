@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from hardbayes.datasets._checks import check_above, check_count
+from hardbayes.datasets._checks import check_above, check_counts
 
 DICE_SHAPE = (14, 14)
 TABLE_SHAPE = (24, 32)
@@ -55,7 +55,7 @@ def make_dice(
     >>> X.shape, membership.shape
     ((100, 196), (100, 4))
     """
-    n_samples = check_count("n_samples", n_samples, function="make_dice")
+    check_counts("make_dice", n_samples=n_samples)
     rng = check_random_state(random_state)
     membership = rng.randint(2, size=(n_samples, 4)).astype(np.bool_)
     return membership @ _dice().reshape(4, -1), membership
@@ -101,8 +101,8 @@ def make_tabletop(
     >>> X.shape, membership.shape
     ((100, 768), (100, 5))
     """
-    n_samples = check_count("n_samples", n_samples, function="make_tabletop")
-    noise = check_above("noise", noise, function="make_tabletop", bound=0.0)
+    check_counts("make_tabletop", n_samples=n_samples)
+    check_above("make_tabletop", 0.0, noise=noise)
     rng = check_random_state(random_state)
     membership = rng.randint(2, size=(n_samples, 5)).astype(np.bool_)
     membership[:, 0] = True

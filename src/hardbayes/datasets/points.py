@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 
 from hardbayes.datasets._checks import (
     check_above,
-    check_count,
+    check_counts,
     check_rows_for_clusters,
     draw_labels,
 )
@@ -55,7 +55,7 @@ def make_three_gaussians(
     >>> X.shape
     (300, 2)
     """
-    n_samples = check_count("n_samples", n_samples, function="make_three_gaussians", minimum=3)
+    check_counts("make_three_gaussians", 3, n_samples=n_samples)
     rng = check_random_state(random_state)
     y = draw_labels(rng, n_samples, 3)
     X = _MEANS[y] + _DEVIATIONS[y, np.newaxis] * rng.standard_normal((n_samples, 2))
@@ -108,11 +108,9 @@ def make_blobs_apart(
     ((60, 3), 4)
     """
     function = "make_blobs_apart"
-    n_samples = check_count("n_samples", n_samples, function=function)
-    n_features = check_count("n_features", n_features, function=function)
-    n_clusters = check_count("n_clusters", n_clusters, function=function)
-    separation = check_above("separation", separation, function=function, bound=2.0)
-    radius = check_above("radius", radius, function=function, bound=0.0)
+    check_counts(function, n_samples=n_samples, n_features=n_features, n_clusters=n_clusters)
+    check_above(function, 2.0, separation=separation)
+    check_above(function, 0.0, radius=radius)
     check_rows_for_clusters(n_samples, n_clusters, function=function)
     rng = check_random_state(random_state)
     centers = _draw_centers(rng, n_clusters, n_features, separation)

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from hardbayes.datasets._checks import (
     check_above,
-    check_count,
+    check_counts,
     check_rows_for_clusters,
     draw_labels,
 )
@@ -66,11 +66,9 @@ def make_word_histograms(
     ((40, 30), True)
     """
     function = "make_word_histograms"
-    n_samples = check_count("n_samples", n_samples, function=function)
-    n_words = check_count("n_words", n_words, function=function)
-    n_clusters = check_count("n_clusters", n_clusters, function=function)
-    n_tokens = check_count("n_tokens", n_tokens, function=function)
-    concentration = check_above("concentration", concentration, function=function, bound=0.0)
+    check_counts(function, n_samples=n_samples, n_words=n_words)
+    check_counts(function, n_clusters=n_clusters, n_tokens=n_tokens)
+    check_above(function, 0.0, concentration=concentration)
     check_rows_for_clusters(n_samples, n_clusters, function=function)
     rng = check_random_state(random_state)
     frequencies = rng.dirichlet(np.full(n_words, concentration), size=n_clusters)

@@ -6,10 +6,7 @@ or whole clusters or features move. As long as one does, the loop begins again w
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence
 
 
 def alternate(stages: Sequence[Callable[[], bool]], may_go_on: Callable[[], bool]) -> bool:

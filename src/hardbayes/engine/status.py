@@ -1,4 +1,4 @@
-"""How a fit ended, in sentences that say what to do; and a report for those who want none."""
+"""How a fit ended, in sentences that say what to do; and a report that prints nothing."""
 
 from enum import Enum
 

@@ -46,6 +46,8 @@ class Learner(CallbackSupportMixin, ABC, BaseEstimator):
 
     _model: Any
     _parameter_constraints: ClassVar[dict[str, list[Any]]]
+    #: Attributes that may hold text, which files store as lists, and the dtype of their arrays.
+    _text_attributes: ClassVar[dict[str, type]] = {"feature_names_in_": object}
     n_jobs: int | None
     random_state: Any
     verbose: int
@@ -110,15 +112,20 @@ class Learner(CallbackSupportMixin, ABC, BaseEstimator):
     def _get_state(self) -> dict[str, Any]:
         if not hasattr(self, "_model"):
             return {}
-        state = {name: value for name, value in vars(self).items() if name.endswith("_")}
-        names = state.pop("feature_names_in_", None)
-        state["feature_names_in_"] = None if names is None else [str(name) for name in names]
+        state: dict[str, Any] = dict.fromkeys(self._text_attributes)
+        state |= {name: value for name, value in vars(self).items() if name.endswith("_")}
+        for name, dtype in self._text_attributes.items():
+            if state[name] is not None and state[name].dtype.kind == np.dtype(dtype).kind:
+                state[name] = [str(text) for text in state[name]]
         arrays: dict[str, Any] = self._model.to_arrays()
         return state | arrays
 
     def _set_state(self, state: dict[str, Any]) -> None:
         arrays = {name: value for name, value in state.items() if not name.endswith("_")}
         fitted = {name: value for name, value in state.items() if name.endswith("_")}
+        for name, dtype in self._text_attributes.items():
+            if isinstance(fitted.get(name), list):
+                fitted[name] = np.array(fitted[name], dtype)
         names = fitted.pop("feature_names_in_", None)
         model, n_columns = self._model_from(arrays, fitted)
         if names is not None:
@@ -126,7 +133,7 @@ class Learner(CallbackSupportMixin, ABC, BaseEstimator):
                 raise ValueError(
                     "The saved model contradicts itself: wrong number of feature names."
                 )
-            fitted["feature_names_in_"] = np.array(names, dtype=object)
+            fitted["feature_names_in_"] = names
         self.__dict__.update(fitted, _model=model)
 
 
@@ -219,9 +226,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
         score : float
             Sum of the weighted `score_samples`.
         """
-        scores = self.score_samples(X)
-        weights = check_weights(sample_weight, scores[:, np.newaxis])
-        return float(np.sum(scores if weights is None else weights * scores))
+        return weighted_sum(self.score_samples(X), sample_weight)
 
     def _checked(self, X: Any) -> Matrix:
         check_is_fitted(self)
@@ -238,3 +243,9 @@ def checked_data(
     names = ("feature_names_in_", "n_features_in_")
     found = vars(described)
     return matrix, weights, {name: found[name] for name in names if name in found}
+
+
+def weighted_sum(scores: Floats, sample_weight: Any) -> float:
+    """Return the sum of the scores (n,) of rows with these weights."""
+    weights = check_weights(sample_weight, scores[:, np.newaxis])
+    return float(np.sum(scores if weights is None else weights * scores))

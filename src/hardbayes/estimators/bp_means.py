@@ -53,8 +53,7 @@ class BPMeans(FeatureEstimator):
     random_state : int, RandomState instance or None, default=None
         Seed of the starts. The same seed gives the same bits, whatever ``n_jobs``.
     n_jobs : int or None, default=None
-        Number of threads. None uses every core this process may use, within OMP_NUM_THREADS; -1 all
-        cores.
+        As for `DPMeans`.
     verbose : int, default=0
         1 reports on standard error the objectives of the starts.
 
@@ -78,14 +77,8 @@ class BPMeans(FeatureEstimator):
         rises.
     n_iter_ : int
         Length of that history.
-    converged_ : bool
-        Whether the fit converged within ``max_iter``.
-    status_ : str
-        How the fit ended, and what to do about it.
-    n_features_in_ : int
-        Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where X had names that are all strings.
+    converged_, status_, n_features_in_, feature_names_in_
+        As for `DPMeans`.
 
     See Also
     --------

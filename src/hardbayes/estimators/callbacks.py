@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 try:
     from sklearn.callback import CallbackSupportMixin
@@ -13,8 +13,7 @@ except ImportError:  # an older scikit-learn
         """Stands in for scikit-learn's mixin: estimators have no ``set_callbacks``."""
 
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from collections.abc import Iterator
 
 __all__ = ["CallbackSupportMixin", "fit_task"]
 

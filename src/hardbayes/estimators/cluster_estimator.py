@@ -61,10 +61,13 @@ class ClusterEstimator(ClusterMixin, Estimator):
         labels : ndarray of shape (n_samples,), int32
             Numbers of clusters.
         """
+        return self._labels(self._checked(X), novelty)
+
+    def _labels(self, matrix: Matrix, novelty: bool | float, **beside: Any) -> NDArray[np.int32]:
+        """Return the clusters of checked rows; what else there is goes to ``place``."""
         share = check_novelty(novelty)
-        matrix = self._checked(X)
         with Pool(resolve_threads(self.n_jobs)) as pool:
-            placed = self._model.place(matrix, pool)
+            placed = self._model.place(matrix, pool, **beside)
             labels: NDArray[np.int32] = placed.labels()
             if share is not None:
                 labels[placed.strangers(share)] = -1
@@ -116,6 +119,11 @@ class ClusterEstimator(ClusterMixin, Estimator):
             rows.
         """
         matrix = self._checked(X)
+        if groups is not None and not hasattr(self, "groups_"):
+            raise ValueError(
+                "The 'groups' parameter of summary is for HDPMeans, and this model is a "
+                f"{type(self).__name__}. Leave it out."
+            )
         beside = {} if groups is None else {"groups": groups}
         labels = self.predict(X, **beside)
         names = getattr(self, "feature_names_in_", None)

@@ -4,15 +4,13 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from hardbayes.engine.partition.restarts import Starts, minimise
+from hardbayes.engine.partition.restarts import minimise
 from hardbayes.engine.status import Status, counted
-from hardbayes.estimators.base import AT_LEAST_ONE, SHARED_CONSTRAINTS
-from hardbayes.estimators.cluster_estimator import ClusterEstimator
+from hardbayes.estimators.divergence_estimator import DivergenceEstimator, undivided
 from hardbayes.estimators.fitted_state import check_clusters
-from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
+from hardbayes.geometry import Geometry
 from hardbayes.matrices import Floats, Matrix
 from hardbayes.models.partition import FittedPartition, fitted_attributes
 from hardbayes.pool import Pool
@@ -26,10 +24,9 @@ from hardbayes.selection.evidence import (
     spread_sentence,
 )
 from hardbayes.selection.farthest_first import farthest_first_penalty
-from hardbayes.validation import check_centres, touches_border
 
 
-class DPMeans(ClusterEstimator):
+class DPMeans(DivergenceEstimator):
     """Clustering that finds the number of clusters from what a cluster costs.
 
     Minimises ``sum_i w_i D(x_i, mu_z(i)) + sum_c [cluster_penalty + prior_weight D(m, mu_c)]`` over
@@ -159,17 +156,8 @@ class DPMeans(ClusterEstimator):
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "cluster_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
-        "divergence": [StrOptions(set(GEOMETRIES)), Geometry],
-        "prior_weight": [StrOptions({"auto"}), Interval(Real, 0, 1e9, closed="both")],
         "method": [StrOptions({"joint", "collapsed"})],
-        "init": [
-            StrOptions({"mean", "farthest-first", "k-means++"}),
-            "array-like",
-            "sparse matrix",
-        ],
-        "order": [StrOptions({"random", "given"})],
-        "max_clusters": [AT_LEAST_ONE, None],
-        **SHARED_CONSTRAINTS,
+        **DivergenceEstimator._divergence_constraints,
     }
 
     def __init__(
@@ -203,16 +191,12 @@ class DPMeans(ClusterEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @property
-    def _geometry(self) -> Geometry:
-        return geometry_for(self.divergence)
-
     def _fitted(
         self, matrix: Matrix, weights: Floats | None, rng: np.random.RandomState, pool: Pool
     ) -> tuple[dict[str, Any], Status]:
         geometry = self._geometry
-        prior_weight = prior_weight_for(self.prior_weight, geometry, matrix)
-        given = self._given_centres(geometry, matrix.shape[1])
+        prior_weight = self._prior_weight_for(matrix)
+        given = self._given_centres(matrix.shape[1])
         columns = used_columns(matrix, geometry, given)
         matrix = columns.of(matrix)
         problem = pose(matrix, geometry, weights, pool)
@@ -231,11 +215,10 @@ class DPMeans(ClusterEstimator):
             init = problem.centres_in_frame(columns.of(given))
         elif choice is not None and self.init == "mean" and self._search == "split-merge":
             init = problem.centres_in_frame(choice.centres)  # found on the way to the penalty
-        starts = Starts(init, self.order, self.n_init, self._search, self.max_iter)
         opening = problem.opening_costs(partition)
         state = problem.state(partition)
         solution = minimise(
-            state, partition, opening, lambda: problem.mean, starts, rng, self._report
+            state, partition, opening, lambda: problem.mean, self._starts(init), rng, self._report
         )
         fitted = fitted_attributes(solution, problem, partition, penalty, columns, matrix.dtype)
         status = solution.status
@@ -243,14 +226,13 @@ class DPMeans(ClusterEstimator):
             fitted |= choice_attributes(choice)
             nearest = choice.shown
             if choice.n_clusters == fitted["n_clusters_"] == 1 and nearest is not None:
-                call = self._call(self._penalty_for(nearest.k, problem, prior_weight, choice))
-                status = Status.UNDIVIDED if status is Status.CONVERGED else status
-                sentences = [
-                    status.sentence(fitted["n_iter_"], 1),
-                    no_number_sentence(nearest, f"{call}, or penalty_path(X).model({nearest.k})"),
+                penalty = self._penalty_for(nearest.k, problem, prior_weight, choice)
+                call = self._call(cluster_penalty=penalty)
+                how = f"{call}, or penalty_path(X).model({nearest.k})"
+                status = undivided(
+                    fitted, status, no_number_sentence(nearest, how),
                     spread_sentence(matrix, geometry),
-                ]
-                fitted["status_"] = " ".join(filter(None, sentences))
+                )  # fmt: skip
         return fitted, status
 
     def _penalty(self, problem: Problem, prior_weight: float, choice: Choice | None) -> float:
@@ -270,41 +252,9 @@ class DPMeans(ClusterEstimator):
         most = self.max_clusters or n_clusters
         return farthest_first_penalty(problem, min(n_clusters, most), prior_weight)
 
-    def _call(self, penalty: float) -> str:
-        """Return the call of this estimator with a given penalty."""
-        other = clone(self).set_params(cluster_penalty=float(f"{penalty:.6g}"))
-        return " ".join(repr(other).split())
-
     @property
     def _search(self) -> str:
         return "collapsed" if self.method == "collapsed" else self.search
-
-    def _given_centres(self, geometry: Geometry, n_columns: int) -> Floats | None:
-        """Return the centres (k, d) passed as ``init``, checked; None for a name."""
-        if isinstance(self.init, str):
-            return None
-        return check_centres(self.init, geometry, n_columns, self.max_clusters)
-
-    @property
-    def cluster_centers_(self) -> Floats:
-        """Centres of shape (n_clusters_, n_features), made anew at each access."""
-        centres: Floats = self._model.shown_centres()
-        return centres
-
-    def _report(self, start: int, step: int, n_clusters: int, n_changed: int) -> None:
-        if not self.verbose:
-            return
-        head = f"start {start + 1}, " if self.n_init > 1 else ""
-        self._say(f"{head}step {step}: {n_clusters} clusters, {n_changed} rows moved")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        kind = GEOMETRIES.get(self.divergence) if isinstance(self.divergence, str) else None
-        tags.input_tags.positive_only = kind is not None and (
-            kind.nonnegative or kind.unit_interval
-        )
-        return tags
 
     def _model_from(
         self, arrays: dict[str, Any], fitted: dict[str, Any]
@@ -318,10 +268,3 @@ class DPMeans(ClusterEstimator):
             raise ValueError("The saved model contradicts itself: centres have the wrong shape.")
         check_clusters(fitted, len(model.centres), model.n_columns)
         return model, model.n_columns
-
-
-def prior_weight_for(value: float | str, geometry: Geometry, matrix: Matrix) -> float:
-    """Return the number that a ``prior_weight`` of `DPMeans` stands for."""
-    if value == "auto":
-        return geometry.default_prior_weight(touches_border(matrix, geometry))
-    return float(value)

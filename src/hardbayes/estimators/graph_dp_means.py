@@ -59,8 +59,7 @@ class GraphDPMeans(ClusterMixin, Learner):
     random_state : int, RandomState instance or None, default=None
         Seed of the orders in which vertices are visited.
     n_jobs : int or None, default=None
-        Number of threads. None uses every core this process may use, within OMP_NUM_THREADS; -1 all
-        cores. The same seed gives the same bits for any number.
+        As for `DPMeans`.
     verbose : int, default=0
         1 reports the penalty and the steps of the first start on standard error.
 
@@ -80,16 +79,8 @@ class GraphDPMeans(ClusterMixin, Learner):
         The penalty used; 0 where "auto" finds no clusters.
     objective_ : float
         ``cut_ + cluster_penalty_ * n_clusters_``.
-    objective_history_ : ndarray of shape (n_iter_,)
-        The objective after each step. It never rises.
-    n_iter_ : int
-        Steps of the start that was kept.
-    n_splits_, n_merges_ : int
-        Accepted moves that split a cluster, or merged two.
-    converged_ : bool
-        Whether the search ended before ``max_iter``.
-    status_ : str
-        How the fit ended, and what to do about it.
+    objective_history_, n_iter_, n_splits_, n_merges_, converged_, status_
+        As for `DPMeans`.
     vertex_names_ : ndarray of shape (n_vertices,)
         Names of the vertices in the order of `labels_`: those of the graph, or 0, 1, 2, ...
     n_features_in_ : int
@@ -120,6 +111,7 @@ class GraphDPMeans(ClusterMixin, Learner):
     0.0
     """
 
+    _text_attributes = Learner._text_attributes | {"vertex_names_": object}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "cluster_penalty": [StrOptions({"auto"}), Interval(Real, None, None, closed="neither")],
         "cut": [StrOptions({"normalized", "ratio"})],
@@ -231,18 +223,6 @@ class GraphDPMeans(ClusterMixin, Learner):
     def _report(self, step: int, n_clusters: int, n_changed: int) -> None:
         self._say(f"step {step}: {n_clusters} clusters, {n_changed} changes")
 
-    def _get_state(self) -> dict[str, Any]:
-        state = super()._get_state()
-        if state and state["vertex_names_"].dtype == object:
-            state["vertex_names_"] = [str(name) for name in state["vertex_names_"]]
-        return state
-
-    def _set_state(self, state: dict[str, Any]) -> None:
-        names = state.get("vertex_names_")
-        if isinstance(names, list):
-            state = state | {"vertex_names_": np.array(names, dtype=object)}
-        super()._set_state(state)
-
     def _model_from(
         self, arrays: dict[str, Any], fitted: dict[str, Any]
     ) -> tuple[FittedGraph, int]:
@@ -259,6 +239,12 @@ class GraphDPMeans(ClusterMixin, Learner):
         return tags
 
 
-def adjacency(X: Any) -> sparse.csr_array:
-    """Return a graph as `GraphDPMeans.fit` reads it: links (n, n) without directions or loops."""
-    return check_graph(X).links
+def graph_of_fit(model: GraphDPMeans, X: Any) -> sparse.csr_array:
+    """Return the links (n, n) of the graph of a fit, as `GraphDPMeans.fit` reads them."""
+    links, n = check_graph(X).links, len(model.labels_)
+    if links.shape[0] != n:
+        raise ValueError(
+            f"The graph has {links.shape[0]} vertices, but the model was fitted to {n}. "
+            "Pass the graph of the fit."
+        )
+    return links

@@ -5,18 +5,16 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import _fit_context, clone
+from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from hardbayes.engine.hdp.restarts import Found, minimise_grouped, minimise_without_groups
-from hardbayes.engine.partition.restarts import Starts
 from hardbayes.engine.status import Status
-from hardbayes.estimators.base import AT_LEAST_ONE, SHARED_CONSTRAINTS
+from hardbayes.estimators.base import weighted_sum
 from hardbayes.estimators.callbacks import fit_task
-from hardbayes.estimators.cluster_estimator import ClusterEstimator
-from hardbayes.estimators.dp_means import prior_weight_for
+from hardbayes.estimators.divergence_estimator import DivergenceEstimator, undivided
 from hardbayes.estimators.fitted_state import check_grouped
-from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
+from hardbayes.geometry import Geometry
 from hardbayes.matrices import Floats, Matrix
 from hardbayes.models.hdp import FittedGroups, grouped_attributes
 from hardbayes.pool import Pool, resolve_threads
@@ -25,16 +23,10 @@ from hardbayes.problems.hdp import GroupedProblem, pose_groups
 from hardbayes.selection.evidence import no_number_sentence
 from hardbayes.selection.farthest_first import farthest_first_penalty
 from hardbayes.selection.hdp.automatic import RATIO, GroupedChoice, choose_penalties
-from hardbayes.validation import (
-    check_centres,
-    check_groups,
-    check_novelty,
-    check_weights,
-    group_numbers,
-)
+from hardbayes.validation import check_groups, group_numbers
 
 
-class HDPMeans(ClusterEstimator):
+class HDPMeans(DivergenceEstimator):
     """Clustering of several groups of rows with clusters that they share.
 
     Minimises ``sum_ij w_ij D(x_ij, mu_z(ij)) + local_penalty * L + global_penalty * K`` over the
@@ -110,17 +102,10 @@ converged_, status_, n_features_in_, feature_names_in_
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "local_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "global_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
-        "divergence": [StrOptions(set(GEOMETRIES)), Geometry],
-        "prior_weight": [StrOptions({"auto"}), Interval(Real, 0, 1e9, closed="both")],
-        "init": [
-            StrOptions({"mean", "farthest-first", "k-means++"}),
-            "array-like",
-            "sparse matrix",
-        ],
-        "order": [StrOptions({"random", "given"})],
-        "max_clusters": [AT_LEAST_ONE, None],
-        **SHARED_CONSTRAINTS,
+        **DivergenceEstimator._divergence_constraints,
     }
+    _text_attributes = DivergenceEstimator._text_attributes | {"groups_": str}
+    _given_number = "Pass {name}(0, 0, max_clusters={k}) for at most so many."
     _model: FittedGroups
     groups_: NDArray[Any]
 
@@ -205,17 +190,9 @@ converged_, status_, n_features_in_, feature_names_in_
         labels : ndarray of shape (n_samples,), int32
             Numbers of clusters.
         """
-        share = check_novelty(novelty)
         matrix = self._checked(X)
         numbers = group_numbers(groups, matrix.shape[0], self.groups_)
-        with Pool(resolve_threads(self.n_jobs)) as pool:
-            placed = self._model.place(matrix, pool, numbers)
-            labels = placed.labels()
-            if share is not None:
-                labels[placed.strangers(share)] = -1
-            elif novelty:
-                labels[placed.novel()] = -1
-        return labels
+        return self._labels(matrix, novelty, groups=numbers)
 
     def score_samples(self, X: Any, groups: Any = None) -> Floats:
         """Return minus the cost of each row in the cluster that `predict` gives.
@@ -256,13 +233,7 @@ converged_, status_, n_features_in_, feature_names_in_
         score : float
             Sum of the weighted `score_samples`.
         """
-        scores = self.score_samples(X, groups)
-        weights = check_weights(sample_weight, scores[:, np.newaxis])
-        return float(np.sum(scores if weights is None else weights * scores))
-
-    @property
-    def _geometry(self) -> Geometry:
-        return geometry_for(self.divergence)
+        return weighted_sum(self.score_samples(X, groups), sample_weight)
 
     def _fitted(  # type: ignore[override]
         self,
@@ -274,8 +245,8 @@ converged_, status_, n_features_in_, feature_names_in_
     ) -> tuple[dict[str, Any], Status]:
         geometry = self._geometry
         numbers, labels = check_groups(groups, matrix.shape[0])
-        prior_weight = prior_weight_for(self.prior_weight, geometry, matrix)
-        centres = self._given_centres(geometry, matrix.shape[1])
+        prior_weight = self._prior_weight_for(matrix)
+        centres = self._given_centres(matrix.shape[1])
         columns = used_columns(matrix, geometry, centres)
         matrix = columns.of(matrix)
         problem = pose_groups(matrix, geometry, weights, numbers, len(labels), pool)
@@ -304,10 +275,8 @@ converged_, status_, n_features_in_, feature_names_in_
         fitted = grouped_attributes(solution, problem, grouped, penalties, columns, matrix.dtype)
         status = solution.status
         if choice is not None and choice.nearest is not None and fitted["n_clusters_"] == 1:
-            status = Status.UNDIVIDED if status is Status.CONVERGED else status
-            call = self._call(0.0, choice.nearest_penalty)
-            sentence = no_number_sentence(choice.nearest, call)
-            fitted["status_"] = f"{status.sentence(fitted['n_iter_'], 1)} {sentence}"
+            call = self._call(local_penalty=0.0, global_penalty=choice.nearest_penalty)
+            status = undivided(fitted, status, no_number_sentence(choice.nearest, call))
         return fitted | {"groups_": labels}, status
 
     def _penalties(
@@ -344,53 +313,9 @@ converged_, status_, n_features_in_, feature_names_in_
             return (choice.local_penalty, shared), choice
         return (local, max(0.0, shared - local)), choice
 
-    def _call(self, local_penalty: float, global_penalty: float) -> str:
-        """Return the call of this estimator with given penalties."""
-        shown = {"local_penalty": local_penalty, "global_penalty": float(f"{global_penalty:.6g}")}
-        return " ".join(repr(clone(self).set_params(**shown)).split())
-
-    def _starts(self, init: str | Floats) -> Starts:
-        return Starts(init, self.order, self.n_init, self.search, self.max_iter)
-
-    def _given_centres(self, geometry: Geometry, n_columns: int) -> Floats | None:
-        """Return the centres (k, d) passed as ``init``, checked; None for a name."""
-        if isinstance(self.init, str):
-            return None
-        return check_centres(self.init, geometry, n_columns, self.max_clusters)
-
-    @property
-    def cluster_centers_(self) -> Floats:
-        """Centres of shape (n_clusters_, n_features), made anew at each access."""
-        return self._model.clusters.shown_centres()
-
-    def _report(self, start: int, step: int, n_clusters: int, n_changed: int) -> None:
-        if not self.verbose:
-            return
-        head = f"start {start + 1}, " if self.n_init > 1 else ""
-        self._say(f"{head}step {step}: {n_clusters} clusters, {n_changed} rows moved")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        kind = GEOMETRIES.get(self.divergence) if isinstance(self.divergence, str) else None
-        tags.input_tags.positive_only = kind is not None and (
-            kind.nonnegative or kind.unit_interval
-        )
-        return tags
-
-    # -- for save and load -------------------------------------------------------------------------
-
-    def _get_state(self) -> dict[str, Any]:
-        state = super()._get_state()
-        if state and state["groups_"].dtype.kind == "U":
-            state["groups_"] = state["groups_"].tolist()
-        return state
-
     def _model_from(
         self, arrays: dict[str, Any], fitted: dict[str, Any]
     ) -> tuple[FittedGroups, int]:
-        if isinstance(fitted.get("groups_"), list):
-            fitted["groups_"] = np.array(fitted["groups_"])
         arrays["n_columns"] = fitted.get("n_features_in_")
         model = FittedGroups.from_arrays(self._geometry, self.max_clusters, arrays)
         clusters = model.clusters

@@ -8,6 +8,7 @@ import numpy as np
 from hardbayes.engine.features.descent import FeatureSolution
 from hardbayes.engine.features.restarts import minimise_features
 from hardbayes.engine.features.search import FeatureSearch
+from hardbayes.engine.status import counted
 from hardbayes.estimators.base import AT_LEAST_ONE, SHARED_CONSTRAINTS
 from hardbayes.estimators.feature_estimator import FeatureEstimator
 from hardbayes.problems.features import FeatureProblem
@@ -27,51 +28,23 @@ class KFeatures(FeatureEstimator):
     n_components : int, default=5
         Number of features. Where fewer explain every row exactly, there may be fewer.
     search : {"split-merge", "paper"}, default="split-merge"
-        How to minimise. "paper" is the published algorithm: one pass of single flips over each row,
-        then least squares. "split-merge" takes the best of all subsets of up to a dozen features
-        for each row, or flips one and two at a time; combines, drops and adds whole features where
-        that lowers the objective; and perturbs the best start, by drawing one column of memberships
-        anew, until ``n_init - 1`` perturbations in a row have not helped, or all of them have taken
-        ``64 * max_iter`` sweeps.
+        How to minimise, as for `BPMeans`; with "paper", no feature is opened.
     n_init : int, default=10
         Number of starts, of which the best is kept; on a sample where X is large.
-    max_iter : int, default=300
-        Largest number of sweeps of a start, or of a perturbation.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the starts. The same seed gives the same bits, whatever ``n_jobs``.
-    n_jobs : int or None, default=None
-        Number of threads. None uses every core this process may use, within OMP_NUM_THREADS; -1 all
-        cores.
-    verbose : int, default=0
-        1 reports on standard error the objectives of the starts.
+    max_iter, random_state, n_jobs, verbose
+        As for `BPMeans`.
 
     Attributes
     ----------
-    components_ : ndarray of shape (n_components_, n_features)
-        What each feature adds to a row, in the dtype of the data. Features come in the order of
-        their weight, so a base that all rows share is the first.
     n_components_ : int
         K.
-    membership_ : ndarray of shape (n_samples, n_components_), bool
-        Which features each row has.
     component_penalty_ : float
         Zero.
-    inertia_ : float
-        Fit term: weighted sum of squared residuals.
     objective_ : float
         The same as `inertia_`.
-    objective_history_ : ndarray of shape (n_iter_,)
-        The objective after each sweep that led to the result; it never rises.
-    n_iter_ : int
-        Number of those sweeps.
-    converged_ : bool
-        Whether the fit converged within ``max_iter``.
-    status_ : str
-        How the fit ended, and what to do about it.
-    n_features_in_ : int
-        Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where X had names that are all strings.
+    components_, membership_, inertia_, objective_history_, n_iter_, converged_, status_, \
+n_features_in_, feature_names_in_
+        As for `BPMeans`.
 
     See Also
     --------
@@ -125,8 +98,8 @@ class KFeatures(FeatureEstimator):
         n_rows = problem.rows.describe().n_rows
         if self.n_components > n_rows:
             warnings.warn(
-                f"{n_rows} features explain each of {n_rows} rows exactly, so there will be no "
-                f"more. Lower n_components, {self.n_components}.",
+                f"{counted(n_rows, 'feature')} explain each of {counted(n_rows, 'row')} exactly, "
+                f"so there will be no more. Lower n_components, {self.n_components}.",
                 UserWarning,
                 stacklevel=6,
             )

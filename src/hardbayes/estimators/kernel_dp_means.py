@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from hardbayes.engine.gram.model import MANY_ROWS, GramModel
-from hardbayes.engine.gram.restarts import Search, minimise, spread
+from hardbayes.engine.gram.restarts import Search, extend_labels, minimise
 from hardbayes.engine.status import Status
 from hardbayes.estimators.base import SHARED_CONSTRAINTS
 from hardbayes.estimators.dp_means import DPMeans
@@ -70,19 +70,12 @@ class KernelDPMeans(GramEstimator):
         "paper" is the published algorithm: rows are visited in an order, go to the nearest mean or
         open a cluster, and means follow after each pass. "split-merge" also moves single rows,
         merges, splits and exchanges clusters, each by the exact change of the objective.
-    order : {"random", "given"}, default="random"
-        In which rows are visited.
     max_clusters : int or None, default=None
         Cap on the number of clusters; None is 4096.
-    n_init : int, default=1
-        Number of fits, of which the best is kept.
-    max_iter : int, default=300
-        Maximum number of steps of a fit.
     random_state : int, RandomState instance or None, default=None
         Seed of the orders, of samples and of landmarks.
-    n_jobs : int or None, default=None
-        Number of threads. None uses every core this process may use, within OMP_NUM_THREADS; -1 all
-        cores. The same seed gives the same bits for any number.
+    order, n_init, max_iter, n_jobs
+        As for `DPMeans`.
     verbose : int, default=0
         1 reports the penalty and the steps on standard error.
 
@@ -100,14 +93,8 @@ class KernelDPMeans(GramEstimator):
         Weighted sum of squared distances from the means, in the space of the kernel.
     objective_ : float
         ``inertia_ + cluster_penalty_ * n_clusters_``.
-    objective_history_ : ndarray of shape (n_iter_,)
-        The objective after each step. It never rises.
-    n_iter_ : int
-        Steps of the fit that was kept.
-    n_splits_, n_merges_ : int
-        Accepted moves that split a cluster, or merged two.
-    converged_ : bool
-        Whether the search ended before ``max_iter``.
+    objective_history_, n_iter_, n_splits_, n_merges_, converged_
+        As for `DPMeans`.
     status_ : str
         How the fit ended, what to do about it, and whether landmarks were used.
     n_features_in_ : int
@@ -194,7 +181,7 @@ class KernelDPMeans(GramEstimator):
             return self._fitted_to_features(problem, penalty, choice, rng)
         given = None
         if choice is not None and self.search != "paper":
-            given = spread(problem.rows, choice.ids, choice.weights, choice.labels)
+            given = extend_labels(problem.rows, choice.ids, choice.weights, choice.labels)
         return fit_at(self, problem, penalty, given, rng)
 
     def _fitted_to_features(

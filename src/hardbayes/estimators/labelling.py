@@ -144,7 +144,23 @@ def objective(
             kernel_params=kernel_params, balance=balance, random_state=0,
         )  # fmt: skip
         return kernel_objective(X, labels, cluster_penalty, template, sample_weight)
-    geometry = geometry_for(divergence)
+    return rows_objective(
+        X, labels, cluster_penalty, geometry_for(divergence), prior_weight, sample_weight, groups,
+        local_penalty,
+    )  # fmt: skip
+
+
+def rows_objective(
+    X: Any,
+    labels: Any,
+    cluster_penalty: float,
+    geometry: Geometry,
+    prior_weight: float,
+    sample_weight: Any,
+    groups: Any,
+    local_penalty: float,
+) -> float:
+    """Return the objective of any labels of rows, which may be in groups."""
     matrix = check_matrix(X, geometry)
     numbers = check_labels(labels, matrix.shape[0])
     weights = check_weights(sample_weight, matrix, geometry)

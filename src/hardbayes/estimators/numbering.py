@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from hardbayes.estimators.cluster_estimator import ClusterEstimator
+from hardbayes.estimators.dp_means import DPMeans
+from hardbayes.estimators.gaussian_dp_means import GaussianDPMeans
+from hardbayes.estimators.hdp_means import HDPMeans
 
 
 def by_size(model: Any) -> Any:
@@ -34,10 +36,10 @@ def by_size(model: Any) -> Any:
     >>> by_size(model).labels_
     array([2, 1, 1, 0, 0, 0], dtype=int32)
     """
-    if not isinstance(model, ClusterEstimator):
+    if not isinstance(model, DPMeans | HDPMeans | GaussianDPMeans):
         raise TypeError(
-            "The 'model' parameter of by_size must be a fitted DPMeans or GaussianDPMeans. "
-            f"Got {type(model).__name__} instead."
+            "The 'model' parameter of by_size must be a fitted DPMeans, HDPMeans or "
+            f"GaussianDPMeans. Got {type(model).__name__} instead."
         )
     check_is_fitted(model)
     order = np.argsort(-model.cluster_weights_, kind="stable")

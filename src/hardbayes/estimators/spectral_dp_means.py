@@ -4,37 +4,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from hardbayes.engine.gram.features import feature_spectrum
-from hardbayes.engine.gram.model import GramModel
-from hardbayes.engine.gram.restarts import one_partition
-from hardbayes.engine.gram.spectrum import (
-    MOST_DENSE,
-    Spectrum,
-    lower_bound,
-    rounding,
-    spectrum_above,
-    summed_spectrum,
-)
 from hardbayes.engine.status import Status
 from hardbayes.estimators.gram_estimator import LANDMARKS, GramEstimator
 from hardbayes.matrices import Floats, Matrix
-from hardbayes.models.gram import Turned, fitted_attributes
-from hardbayes.models.landmarks import FeatureMap, FittedFeatures
-from hardbayes.models.spread import spread_of
+from hardbayes.models.landmarks import FeatureMap
+from hardbayes.models.spectral import relax_features, relax_kernel
 from hardbayes.pool import Pool
-from hardbayes.problems.gram import GramProblem
 from hardbayes.selection.gram_penalty import choose_clusters
-
-SLAB_ROWS = 1 << 10  # whose values with a sample are held at a time
-SAMPLED = (
-    " Eigenvectors are those of a sample of {} rows, extended to all; lower_bound_ is from blocks "
-    "of all rows. Pass a kernel matrix to have the eigenvectors of all rows."
-)
-NO_BOUND = (
-    " Eigenvectors are those of a sample of {} rows, extended to all, and there is no lower_bound_ "
-    "for a kernel that may have negative eigenvalues. Pass a kernel matrix to have both."
-)
-DONE = "Solved the relaxation: {} exceed the penalty."
 
 
 class SpectralDPMeans(GramEstimator):
@@ -53,24 +29,12 @@ class SpectralDPMeans(GramEstimator):
         Eigenvalues above it count. "auto" takes a gap of the spectrum; see
         docs/kernels.md.
     kernel : str or callable, default="rbf"
-        A kernel of ``sklearn.metrics.pairwise_kernels`` by name, or "precomputed": X is then the
-        square matrix of kernel values, dense or sparse. A callable takes two rows and
-        `kernel_params`, and returns a number. "linear" is centred, and its constant eigenvector
-        counts besides: at most one cluster more than columns.
-    gamma : float or None, default=None
-        Of "rbf", "laplacian", "poly", "sigmoid" and "chi2". For "rbf", None gives each row a
-        bandwidth of its own from the distances to its neighbours, so that columns should be on one
-        scale; for the others, and for landmarks, None is scikit-learn's default.
-    degree : float, default=3
-        Of "poly".
-    coef0 : float, default=1
-        Of "poly" and "sigmoid".
-    kernel_params : dict or None, default=None
-        Keyword arguments of a callable kernel.
+        As for `KernelDPMeans`. "linear" is centred, and its constant eigenvector counts besides: at
+        most one cluster more than columns.
+    gamma, degree, coef0, kernel_params
+        As for `KernelDPMeans`.
     balance : bool or "auto", default="auto"
-        Whether kernel values are scaled such that those of each row sum to one, so that dense and
-        sparse clusters are treated alike, and eigenvalues are at most 1. "auto" balances where
-        "rbf" has no `gamma`, and leaves all other kernels, and features of landmarks, as they are.
+        As for `KernelDPMeans`; eigenvalues of a balanced kernel are at most 1.
     n_landmarks : int or None, default=None
         Use Nystroem features of so many random rows in place of the kernel: for many rows. None
         computes kernel values exactly, and the eigenvectors of all rows; those of a sample of 2048
@@ -81,8 +45,7 @@ class SpectralDPMeans(GramEstimator):
     random_state : int, RandomState instance or None, default=None
         Seed of samples, of landmarks and of the vector that Lanczos iterations start with.
     n_jobs : int or None, default=None
-        Number of threads. None uses every core this process may use, within OMP_NUM_THREADS; -1 all
-        cores. The same seed gives the same bits for any number.
+        As for `KernelDPMeans`.
     verbose : int, default=0
         1 reports the penalty on standard error.
 
@@ -102,28 +65,14 @@ class SpectralDPMeans(GramEstimator):
         Rounding errors are subtracted. Of features where `n_landmarks` is set. Where the rows were
         sampled, it is from blocks of all rows; minus infinity if the kernel may have negative
         eigenvalues.
-    cluster_weights_ : ndarray of shape (n_clusters_,)
-        Sum of the weights of each cluster's rows.
-    cluster_penalty_ : float
-        The penalty used.
-    inertia_ : float
-        Weighted sum of squared distances from the means, in the space of the kernel.
-    objective_ : float
-        ``inertia_ + cluster_penalty_ * n_clusters_``.
+    cluster_weights_, cluster_penalty_, inertia_, objective_, n_features_in_, feature_names_in_
+        As for `KernelDPMeans`.
     objective_history_ : ndarray of shape (1,)
         The objective.
-    n_iter_ : int
-        1.
-    n_splits_, n_merges_ : int
-        0.
-    converged_ : bool
-        True.
+    n_iter_, n_splits_, n_merges_, converged_
+        1, 0, 0 and True: there is one step.
     status_ : str
         How many eigenvalues exceed the penalty, and whether rows were sampled.
-    n_features_in_ : int
-        Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the columns, where all are strings.
 
     See Also
     --------
@@ -187,147 +136,11 @@ class SpectralDPMeans(GramEstimator):
             penalty = float(self.cluster_penalty)
         if self.n_landmarks is not None:
             features = self._landmark_map(problem)
-            fitted = self._by_features(problem, penalty, features, rng)
+            fitted = relax_features(problem, penalty, self._most_clusters, features, rng)
             fitted["status_"] += LANDMARKS.format(features.n_landmarks)
         elif self.kernel == "linear" and not problem.options.balance:
-            fitted = self._by_features(problem, penalty, FeatureMap(None, None, None), rng)
+            rows = FeatureMap(None, None, None)
+            fitted = relax_features(problem, penalty, self._most_clusters, rows, rng)
         else:
-            fitted = self._by_kernel(problem, penalty, rng)
+            fitted = relax_kernel(problem, penalty, self._most_clusters, rng)
         return fitted, Status.CONVERGED
-
-    def _by_kernel(
-        self, problem: GramProblem, penalty: float, rng: np.random.RandomState
-    ) -> dict[str, Any]:
-        """Return the attributes of a fit to kernel values."""
-        n = problem.n
-        part, ids, weights = problem.rows, np.arange(n), problem.weights
-        # Only anchors are balanced exactly, and the automatic penalty is for their spectrum.
-        most = len(problem.anchors) if problem.options.balance else MOST_DENSE
-        is_sampled = problem.matrix is None and np.count_nonzero(weights) > most
-        if is_sampled:
-            ids, weights = problem.anchors, problem.anchor_weights
-            part = part.part(ids, weights)
-        spectrum = spectrum_above(part, penalty, rng)
-        # Values of rows with those of the sample, times these, are the entries of eigenvectors.
-        factors = np.sqrt(weights)[:, np.newaxis] * spectrum.vectors / spectrum.values
-        found, turned = self._labelled(factors, np.zeros((1, 0)), spectrum, weights)
-        labels = np.zeros(n, np.int64)
-        labels[ids] = found
-        if turned is not None:
-            rest = np.ones(n, np.bool_)
-            rest[ids[weights > 0]] = False
-            for some in np.array_split(np.flatnonzero(rest), 1 + n // SLAB_ROWS):
-                labels[some] = turned.labels(problem.rows.values(some, ids))
-            every = np.zeros((n, turned.factors.shape[1]))
-            every[ids] = turned.factors
-            turned = Turned(every, turned.constants)
-        model = GramModel(problem.rows, penalty, self._most_clusters, np.arange(n))
-        labels, turned = without_empty(labels, problem.weights, turned)
-        fitted = fitted_attributes(one_partition(model, labels), problem, model, turned)
-        if not is_sampled:
-            bound = lower_bound(spectrum, penalty, n)
-            return fitted | self._spectral_attributes(spectrum, bound)
-        bound = -np.inf
-        if problem.options.is_semidefinite:
-            bound = lower_bound(summed_spectrum(problem.rows, penalty, rng), penalty, n)
-        fitted |= self._spectral_attributes(spectrum, bound)
-        fitted["status_"] += (SAMPLED if np.isfinite(bound) else NO_BOUND).format(len(ids))
-        return fitted
-
-    def _by_features(
-        self, problem: GramProblem, penalty: float, map_: FeatureMap, rng: np.random.RandomState
-    ) -> dict[str, Any]:
-        """Return the attributes of a fit to features, centred where they are the rows."""
-        assert problem.seen is not None
-        weights, features = problem.weights, map_(problem.seen.rows)
-        centred = map_.landmarks is None
-        spectrum, factors, mean = feature_spectrum(features, weights, penalty, centred, rng)
-        bound = lower_bound(spectrum, penalty, problem.n)
-        constant = np.zeros((1, 0))
-        if centred:  # one cluster more: that of the constant eigenvector, whose eigenvalue is zero
-            none = not len(spectrum.values)
-            bound += spectrum.largest - penalty if none else 0.0
-            bound += penalty
-            constant = np.full((1, 1), 1.0 / np.sqrt(weights.sum()))
-            factors = np.concatenate([np.zeros((len(factors), 1)), factors], axis=1)
-        labels, turned = self._labelled(factors, constant, spectrum, weights, mean)
-        if turned is not None:
-            labels = turned.labels(features)
-        labels, turned = without_empty(labels, weights, turned)
-        k = int(labels.max()) + 1
-        volumes = np.bincount(labels, weights, k)
-        member = np.zeros((problem.n, k))
-        member[np.arange(problem.n), labels] = weights / volumes[labels]
-        centres = np.ascontiguousarray(np.asarray(features.T @ member).T)
-        placed = FittedFeatures(map_, centres, penalty, np.zeros((k, 1)))
-        costs = placed.costs_of(features, labels)
-        shown = FittedFeatures(
-            map_, centres, penalty, spread_of(costs, labels.astype(np.int32), k, weights), turned
-        )
-        shown = shown.shifted(problem.shift)
-        inertia = float(weights @ costs)
-        value = inertia + penalty * k
-        return {
-            "_model": shown,
-            "labels_": labels.astype(np.int32),
-            "n_clusters_": k,
-            "cluster_weights_": volumes,
-            "cluster_penalty_": penalty,
-            "inertia_": inertia,
-            "objective_": value,
-            "objective_history_": np.array([value]),
-            "n_iter_": 1,
-            "n_splits_": 0,
-            "n_merges_": 0,
-            "converged_": True,
-        } | self._spectral_attributes(spectrum, bound)
-
-    def _labelled(
-        self,
-        factors: Floats,
-        constant: Floats,
-        spectrum: Spectrum,
-        weights: Floats,
-        mean: Floats | None = None,
-    ) -> tuple[Any, Turned | None]:
-        """Return labels (n,) by the eigenvectors, and how any row is labelled.
-
-        ``constant``: (1, 1), the entry of the constant eigenvector before all others, or (1, 0).
-        """
-        n = len(weights)
-        k = min(constant.shape[1] + len(spectrum.values), self._most_clusters)
-        labels = np.zeros(n, np.int64)
-        if k < 2:
-            return labels, None
-        heavy = weights > 0
-        # Without the weights: entries of equal rows are equal then.
-        rows = spectrum.vectors[heavy] / np.sqrt(weights[heavy])[:, np.newaxis]
-        rows = np.concatenate([np.repeat(constant, len(rows), axis=0), rows], axis=1)
-        labels[heavy], turn = rounding(rows[:, :k])
-        entries = np.zeros(k)
-        entries[: constant.shape[1]] = constant
-        if mean is not None:
-            entries = entries - mean @ factors[:, :k]
-        return labels, Turned(np.ascontiguousarray(factors[:, :k] @ turn), entries @ turn)
-
-    def _spectral_attributes(self, spectrum: Spectrum, bound: float) -> dict[str, Any]:
-        n_above = len(spectrum.values)
-        return {
-            "n_eigenvectors_": n_above,
-            "eigenvalues_": spectrum.values,
-            "lower_bound_": bound,
-            "status_": DONE.format(f"{n_above} eigenvalue{'s' * (n_above != 1)}"),
-        }
-
-
-def without_empty(labels: Any, weights: Floats, turned: Turned | None) -> tuple[Any, Turned | None]:
-    """Return labels 0 to k-1 of clusters with weight; rows of no weight may lose theirs."""
-    if turned is None:
-        return labels, None
-    k = turned.factors.shape[1]
-    used = np.bincount(labels, weights, k) > 0
-    if used.all():
-        return labels, turned
-    labels = np.where(used[labels], (np.cumsum(used) - 1)[labels], 0)
-    factors = np.ascontiguousarray(turned.factors[:, used])
-    return labels, Turned(factors, turned.constants[used])

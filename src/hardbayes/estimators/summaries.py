@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils._set_output import _get_output_config
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from hardbayes.matrices import Floats
+from hardbayes.matrices import Floats
 
 _CELLS = 1 << 22  # of a table that are converted at once
 
@@ -136,7 +133,7 @@ def numeric_table(values: Any, names: Sequence[str] | None = None) -> tuple[Any,
         columns = {str(name): np.asarray(values[name]) for name in values.columns}
         columns = {name: column for name, column in columns.items() if column.dtype.kind in "biuf"}
         if not columns:
-            raise ValueError("The table has no column of numbers.")
+            raise ValueError("The table has no column of numbers. Encode text as numbers first.")
         return np.column_stack(list(columns.values())), list(columns)
     matrix = values.tocsr() if issparse(values) else np.asarray(values)
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
@@ -158,7 +155,8 @@ def _told(profile: Profile, names: Sequence[str], sign: int) -> str:
 
 def _largest(sizes: Floats, number: int) -> NDArray[np.intp]:
     """Return the places of the largest numbers that are not zero, the largest first."""
-    if number < len(sizes):  # the rest is not sorted: there may be a million columns
+    number = max(number, 0)
+    if 0 < number < len(sizes):  # the rest is not sorted: there may be a million columns
         least = np.partition(sizes, -number)[-number]
         places = np.flatnonzero(sizes >= max(least, 0.0))
     else:

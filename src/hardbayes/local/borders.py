@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardbayes.kernels.partition.borders import two_cheapest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import NDArray
-
-    from hardbayes.matrices import Floats
+from hardbayes.matrices import Floats
 
 # Half the width of the middle strip, where 1 is the distance from a border to a centre. The strips
 # beside it, equally wide, end a little beyond the centres.

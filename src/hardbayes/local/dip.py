@@ -8,14 +8,11 @@ favourable of unimodal distributions.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hardbayes.kernels import dip as kernels
-
-if TYPE_CHECKING:
-    from hardbayes.matrices import Floats
+from hardbayes.matrices import Floats
 
 SIZES = np.array([8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024, 2048, 4096])
 # fmt: off

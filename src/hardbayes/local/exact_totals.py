@@ -11,25 +11,19 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardbayes.kernels.partition.local import add_up
 from hardbayes.kernels.partition.potential import squared_potential
 from hardbayes.kernels.partition.totals import add_share, move
-from hardbayes.local.reading import entries_per_row
-from hardbayes.matrices import total_weight
+from hardbayes.local.reading import KernelRows, entries_per_row
+from hardbayes.matrices import Floats, total_weight
+from hardbayes.pool import Pool
 from hardbayes.tuples import Totals, no_totals
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.local.reading import KernelRows
-    from hardbayes.matrices import Floats
-    from hardbayes.pool import Pool
-
-    Labels = NDArray[np.int32]
+Labels = NDArray[np.int32]
 
 # Fewer rows and entries than this are moved faster by one thread than by several.
 WORTH_SHARING = 1 << 16

@@ -7,20 +7,16 @@ passes over tiles. It also spares a first fit on small data the compilation of t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardbayes.kernels.partition.sweeping import Trace, sweep
-from hardbayes.tuples import DirectForm, no_totals
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.local.exact_totals import Rounding
-    from hardbayes.local.rows import LocalRows
-    from hardbayes.matrices import Floats
-    from hardbayes.tuples import Totals
+from hardbayes.local.exact_totals import Rounding
+from hardbayes.local.rows import LocalRows
+from hardbayes.matrices import Floats
+from hardbayes.tuples import DirectForm, Totals, no_totals
 
 # What a sweep may take in one call, in entries of rows compared with centres: about as long as it
 # takes to set up the passes over tiles.

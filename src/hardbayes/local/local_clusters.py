@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardbayes.kernels.hdp.regrouping import change, mark, regroup, survey
 from hardbayes.kernels.hdp.relocating import relocate
 from hardbayes.kernels.hdp.visiting import join, visit
-from hardbayes.local.groups import Relocated
+from hardbayes.local.groups import MovingClusters, Relocated
 from hardbayes.local.tiling import Tiling
-from hardbayes.matrices import chunks
+from hardbayes.matrices import Floats, chunks
 from hardbayes.tuples import DirectForm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from hardbayes.local.groups import MovingClusters
     from hardbayes.local.rows import LocalRows
-    from hardbayes.matrices import Floats
 
-    Ids = NDArray[np.intp]
-    Ranks = NDArray[np.int32]
-    Labels = NDArray[np.int32]
+Ids = NDArray[np.intp]
+Ranks = NDArray[np.int32]
+Labels = NDArray[np.int32]
 
 NO_NEAREST: Labels = np.zeros(0, np.int32)
 SPARE = 32  # slots kept ready for clusters that rows open

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from hardbayes.kernels.partition.rows import DenseRows, SparseRows
-from hardbayes.matrices import is_sparse
+from hardbayes.matrices import Floats, Matrix, is_sparse
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.matrices import Floats, Matrix
-
-    KernelRows = DenseRows | SparseRows
+KernelRows = DenseRows | SparseRows
 
 
 def kernel_rows(matrix: Matrix, shift: Floats, scale: Floats) -> KernelRows:

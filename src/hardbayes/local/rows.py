@@ -3,34 +3,26 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardbayes.kernels.partition.births import find_openings
 from hardbayes.kernels.partition.costs import all_costs
 from hardbayes.kernels.partition.local import mark_border
 from hardbayes.kernels.partition.rows import SparseRows
 from hardbayes.local.cluster_totals import totals_of
-from hardbayes.local.groups import GroupedRows, MovingClusters
+from hardbayes.local.groups import GroupedRows, MovingClusters, Relocated
 from hardbayes.local.incremental import IncrementalPartition
 from hardbayes.local.incremental_totals import IncrementalTotals
 from hardbayes.local.local_clusters import regroup_rows, relocate_rows
-from hardbayes.local.reading import entries_per_row, working_rows
+from hardbayes.local.reading import KernelRows, entries_per_row, working_rows
 from hardbayes.local.tiling import Tiling
-from hardbayes.matrices import is_sparse
-from hardbayes.tuples import DirectForm, centres_without_scores
+from hardbayes.matrices import Floats, Matrix, is_sparse
+from hardbayes.pool import Pool
+from hardbayes.tuples import Centres, DirectForm, TotalsForm, centres_without_scores
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.local.groups import Relocated
-    from hardbayes.local.reading import KernelRows
-    from hardbayes.matrices import Floats, Matrix
-    from hardbayes.pool import Pool
-    from hardbayes.tuples import Centres, TotalsForm
-
-    Positions = NDArray[np.intp] | slice
+Positions = NDArray[np.intp] | slice
 
 ALL = slice(None)
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hardbayes.pool import Pool
+from hardbayes.pool import Pool
 
 # A tile is at most this many multiply-adds when no score is skipped: some milliseconds, so that
 # Ctrl-C is prompt. In tiles much smaller than that the call of a kernel takes the time.

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from hardbayes.engine.features.descent import FeatureSolution
 from hardbayes.engine.objective import level_rounding
 from hardbayes.engine.status import Status, counted
 from hardbayes.executors.features.protocol import Allocation
+from hardbayes.geometry.base import Geometry
 from hardbayes.geometry.squared_euclidean import FARTHEST, SquaredEuclidean
-from hardbayes.matrices import is_sparse
-from hardbayes.problems.features import feature_rows
+from hardbayes.matrices import Floats, Matrix, is_sparse
+from hardbayes.pool import Pool
+from hardbayes.problems.features import FeatureProblem, feature_rows
 from hardbayes.problems.frame import Frame
 
 SENTENCES = {
@@ -29,15 +33,6 @@ SENTENCES = {
         "Raise max_iter, or accept that the objective could still fall a little."
     ),
 }
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.engine.features.descent import FeatureSolution
-    from hardbayes.geometry.base import Geometry
-    from hardbayes.matrices import Floats, Matrix
-    from hardbayes.pool import Pool
-    from hardbayes.problems.features import FeatureProblem
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from hardbayes.engine.gaussian.model import nearest
 from hardbayes.engine.gaussian.restarts import GaussianSolution
 from hardbayes.engine.objective import level_rounding
-from hardbayes.engine.status import Status
 from hardbayes.executors.gaussian.protocol import GaussianRows
 from hardbayes.geometry.base import Geometry
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean, distance_rounding
 from hardbayes.matrices import Floats, chunks
-from hardbayes.models.spread import costs_at_share, is_spread, spread_of
+from hardbayes.models.attributes import trace_attributes
+from hardbayes.models.placement import CostPlacement
+from hardbayes.models.spread import is_spread, spread_of
 from hardbayes.pool import Pool
 from hardbayes.problems.gaussian import Whitening
 from hardbayes.structure.gaussians import GaussianPartition, Gaussians
@@ -94,7 +95,7 @@ class FittedGaussians:
 
 
 @dataclass(frozen=True)
-class GaussianPlacement:
+class GaussianPlacement(CostPlacement):
     """Rows placed in fitted clusters."""
 
     model: FittedGaussians
@@ -118,24 +119,12 @@ class GaussianPlacement:
             costs[part] = self.model.rate * rows.distances(clusters.means, roots)
         return np.sqrt(costs)
 
-    def novel(self) -> NDArray[np.bool_]:
-        """Return which rows cost more than a cluster of their own.
-
-        The mean is a plain sum: rows no farther from it than its rounding error are not novel.
-        """
-        return self.costs() > np.maximum(self.model.penalty, self._rounding)[self.labels()]
-
-    def strangers(self, share: float) -> NDArray[np.bool_]:
-        """Return which rows cost more than all but this share of their cluster's training rows."""
-        limits = costs_at_share(self.model.spread, share)
-        return self.costs() > np.maximum(limits, self._rounding)[self.labels()]
-
     @property
     def _rounding(self) -> Floats:
-        """What a row at the mean of each cluster (k,) may cost."""
+        """What a row at the mean of its cluster may cost (n,): the mean is a plain sum."""
         weights, means, _ = self.model.clusters
         rounding = distance_rounding(means.shape[1]) * np.square(means).max() * (1 + weights) ** 2
-        return self.model.rate * rounding
+        return (self.model.rate * rounding)[self.labels()]
 
     @cached_property
     def _nearest(self) -> tuple[NDArray[np.int32], Floats]:
@@ -171,11 +160,4 @@ def fitted_attributes(
         "covariances_": frame.covariances(clusters.scatters, partition.rate),
         "cluster_penalty_": partition.penalty,
         "inertia_": solution.fit,
-        "objective_": float(history[-1]),
-        "objective_history_": history,
-        "n_iter_": len(history),
-        "n_splits_": solution.n_splits,
-        "n_merges_": solution.n_merges,
-        "converged_": solution.status is not Status.OUT_OF_STEPS,
-        "status_": solution.status.sentence(len(history), clusters.k),
-    }
+    } | trace_attributes(solution, history, clusters.k)

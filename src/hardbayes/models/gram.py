@@ -5,26 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from hardbayes.blas import one_blas_thread
+from hardbayes.engine.gram.model import GramModel
+from hardbayes.engine.gram.restarts import GramSolution
 from hardbayes.engine.objective import level_rounding
-from hardbayes.engine.status import Status
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean
-from hardbayes.models.spread import costs_at_share, is_spread, spread_of
+from hardbayes.matrices import Floats, Matrix
+from hardbayes.models.attributes import trace_attributes
+from hardbayes.models.placement import CostPlacement
+from hardbayes.models.spread import is_spread, spread_of
+from hardbayes.pool import Pool
+from hardbayes.problems.gram import GramProblem
 from hardbayes.problems.mercer import Mercer, Seen
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.engine.gram.model import GramModel
-    from hardbayes.engine.gram.restarts import GramSolution
-    from hardbayes.matrices import Floats, Matrix
-    from hardbayes.pool import Pool
-    from hardbayes.problems.gram import GramProblem
 
 SLAB = 1 << 21  # kernel values of new rows that are held at a time
 ROUNDING = 1e-12  # of squared distances, by the kernel value of a row with itself
@@ -96,9 +94,7 @@ class FittedGram:
         """Return everything as arrays and numbers; raise ValueError where a kernel is code."""
         found = {name: getattr(self, name) for name in CLUSTERS}
         found |= {"self_value": self.self_value, "shift": self.shift, "scales": self.scales}
-        turned = self.turned
-        found["factors"] = None if turned is None else turned.factors
-        found["constants"] = None if turned is None else turned.constants
+        found |= turned_arrays(self.turned)
         found |= mercer_arrays(self.mercer) | rows_arrays("rows", self.seen)
         return {f"working_{name}": value for name, value in found.items()}
 
@@ -109,8 +105,7 @@ class FittedGram:
             own = {name.removeprefix("working_"): value for name, value in arrays.items()}
             seen, mercer = rows_from("rows", own), mercer_from(own)
             clusters = {name: np.array(own.pop(name)) for name in CLUSTERS}
-            factors, constants = own.pop("factors"), own.pop("constants")
-            turned = None if factors is None else Turned(factors, constants)
+            turned = turned_from(own)
             model = cls(
                 mercer, seen, own.pop("scales"), penalty=penalty, turned=turned,
                 self_value=own.pop("self_value"), shift=own.pop("shift"), **clusters,
@@ -137,7 +132,7 @@ class FittedGram:
 
 
 @dataclass(frozen=True)
-class GramPlacement:
+class GramPlacement(CostPlacement):
     """Rows placed in fitted clusters."""
 
     model: FittedGram
@@ -157,15 +152,6 @@ class GramPlacement:
         self._check_self_values()
         parts = [own[:, np.newaxis] + gaps for _, own, gaps in self._parts()]
         return np.sqrt(np.maximum(np.concatenate(parts), 0.0))
-
-    def novel(self) -> NDArray[np.bool_]:
-        """Return which rows cost more than a cluster of their own, rounding apart."""
-        return self.costs() > np.maximum(self.model.penalty, self._rounding)
-
-    def strangers(self, share: float) -> NDArray[np.bool_]:
-        """Return which rows cost more than all but this share of their cluster's training rows."""
-        limits = costs_at_share(self.model.spread, share)[self.labels()]
-        return self.costs() > np.maximum(limits, self._rounding)
 
     @property
     def _rounding(self) -> Floats:
@@ -204,6 +190,18 @@ class GramPlacement:
                 "precomputed matrix does not tell unless its diagonal is constant. Use predict "
                 "without novelty, or a kernel function."
             )
+
+
+def turned_arrays(turned: Turned | None) -> dict[str, Any]:
+    """Return how rows are labelled as arrays."""
+    factors, constants = (None, None) if turned is None else (turned.factors, turned.constants)
+    return {"factors": factors, "constants": constants}
+
+
+def turned_from(own: dict[str, Any]) -> Turned | None:
+    """Return how rows are labelled by these arrays, which are taken out of them."""
+    factors, constants = own.pop("factors"), own.pop("constants")
+    return None if factors is None else Turned(factors, constants)
 
 
 def mercer_arrays(mercer: Mercer | None) -> dict[str, Any]:
@@ -284,11 +282,4 @@ def fitted_attributes(
         "cluster_weights_": volumes,
         "cluster_penalty_": model.penalty,
         "inertia_": solution.fit,
-        "objective_": float(history[-1]),
-        "objective_history_": history,
-        "n_iter_": len(history),
-        "n_splits_": solution.n_splits,
-        "n_merges_": solution.n_merges,
-        "converged_": solution.status is not Status.OUT_OF_STEPS,
-        "status_": solution.status.sentence(len(history), len(volumes)),
-    }
+    } | trace_attributes(solution, history, len(volumes))

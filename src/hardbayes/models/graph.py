@@ -11,8 +11,8 @@ from scipy import sparse
 
 from hardbayes.engine.graph.restarts import GraphSolution
 from hardbayes.engine.objective import level_rounding
-from hardbayes.engine.status import Status
 from hardbayes.matrices import Floats
+from hardbayes.models.attributes import AtOnce, trace_attributes
 from hardbayes.problems.graph import GraphProblem
 
 NAMES = ("labels", "inside", "degrees", "sizes")
@@ -121,29 +121,22 @@ def fitted_attributes(
     labels = problem.all_labels(solution.labels, max_clusters)
     alone = (int(labels.max()) - int(solution.labels.max())) * penalty  # of isolated vertices
     history = problem.cost_unit * solution.history + alone
-    found = _attributes(problem, labels, penalty, history)
-    return found | {
-        "n_splits_": solution.n_splits,
-        "n_merges_": solution.n_merges,
-        "converged_": solution.status is not Status.OUT_OF_STEPS,
-        "status_": solution.status.sentence(len(history), found["n_clusters_"]),
-    }
+    return _attributes(solution, problem, labels, penalty, history)
 
 
 def one_cluster(problem: GraphProblem, penalty: float, status: str) -> dict[str, Any]:
     """Return the attributes where all vertices are one cluster."""
     n = len(problem.linked) + len(problem.isolated)
-    found = _attributes(problem, np.zeros(n, np.int64), penalty, np.array([penalty]))
-    return found | {
-        "n_splits_": 0,
-        "n_merges_": 0,
-        "converged_": True,
-        "status_": status.format(penalty=penalty),
-    }
+    found = _attributes(AtOnce(), problem, np.zeros(n, np.int64), penalty, np.array([penalty]))
+    return found | {"status_": status.format(penalty=penalty)}
 
 
 def _attributes(
-    problem: GraphProblem, labels: NDArray[np.int64], penalty: float, history: Floats
+    end: GraphSolution | AtOnce,
+    problem: GraphProblem,
+    labels: NDArray[np.int64],
+    penalty: float,
+    history: Floats,
 ) -> dict[str, Any]:
     model, cuts = measure(problem, labels, penalty)
     cut = float(cuts.sum())
@@ -158,8 +151,5 @@ def _attributes(
         "cuts_per_cluster_": cuts,
         "cluster_weights_": model.sizes,
         "cluster_penalty_": penalty,
-        "objective_": float(history[-1]),
-        "objective_history_": history,
-        "n_iter_": len(history),
         "n_features_in_": len(labels),
-    }
+    } | trace_attributes(end, history, len(cuts))

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from hardbayes.engine.hdp.descent import GroupedSolution
 from hardbayes.engine.objective import level_rounding
-from hardbayes.engine.status import Status
-from hardbayes.models.partition import FittedPartition, Placement
-from hardbayes.models.spread import spread_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.engine.hdp.descent import GroupedSolution
-    from hardbayes.geometry.base import Geometry
-    from hardbayes.matrices import Floats, Matrix
-    from hardbayes.pool import Pool
-    from hardbayes.problems.columns import Columns
-    from hardbayes.problems.hdp import GroupedProblem
-    from hardbayes.structure.hdp import GroupedPartition
+from hardbayes.geometry.base import Geometry
+from hardbayes.matrices import Floats, Matrix
+from hardbayes.models.attributes import trace_attributes
+from hardbayes.models.partition import (
+    FittedPartition,
+    Placement,
+    check_history,
+    fitted_partition,
+)
+from hardbayes.pool import Pool
+from hardbayes.problems.columns import Columns
+from hardbayes.problems.hdp import GroupedProblem
+from hardbayes.structure.hdp import GroupedPartition
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,10 @@ class FittedGroups:
     def geometry(self) -> Geometry:
         """The divergence."""
         return self.clusters.geometry
+
+    def shown_centres(self) -> Floats:
+        """Return the centres in the user's units and columns."""
+        return self.clusters.shown_centres()
 
     def to_arrays(self) -> dict[str, Any]:
         """Return everything but the geometry, as arrays and numbers."""
@@ -141,20 +146,8 @@ def grouped_attributes(
         + local_penalty * solution.local_counts
         + global_penalty * solution.cluster_counts
     )
-    finite = solution.trace.max() < whole.geometry.infinite_cost
-    if not (finite and np.isfinite(history).all()):
-        raise ValueError(
-            "The objective is not a finite number. Where the divergence is infinite at zeros, "
-            "set prior_weight to a number > 0; otherwise rescale X and the penalties."
-        )
-    partition = replace(
-        grouped.partition,
-        penalty=global_penalty * whole.frame.unit,
-        prior_weight=grouped.partition.prior_weight / whole.weight_unit,
-    )
-    costs = whole.state(partition).costs_at(solution.centres, solution.labels)
-    spread = spread_of(costs, solution.labels, k, whole.rows.weights)
-    clusters = FittedPartition(partition, whole.frame, solution.centres, columns, dtype, spread)
+    check_history(history, solution.trace, whole.geometry)
+    clusters = fitted_partition(solution, whole, grouped.partition, global_penalty, columns, dtype)
     in_use = solution.ranks >= 0
     weights = np.broadcast_to(whole.rows.weights / whole.weight_unit, whole.rows.n_rows)
     flat = np.bincount(problem.groups * k + solution.labels, weights, problem.n_groups * k)
@@ -169,16 +162,9 @@ def grouped_attributes(
         "cluster_weights_": shared.sum(axis=0),
         "local_penalty_": local_penalty,
         "global_penalty_": global_penalty,
-        "prior_weight_": partition.prior_weight,
+        "prior_weight_": clusters.partition.prior_weight,
         "inertia_": solution.terms.terms.fit / unit,
-        "objective_": float(history[-1]),
-        "objective_history_": level_rounding(history, whole.rounding),
-        "n_iter_": len(history),
-        "n_splits_": solution.n_splits,
-        "n_merges_": solution.n_merges,
-        "converged_": solution.status is not Status.OUT_OF_STEPS,
-        "status_": solution.status.sentence(len(history), k),
-    }
+    } | trace_attributes(solution, level_rounding(history, whole.rounding), k)
 
 
 def local_labels(ranks: NDArray[np.int32]) -> NDArray[np.int32]:

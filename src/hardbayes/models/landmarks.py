@@ -9,24 +9,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
 
 from hardbayes.blas import one_blas_thread
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean
-from hardbayes.matrices import chunks
-from hardbayes.models.gram import Turned, mercer_arrays, mercer_from, rows_arrays, rows_from
-from hardbayes.models.spread import costs_at_share, is_spread
+from hardbayes.matrices import Floats, Matrix, chunks
+from hardbayes.models.gram import (
+    Turned,
+    mercer_arrays,
+    mercer_from,
+    rows_arrays,
+    rows_from,
+    turned_arrays,
+    turned_from,
+)
+from hardbayes.models.placement import CostPlacement
+from hardbayes.models.spread import is_spread
+from hardbayes.pool import Pool
 from hardbayes.problems.mercer import Mercer, Seen
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.matrices import Floats, Matrix
-    from hardbayes.pool import Pool
 
 SMALLEST = 1e-12  # eigenvalues of the landmarks' kernel matrix, by the largest, that count
 ROUNDING = 1e-12  # of squared distances, by the largest squared length
@@ -108,12 +113,9 @@ class FittedFeatures:
 
     def to_arrays(self) -> dict[str, Any]:
         """Return everything as arrays and numbers; raise ValueError where a kernel is code."""
-        turned = self.turned
         found: dict[str, Any] = {"centres": self.centres, "spread": self.spread}
-        found["factors"] = None if turned is None else turned.factors
-        found["constants"] = None if turned is None else turned.constants
         found["normalisation"] = self.features.normalisation
-        found |= mercer_arrays(self.features.mercer)
+        found |= turned_arrays(self.turned) | mercer_arrays(self.features.mercer)
         found |= rows_arrays("landmarks", self.features.landmarks)
         return {f"working_{name}": value for name, value in found.items()}
 
@@ -124,8 +126,7 @@ class FittedFeatures:
             own = {name.removeprefix("working_"): value for name, value in arrays.items()}
             landmarks, mercer = rows_from("landmarks", own), mercer_from(own)
             features = FeatureMap(mercer, landmarks, own.pop("normalisation"))
-            factors, constants = own.pop("factors"), own.pop("constants")
-            turned = None if factors is None else Turned(factors, constants)
+            turned = turned_from(own)
             model = cls(features, own.pop("centres"), penalty, own.pop("spread"), turned)
             k, f = model.centres.shape
             sound = (
@@ -144,7 +145,7 @@ class FittedFeatures:
 
 
 @dataclass(frozen=True)
-class FeaturePlacement:
+class FeaturePlacement(CostPlacement):
     """Rows placed in fitted clusters."""
 
     model: FittedFeatures
@@ -162,15 +163,6 @@ class FeaturePlacement:
         """Return each row's distance (m, k) from the mean of every cluster."""
         found: Floats = euclidean_distances(self.features, self.model.centres)
         return found
-
-    def novel(self) -> NDArray[np.bool_]:
-        """Return which rows cost more than a cluster of their own, rounding apart."""
-        return self.costs() > max(self.model.penalty, self._rounding)
-
-    def strangers(self, share: float) -> NDArray[np.bool_]:
-        """Return which rows cost more than all but this share of their cluster's training rows."""
-        limits = costs_at_share(self.model.spread, share)[self.labels()]
-        return self.costs() > np.maximum(limits, self._rounding)
 
     @property
     def _rounding(self) -> float:

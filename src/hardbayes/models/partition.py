@@ -6,27 +6,25 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from hardbayes.engine.hdp.descent import GroupedSolution
 from hardbayes.engine.objective import level_rounding
-from hardbayes.engine.status import Status
+from hardbayes.engine.partition.descent import Solution
+from hardbayes.geometry.base import Geometry
 from hardbayes.geometry.squared_euclidean import FARTHEST
-from hardbayes.matrices import is_sparse
+from hardbayes.matrices import Floats, Matrix, is_sparse
+from hardbayes.models.attributes import trace_attributes
 from hardbayes.models.spread import costs_at_share, is_spread, spread_of
+from hardbayes.pool import Pool
 from hardbayes.problems.columns import Columns
 from hardbayes.problems.frame import Frame, power_of_two_scale
-from hardbayes.problems.partition import cluster_bound, opening_costs, rows_in_memory
+from hardbayes.problems.partition import Problem, cluster_bound, opening_costs, rows_in_memory
 from hardbayes.structure.partition import Partition
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from hardbayes.clusters.centre_table import CentreTable
-    from hardbayes.engine.partition.descent import Solution
     from hardbayes.executors.protocol import Rows
-    from hardbayes.geometry.base import Geometry
-    from hardbayes.matrices import Floats, Matrix
-    from hardbayes.pool import Pool
-    from hardbayes.problems.partition import Problem
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class FittedPartition:
     columns: Columns  # which of the user's these are
     dtype: np.dtype  # of the data
     spread: Floats | None = None
-    # The centres as kernels want them, by type of scores and whether rows are sparse.
+    # The centres as kernels read them, by type of scores and whether rows are sparse.
     _tables: dict[tuple[np.dtype, bool], CentreTable] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -287,32 +285,13 @@ def fitted_attributes(
 
     Raises ValueError where the objective is infinite.
     """
-    unit = problem.unit
-    n_clusters = len(solution.centres)
+    unit, n_clusters = problem.unit, len(solution.centres)
     in_units = replace(partition, penalty=penalty)
     history = solution.trace / unit + [
         in_units.total_penalty(k) for k in solution.cluster_counts.tolist()
     ]
-    finite = solution.trace.max() < problem.geometry.infinite_cost
-    if not (finite and np.isfinite(history).all()):
-        raise ValueError(
-            "The objective is not a finite number. Where the divergence is infinite at zeros, "
-            "set prior_weight to a number > 0; otherwise rescale X and cluster_penalty."
-        )
-    costs = problem.state(partition).costs_at(solution.centres, solution.labels)
-    model = FittedPartition(
-        # New rows weigh one each, or what their length says, whatever the unit of weights here.
-        replace(
-            partition,
-            penalty=penalty * problem.frame.unit,
-            prior_weight=partition.prior_weight / problem.weight_unit,
-        ),
-        problem.frame,
-        solution.centres,
-        columns,
-        dtype,
-        spread_of(costs, solution.labels, n_clusters, problem.rows.weights),
-    )
+    check_history(history, solution.trace, problem.geometry)
+    model = fitted_partition(solution, problem, partition, penalty, columns, dtype)
     return {
         "_model": model,
         "labels_": solution.labels,
@@ -321,11 +300,31 @@ def fitted_attributes(
         "cluster_penalty_": penalty,
         "prior_weight_": model.partition.prior_weight,
         "inertia_": solution.terms.fit / unit,
-        "objective_": float(history[-1]),
-        "objective_history_": level_rounding(history, problem.rounding),
-        "n_iter_": len(history),
-        "n_splits_": solution.n_splits,
-        "n_merges_": solution.n_merges,
-        "converged_": solution.status is not Status.OUT_OF_STEPS,
-        "status_": solution.status.sentence(len(history), n_clusters),
-    }
+    } | trace_attributes(solution, level_rounding(history, problem.rounding), n_clusters)
+
+
+def fitted_partition(
+    solution: Solution | GroupedSolution,
+    problem: Problem,
+    partition: Partition,
+    penalty: float,
+    columns: Columns,
+    dtype: np.dtype,
+) -> FittedPartition:
+    """Return the model of a solution; ``penalty`` of a cluster in the user's units."""
+    labels, centres = solution.labels, solution.centres
+    costs = problem.state(partition).costs_at(centres, labels)
+    spread = spread_of(costs, labels, len(centres), problem.rows.weights)
+    # New rows weigh one each, or what their length says, whatever the unit of weights here.
+    prior_weight = partition.prior_weight / problem.weight_unit
+    own = replace(partition, penalty=penalty * problem.frame.unit, prior_weight=prior_weight)
+    return FittedPartition(own, problem.frame, centres, columns, dtype, spread)
+
+
+def check_history(history: Floats, trace: Floats, geometry: Geometry) -> None:
+    """Raise ValueError unless the objective (steps,) and its terms without penalties are finite."""
+    if not (trace.max() < geometry.infinite_cost and np.isfinite(history).all()):
+        raise ValueError(
+            "The objective is not a finite number. Where the divergence is infinite at zeros, "
+            "set prior_weight to a number > 0; otherwise rescale X and the penalties."
+        )

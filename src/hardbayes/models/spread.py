@@ -11,14 +11,10 @@ that mean cost is used, and the overall one with it, as if that came from a few 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.matrices import Floats
+from hardbayes.matrices import Floats
 
 #: Shares of the rows beyond each quantile.
 SHARES = np.array([1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001])

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from copy import copy, deepcopy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from hardbayes.engine.partition.descent import Solution
+from hardbayes.engine.partition.path import Path
 from hardbayes.engine.status import Status
 from hardbayes.estimators.base import checked_data
-from hardbayes.estimators.dp_means import prior_weight_for
-from hardbayes.geometry import geometry_for
+from hardbayes.estimators.dp_means import DPMeans
+from hardbayes.matrices import Floats
 from hardbayes.models.partition import fitted_attributes
 from hardbayes.paths.exact_numbers import ExactClusters, PublishedClusters, status_at
+from hardbayes.paths.penalty_path import PenaltyPath
 from hardbayes.paths.published import fits_at, published_penalties, runs
 from hardbayes.pool import Pool, resolve_threads
 from hardbayes.problems.columns import used_columns
-from hardbayes.problems.partition import pose
+from hardbayes.problems.partition import Problem, pose
 from hardbayes.selection.automatic import choose_penalty
 from hardbayes.selection.evidence import choice_table
 from hardbayes.selection.tracing import (
@@ -28,43 +31,21 @@ from hardbayes.selection.tracing import (
     sample_rows,
     trace_on,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.estimators.dp_means import DPMeans
-    from hardbayes.matrices import Floats
-    from hardbayes.selection.choice_table import Table
-    from hardbayes.selection.hull import Plateau
-
-    Exactly = ExactClusters | PublishedClusters
-
-
-class ClusterPath(NamedTuple):
-    """Penalties with a model at each, plateaus, and the choice of the automatic penalty."""
-
-    penalties: Floats
-    models: list[DPMeans]
-    plateaus: list[Plateau]
-    sample_indices: NDArray[np.intp] | None
-    choice: Table
-    best_penalty: float
-    exactly: Exactly  # makes a model with a given number of clusters
+from hardbayes.structure.partition import Partition
 
 
 def trace_clusters(
     X: Any, template: DPMeans, penalties: Floats | None, n_penalties: int, sample_weight: Any
-) -> ClusterPath:
+) -> PenaltyPath:
     """Return solutions at given penalties, or at ``n_penalties`` from one cluster to many."""
     plain = clone(template).set_params(cluster_penalty=1.0)
     plain._validate_params()
-    geometry = geometry_for(template.divergence)
+    geometry, cap = template._geometry, template.max_clusters
     every, every_weight, names = checked_data(template, geometry, X, sample_weight)
-    exactly: Exactly
+    exactly: ExactClusters | PublishedClusters
     with Pool(resolve_threads(template.n_jobs), template._progress()) as pool:
         # With the same seed as in a fit, so that path and model agree.
-        prior_weight = prior_weight_for(template.prior_weight, geometry, every)
-        cap = template.max_clusters
+        prior_weight = template._prior_weight_for(every)
         rng = template._stream()
         choice = choose_penalty(
             every, geometry, every_weight, prior_weight, cap, deepcopy(rng), pool
@@ -72,7 +53,7 @@ def trace_clusters(
         matrix, weights, rows = sample_rows(every, every_weight, rng)
         columns = used_columns(matrix, geometry)
         problem = pose(columns.of(matrix), geometry, weights, pool)
-        if template.search == "paper" or template.method == "collapsed":
+        if plain._search != "split-merge":
             if penalties is None:
                 penalties = published_penalties(problem, prior_weight, n_penalties)
             models = fits_at(penalties, template, matrix, weights)
@@ -100,23 +81,24 @@ def trace_clusters(
             elif not capped:
                 trace_on(path, penalties * problem.unit)
             models = []
-            for penalty in penalties:
-                solution = path.best_at(penalty * problem.unit, cap).at_its_end()
+            for penalty in penalties.tolist():
                 partition = problem.partition(penalty, prior_weight, cap)
-                best = path.best_at(partition.penalty)
-                status = Status.CAPPED
-                if len(best.centres) <= partition.max_clusters:
-                    status = status_at(solution, problem, partition)
-                solution = replace(solution, status=status)
-                model = copy(plain)
-                model.cluster_penalty = float(penalty)
-                model.__dict__.update(
-                    fitted_attributes(
-                        solution, problem, partition, float(penalty), columns, matrix.dtype
-                    )
+                solution = _solution_at(partition, path, problem, cap)
+                models.append(copy(plain).set_params(cluster_penalty=penalty))
+                models[-1].__dict__.update(
+                    fitted_attributes(solution, problem, partition, penalty, columns, matrix.dtype)
                 )
-                models.append(model)
         best_penalty = plain._penalty_for(choice.n_clusters, problem, prior_weight, choice)
     for model in models:
         model.__dict__.update(names)
-    return ClusterPath(penalties, models, found, rows, choice_table(choice), best_penalty, exactly)
+    table = choice_table(choice)
+    return PenaltyPath.of(penalties, models, found, best_penalty, exactly, rows, table)
+
+
+def _solution_at(partition: Partition, path: Path, problem: Problem, cap: int | None) -> Solution:
+    """Return the best solution of a path at the penalty of a partition, and how a fit would end."""
+    solution = path.best_at(partition.penalty, cap).at_its_end()
+    status = Status.CAPPED
+    if len(path.best_at(partition.penalty).centres) <= partition.max_clusters:
+        status = status_at(solution, problem, partition)
+    return replace(solution, status=status)

@@ -8,32 +8,27 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 
+from hardbayes.engine.partition.descent import Solution
 from hardbayes.engine.partition.restarts import Starts, minimise
 from hardbayes.engine.status import Status, counted
+from hardbayes.estimators.bp_means import BPMeans
+from hardbayes.estimators.dp_means import DPMeans
 from hardbayes.geometry import geometry_for
+from hardbayes.matrices import Floats, Matrix
 from hardbayes.models.partition import fitted_attributes
 from hardbayes.moves.partition.merges import nearest_partners
 from hardbayes.paths.published import fits_at
 from hardbayes.pool import Pool, resolve_threads
-from hardbayes.problems.columns import used_columns
-from hardbayes.problems.partition import pose
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.engine.partition.descent import Solution
-    from hardbayes.estimators.bp_means import BPMeans
-    from hardbayes.estimators.dp_means import DPMeans
-    from hardbayes.matrices import Floats, Matrix
-    from hardbayes.problems.columns import Columns
-    from hardbayes.problems.partition import Problem
-    from hardbayes.selection.hull import Plateau
-    from hardbayes.structure.partition import Partition
+from hardbayes.problems.columns import Columns, used_columns
+from hardbayes.problems.partition import Problem, pose
+from hardbayes.selection.hull import Plateau
+from hardbayes.structure.partition import Partition
 
 HALVINGS = 8  # of an automatic prior that keeps rows together; then there is none
 

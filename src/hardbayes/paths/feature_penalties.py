@@ -4,35 +4,31 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from hardbayes.engine.features.descent import FeatureSolution
 from hardbayes.engine.features.restarts import marked_if_capped
 from hardbayes.engine.status import Status
 from hardbayes.estimators.base import checked_data
 from hardbayes.estimators.bp_means import BPMeans
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean
+from hardbayes.matrices import Floats
 from hardbayes.models.features import fitted_attributes
 from hardbayes.paths.exact_numbers import ExactFeatures, penalty_at
+from hardbayes.paths.penalty_path import PenaltyPath
 from hardbayes.pool import Pool, resolve_threads
 from hardbayes.problems.features import pose_features
 from hardbayes.selection.feature_path import feature_path
 
-if TYPE_CHECKING:
-    from hardbayes.engine.features.descent import FeatureSolution
-    from hardbayes.matrices import Floats
-    from hardbayes.selection.hull import Plateau
-
 
 def trace_features(
     X: Any, template: BPMeans, penalties: Floats | None, n_penalties: int, sample_weight: Any
-) -> tuple[Floats, list[BPMeans], list[Plateau], float, ExactFeatures]:
-    """Return penalties, a model at each, the plateaus and the best penalty, in the user's units.
-
-    And the models by their number of features.
+) -> PenaltyPath:
+    """Return solutions at given penalties, or at ``n_penalties`` from no features to many.
 
     One path of K-features for K = 0, 1, 2, ... serves all penalties. It ends at the cap of the
     template, or at 64 features: models at smaller penalties are marked as capped.
@@ -82,4 +78,4 @@ def trace_features(
             stacklevel=3,
         )
     best = path.suggest().middle / problem.unit
-    return penalties, models, found, best, ExactFeatures(exactly)
+    return PenaltyPath.of(penalties, models, found, best, ExactFeatures(exactly))

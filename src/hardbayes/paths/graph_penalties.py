@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csgraph
 from sklearn.base import clone
 
+from hardbayes.engine.graph.restarts import GraphSolution
 from hardbayes.engine.status import Status
+from hardbayes.estimators.graph_dp_means import GraphDPMeans
+from hardbayes.executors.graph.protocol import Ids
+from hardbayes.matrices import Floats
 from hardbayes.models.graph import fitted_attributes
+from hardbayes.paths.penalty_path import PenaltyPath
 from hardbayes.pool import Pool, resolve_threads
 from hardbayes.problems.graph import GraphProblem, pose_graph
 from hardbayes.selection.graph_fitting import best_fit
 from hardbayes.selection.graph_penalty import Describer, lowest_penalty, well_described
 from hardbayes.selection.hull import CutPlateau, Plateau, plateaus
 from hardbayes.validation.graph import Adjacency, check_graph
-
-if TYPE_CHECKING:
-    from hardbayes.engine.graph.restarts import GraphSolution
-    from hardbayes.estimators.graph_dp_means import GraphDPMeans
-    from hardbayes.executors.graph.protocol import Ids
-    from hardbayes.matrices import Floats
 
 MOST_CLUSTERS = 160  # or one for every eight vertices, where none of the penalties are given
 FACTOR = 1.5  # between penalties tried to find those at which a path begins and ends
@@ -31,8 +30,8 @@ MAX_TRIED = 24
 
 def trace_graph(
     X: Any, template: GraphDPMeans, penalties: Floats | None, n_penalties: int
-) -> tuple[Floats, list[GraphDPMeans], list[Plateau], float, ExactCuts]:
-    """Return penalties, a model at each, the plateaus, the best penalty and fits of given numbers.
+) -> PenaltyPath:
+    """Return solutions at given penalties, or at ``n_penalties`` from few clusters to many.
 
     Fits begin with few clusters and each goes on from the last, beside starts of its own. At each
     penalty stands the best of all partitions found.
@@ -69,7 +68,8 @@ def trace_graph(
         runs = _plateaus(problem, found)
         partitions = {k: end.labels for k, cut, end in sorted(found, key=lambda each: -each[1])}
     exactly = ExactCuts(template, given_graph, partitions, runs)
-    return penalties, models, runs, chosen.penalty if chosen else 0.0, exactly
+    best_penalty = chosen.penalty if chosen else 0.0
+    return PenaltyPath.of(penalties, models, runs, best_penalty, exactly)
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,9 @@ class ExactCuts:
         """
         links, loops, _ = self.graph
         if n_clusters > len(loops):
-            raise ValueError(f"{n_clusters} clusters need more than {len(loops)} vertices.")
+            raise ValueError(
+                f"There cannot be {n_clusters} clusters: the graph has {len(loops)} vertices."
+            )
         template = clone(self.template).set_params(max_clusters=n_clusters)
         penalty = next((p.middle for p in self.plateaus if p.k == n_clusters), None)
         with Pool(resolve_threads(template.n_jobs)) as pool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -15,15 +15,14 @@ from hardbayes.engine.status import Status
 from hardbayes.estimators.base import checked_data
 from hardbayes.estimators.kernel_dp_means import KernelDPMeans
 from hardbayes.estimators.spectral_dp_means import SpectralDPMeans
+from hardbayes.executors.gram.protocol import Ids
+from hardbayes.matrices import Floats
 from hardbayes.models.gram import fitted_attributes
+from hardbayes.paths.penalty_path import PenaltyPath
 from hardbayes.pool import Pool, resolve_threads
+from hardbayes.problems.gram import GramProblem
 from hardbayes.selection.gram_penalty import choose_clusters
 from hardbayes.selection.hull import Plateau, plateaus
-
-if TYPE_CHECKING:
-    from hardbayes.executors.gram.protocol import Ids
-    from hardbayes.matrices import Floats
-    from hardbayes.problems.gram import GramProblem
 
 MOST_CLUSTERS = 64  # down to whose penalty a path goes, or one for every eight rows
 FACTOR = 1.5  # between penalties tried to find that
@@ -36,8 +35,8 @@ def trace_kernel(
     penalties: Floats | None,
     n_penalties: int,
     sample_weight: Any,
-) -> tuple[Floats, list[Any], list[Plateau], float, Any]:
-    """Return penalties, a model at each, the plateaus, the best penalty and fits of given numbers.
+) -> PenaltyPath:
+    """Return solutions at given penalties, or at ``n_penalties`` from one cluster to many.
 
     Fits of `KernelDPMeans` begin with one cluster and go on from one another; at each penalty
     stands the best of all partitions found. With landmarks, with ``search="paper"`` and for
@@ -72,7 +71,8 @@ def trace_kernel(
         found = search.plateaus()
     else:
         found = _runs([(best, choice.k)] + [(m.cluster_penalty_, m.n_clusters_) for m in models])
-    return penalties, models, found, best, ExactKernel(plain, matrix, weights, names, found)
+    exactly = ExactKernel(plain, matrix, weights, names, found)
+    return PenaltyPath.of(penalties, models, found, best, exactly)
 
 
 class _Continued:
@@ -166,7 +166,10 @@ class ExactKernel:
             if fitted["n_clusters_"] == n_clusters:
                 model.__dict__.update(fitted, **self.names)
                 return model
-        raise ValueError(f"There are {fitted['n_clusters_']} clusters, not {n_clusters}.")
+        raise ValueError(
+            f"There are {fitted['n_clusters_']} clusters, not {n_clusters}: the kernel tells no "
+            "more rows apart."
+        )
 
 
 def _runs(fits: list[tuple[float, int]]) -> list[Plateau]:

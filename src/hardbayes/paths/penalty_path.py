@@ -3,31 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, validate_params
+from numpy.typing import NDArray
 
-from hardbayes.estimators.bp_means import BPMeans
-from hardbayes.estimators.dp_means import DPMeans
-from hardbayes.estimators.graph_dp_means import GraphDPMeans
-from hardbayes.estimators.kernel_dp_means import KernelDPMeans
-from hardbayes.estimators.spectral_dp_means import SpectralDPMeans
-from hardbayes.paths.cluster_penalties import trace_clusters
-from hardbayes.paths.feature_penalties import trace_features
-from hardbayes.paths.graph_penalties import trace_graph
-from hardbayes.paths.kernel_penalties import trace_kernel
+from hardbayes.matrices import Floats
+from hardbayes.selection.choice_table import Table
 from hardbayes.selection.hull import Plateau
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from hardbayes.matrices import Floats
-    from hardbayes.selection.choice_table import Table
 
 
 @dataclass(frozen=True, repr=False)
@@ -90,6 +76,29 @@ class PenaltyPath:
     best_penalty: float
     choice: Table | None = None
     _exactly: Callable[[int], Any] | None = field(default=None, compare=False)
+
+    @classmethod
+    def of(
+        cls,
+        penalties: Floats,
+        models: list[Any],
+        plateaus: list[Plateau],
+        best_penalty: float,
+        exactly: Callable[[int], Any],
+        sample_indices: NDArray[np.intp] | None = None,
+        choice: Table | None = None,
+    ) -> PenaltyPath:
+        """Return the path of these models, one at each penalty.
+
+        ``exactly`` makes a model with a given number of clusters or features.
+        """
+        number = "n_components_" if hasattr(models[0], "n_components_") else "n_clusters_"
+        counts = np.array([getattr(model, number) for model in models])
+        objectives = np.array([model.objective_ for model in models])
+        return cls(
+            penalties, counts, objectives, models, plateaus, sample_indices, best_penalty, choice,
+            exactly,
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         """Return three lines: the rows and penalties, the numbers, and the number suggested."""
@@ -226,120 +235,7 @@ class PenaltyPath:
         return PenaltyPathDisplay.from_path(self, **options)
 
 
-@validate_params(
-    {
-        "estimator": [DPMeans, BPMeans, GraphDPMeans, KernelDPMeans, SpectralDPMeans, None],
-        "penalties": ["array-like", None],
-        "n_penalties": [Interval(Integral, 1, None, closed="left")],
-    },
-    prefer_skip_nested_validation=True,
-)
-def penalty_path(
-    X: Any,
-    *,
-    estimator: DPMeans | BPMeans | GraphDPMeans | KernelDPMeans | SpectralDPMeans | None = None,
-    penalties: Any = None,
-    n_penalties: int = 50,
-    sample_weight: Any = None,
-) -> PenaltyPath:
-    """Solve at many penalties, from one cluster to many, and choose as ``DPMeans()`` does.
-
-    One way down and back finds all solutions: by one cluster at a time for squared distances
-    without a prior, else by fits at falling penalties, each going on from the last. A published
-    search has a fit of its own at each penalty.
-
-    ``min_z sum_i w_i D(x_i, mu_z(i)) + penalty * K`` for a range of penalties. k clusters are best
-    exactly for penalties between ``fit(k) - fit(k + 1)`` and ``fit(k - 1) - fit(k)``, where these
-    are in order; a number of clusters that the data really have is best over a wide range (Kulis &
-    Jordan 2012, fig. 2c).
-
-    Parameters
-    ----------
-    X : array-like or sparse matrix of shape (n_samples, n_features)
-        Rows, or a graph where the estimator is a `GraphDPMeans`. More than 16,384 rows (fewer where
-        there are many columns) are sampled; the sample is given the weight of all rows, so that its
-        penalties are those of the whole.
-    estimator : DPMeans, BPMeans, GraphDPMeans, KernelDPMeans, SpectralDPMeans or None, default=None
-        What to fit: its parameters but for the penalty. None is ``DPMeans()``; `GaussianDPMeans`
-        and `KFeatures` are refused, for the one has a prior of its own at every number of clusters
-        and the other no penalty. With
-        ``search="paper"`` or ``method="collapsed"`` each penalty has a fit of its own, for these
-        end elsewhere from another start. With `BPMeans` the path is one of features, traced by
-        K-features on all rows, up to its ``max_components`` or 64, with a warning where that is
-        too few for the smallest penalties. With `GraphDPMeans` penalties are below zero, and
-        `PenaltyPath.suggest` returns that whose clusters describe the graph best. With
-        `KernelDPMeans` fits go on from one another, on all rows; `SpectralDPMeans` has a fit of its
-        own at each penalty.
-    penalties : array-like or None, default=None
-        Penalties at which models are kept; plateaus do not depend on them. None spreads
-        ``n_penalties`` evenly in the logarithm, from one cluster to 160, or one for every eight
-        rows.
-    n_penalties : int, default=50
-        Number of penalties where none are given.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weights of the rows.
-
-    Returns
-    -------
-    path : PenaltyPath
-        Penalties, numbers of clusters, objectives and models.
-
-    Examples
-    --------
-    >>> from hardbayes import penalty_path
-    >>> from hardbayes.datasets import make_three_gaussians
-    >>> X, y = make_three_gaussians(random_state=0)
-    >>> path = penalty_path(X)
-    >>> max(path.plateaus, key=lambda plateau: plateau.width).k
-    3
-    """
-    sign = -1 if isinstance(estimator, GraphDPMeans) else 1
-    asked = None if penalties is None else check_penalties(penalties, sign)
-    rows, choice = None, None
-    exactly: Callable[[int], Any]
-    if isinstance(estimator, GraphDPMeans):
-        if sample_weight is not None:
-            raise ValueError("Vertices of a graph have no 'sample_weight'. Pass weights of links.")
-        asked, models, found, best, exactly = trace_graph(X, estimator, asked, n_penalties)
-        counts = [model.n_clusters_ for model in models]
-    elif isinstance(estimator, BPMeans):
-        asked, models, found, best, exactly = trace_features(
-            X, estimator, asked, n_penalties, sample_weight
-        )
-        counts = [model.n_components_ for model in models]
-    elif isinstance(estimator, KernelDPMeans | SpectralDPMeans):
-        asked, models, found, best, exactly = trace_kernel(
-            X, estimator, asked, n_penalties, sample_weight
-        )
-        counts = [model.n_clusters_ for model in models]
-    else:
-        template = DPMeans() if estimator is None else estimator
-        asked, models, found, rows, choice, best, exactly = trace_clusters(
-            X, template, asked, n_penalties, sample_weight
-        )
-        counts = [model.n_clusters_ for model in models]
-    objectives = np.array([model.objective_ for model in models])
-    return PenaltyPath(
-        asked, np.array(counts), objectives, models, found, rows, best, choice, exactly
-    )
-
-
 def check_number(n_clusters: Any) -> None:
     """Raise unless this is a number of clusters."""
     if not isinstance(n_clusters, Integral) or n_clusters < 1:
         raise ValueError(f"The 'n_clusters' must be an int >= 1. Got {n_clusters!r} instead.")
-
-
-def check_penalties(penalties: Any, sign: int = 1) -> Floats:
-    """Return penalties as falling numbers > 0, or < 0 where ``sign`` is -1."""
-    try:
-        checked = np.unique(np.asarray(penalties).astype(np.float64, casting="safe"))[::-1]
-    except (TypeError, ValueError):
-        checked = np.empty(0)
-    if not len(checked) or not (np.isfinite(checked) & (sign * checked > 0)).all():
-        raise ValueError(
-            f"The 'penalties' parameter of penalty_path must be numbers {'<>'[sign > 0]} 0, at "
-            "least one. "
-            f"Got {penalties!r} instead."
-        )
-    return checked

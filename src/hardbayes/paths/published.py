@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import warnings
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from hardbayes.estimators.dp_means import DPMeans
+from hardbayes.matrices import Floats, Matrix
+from hardbayes.problems.partition import Problem
 from hardbayes.selection.farthest_first import farthest_first_penalty
 from hardbayes.selection.hull import Plateau
 from hardbayes.selection.tracing import most_clusters
-
-if TYPE_CHECKING:
-    from hardbayes.estimators.dp_means import DPMeans
-    from hardbayes.matrices import Floats, Matrix
-    from hardbayes.problems.partition import Problem
 
 
 def published_penalties(problem: Problem, prior_weight: float, n_penalties: int) -> Floats:

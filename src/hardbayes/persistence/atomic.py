@@ -69,6 +69,10 @@ def atomic_write(path: str, *, overwrite: bool) -> Iterator[BinaryIO]:
     except OSError as error:
         if error.filename == path:
             raise
+        if error.errno == errno.ENOENT:
+            raise FileNotFoundError(
+                error.errno, "There is no such folder; make it first", path
+            ) from error
         # The error names `path`, not the temporary file.
         raise OSError(error.errno, error.strerror or str(error), path) from error
     finally:

@@ -44,6 +44,14 @@ def check_kind(estimator: Any, attribute: str, caller: str, instead: str) -> Non
         )
 
 
+def check_at_least_one(name: str, number: int, caller: str) -> None:
+    """Raise unless a parameter is one or more."""
+    if number < 1:
+        raise ValueError(
+            f"The {name!r} parameter of {caller} must be at least 1. Got {number!r} instead."
+        )
+
+
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural if it is not one."""
     return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"

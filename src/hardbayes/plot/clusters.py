@@ -13,6 +13,7 @@ from hardbayes.plot._matplotlib import (
     LITERAL,
     MARKERS,
     axes_or_new,
+    check_at_least_one,
     check_kind,
     check_matplotlib,
     counted,
@@ -122,16 +123,17 @@ class ClustersDisplay:
         display : ClustersDisplay
             The display, drawn.
         """
-        check_matplotlib(f"{cls.__name__}.from_estimator")
         caller = f"{cls.__name__}.from_estimator"
+        check_matplotlib(caller)
         has_kernel = hasattr(estimator, "kernel") and hasattr(estimator, "n_clusters_")
         needed = "n_clusters_" if has_kernel else "cluster_centers_"
-        check_kind(estimator, needed, caller, "For features use ComponentsDisplay.")
-        if max_points < 1:
-            raise ValueError(
-                f"The 'max_points' parameter of {cls.__name__}.from_estimator must be at least 1. "
-                f"Got {max_points!r} instead."
-            )
+        check_kind(
+            estimator,
+            needed,
+            caller,
+            "For features use ComponentsDisplay, for graphs GraphDisplay.",
+        )
+        check_at_least_one("max_points", max_points, caller)
         labels = np.asarray(estimator.predict(X))
         rows = check_array(X, accept_sparse="csr")
         if has_kernel:
@@ -158,20 +160,7 @@ class ClustersDisplay:
         return display.plot(ax=ax, **scatter_kwargs)
 
     def plot(self, *, ax: Any = None, **scatter_kwargs: Any) -> ClustersDisplay:
-        """Draw the display.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Where to draw. If None, on a new figure.
-        **scatter_kwargs : dict
-            Passed on to :meth:`matplotlib.axes.Axes.scatter`.
-
-        Returns
-        -------
-        display : ClustersDisplay
-            This object.
-        """
+        """Draw the display and return it. Parameters are those of :meth:`from_estimator`."""
         ax = axes_or_new(ax, f"{type(self).__name__}.plot")
         n_clusters = len(self.sizes)
         with_legend = 1 < n_clusters <= _MOST_IN_LEGEND
@@ -209,14 +198,16 @@ class ClustersDisplay:
         ax.set_ylabel(self.axis_names[1], **LITERAL)
         ax.set_title(self._title())
         if with_legend:
-            # The search for the emptiest corner is slow with many points.
-            corner = "best" if self.points.shape[0] <= 2_000 else "upper right"
-            place: dict[str, Any] = {"loc": corner}
-            if n_clusters > _MOST_INSIDE:
-                place = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
-            ax.legend(title="cluster", fontsize="small", framealpha=0.9, **place)
+            self._draw_legend(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+    def _draw_legend(self, ax: Any) -> None:
+        # The search for the emptiest corner is slow with many points.
+        place: dict[str, Any] = {"loc": "best" if len(self.points) <= 2_000 else "upper right"}
+        if len(self.sizes) > _MOST_INSIDE:
+            place = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
+        ax.legend(title="cluster", fontsize="small", framealpha=0.9, **place)
 
     def _title(self) -> str:
         title = counted(len(self.sizes), "cluster")

@@ -113,8 +113,8 @@ class ComponentsDisplay:
         display : ComponentsDisplay
             The display, drawn.
         """
-        check_matplotlib(f"{cls.__name__}.from_estimator")
         caller = f"{cls.__name__}.from_estimator"
+        check_matplotlib(caller)
         check_kind(estimator, "components_", caller, "For clusters use ClustersDisplay.")
         membership = np.asarray(estimator.transform(X), dtype=bool)
         rows = check_array(X, accept_sparse="csr")
@@ -134,18 +134,7 @@ class ComponentsDisplay:
         return display.plot(figure=figure)
 
     def plot(self, *, figure: Any = None) -> ComponentsDisplay:
-        """Draw the display.
-
-        Parameters
-        ----------
-        figure : matplotlib Figure or None, default=None
-            Where to draw. If None, on a new figure.
-
-        Returns
-        -------
-        display : ComponentsDisplay
-            This object.
-        """
+        """Draw the display and return it. Parameters are those of :meth:`from_estimator`."""
         check_matplotlib(f"{type(self).__name__}.plot")
         shown = min(len(self.components), _MOST_COMPONENTS)
         columns = max(shown, len(self.examples), 1)

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
-from sklearn.utils.validation import check_is_fitted
 
-from hardbayes.estimators.graph_dp_means import adjacency
-from hardbayes.plot._matplotlib import COLORS, MARKERS, check_matplotlib, counted
+from hardbayes.estimators.graph_dp_means import graph_of_fit
+from hardbayes.plot._matplotlib import COLORS, MARKERS, check_kind, check_matplotlib, counted
 
 _MOST_CELLS = 400  # of the picture of a matrix, along a side
 _MOST_BORDERS = 60  # clusters between which lines are drawn
@@ -100,14 +99,10 @@ class GraphDisplay:
         display : GraphDisplay
             The display, drawn.
         """
-        check_matplotlib(f"{cls.__name__}.from_estimator")
-        check_is_fitted(estimator, "cuts_per_cluster_")
-        links = adjacency(X)
-        if links.shape[0] != len(estimator.labels_):
-            raise ValueError(
-                f"The graph has {links.shape[0]} vertices, but the model was fitted to "
-                f"{len(estimator.labels_)}. Pass the graph of the fit."
-            )
+        caller = f"{cls.__name__}.from_estimator"
+        check_matplotlib(caller)
+        check_kind(estimator, "cuts_per_cluster_", caller, "Pass a fitted GraphDPMeans.")
+        links = graph_of_fit(estimator, X)
         display = cls(
             links,
             estimator.labels_,
@@ -117,21 +112,7 @@ class GraphDisplay:
         return display.plot(axes=axes, max_drawn=max_drawn)
 
     def plot(self, *, axes: Any = None, max_drawn: int = 150) -> GraphDisplay:
-        """Draw the display.
-
-        Parameters
-        ----------
-        axes : matplotlib Axes, sequence of Axes or None, default=None
-            Where to draw: the matrix alone, or the matrix and the drawing. If None, on a new
-            figure.
-        max_drawn : int, default=150
-            Largest number of vertices of a graph that is drawn as points and lines too.
-
-        Returns
-        -------
-        display : GraphDisplay
-            This object.
-        """
+        """Draw the display and return it. Parameters are those of :meth:`from_estimator`."""
         check_matplotlib(f"{type(self).__name__}.plot")
         if axes is None:
             import matplotlib.pyplot as plt
@@ -149,13 +130,7 @@ class GraphDisplay:
         from matplotlib.colors import LogNorm
 
         n = len(self.labels)
-        cells = min(n, _MOST_CELLS)
-        places = np.empty(n, np.int64)
-        places[self.order_] = np.arange(n) * cells // n
-        links = self.links.tocoo()
-        weights = np.bincount(
-            places[links.row] * cells + places[links.col], links.data, cells * cells
-        ).reshape(cells, cells)
+        weights = ordered_cells(self.links, self.order_, _MOST_CELLS)
         shown = np.ma.masked_equal(weights, 0.0)
         ax.imshow(
             shown,
@@ -207,6 +182,20 @@ class GraphDisplay:
         if self.cut is not None:
             title += f", cut {self.cut:.3g}"
         return title
+
+
+def ordered_cells(
+    links: sparse.csr_array, order: NDArray[np.intp], most: int
+) -> NDArray[np.float64]:
+    """Return the weights (m, m) of links in this order (n,), m being n or the most cells a side."""
+    n = len(order)
+    side = min(n, most)
+    places = np.empty(n, np.int64)
+    places[order] = np.arange(n) * side // n
+    entries = links.tocoo()
+    cells = places[entries.row] * side + places[entries.col]
+    weights = np.bincount(cells, entries.data, side * side).astype(np.float64)
+    return weights.reshape(side, side)
 
 
 def positions(links: sparse.csr_array) -> NDArray[np.float64]:

@@ -6,9 +6,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from hardbayes.plot._matplotlib import LITERAL, axes_or_new, check_matplotlib, counted
+from hardbayes.plot._matplotlib import (
+    LITERAL,
+    axes_or_new,
+    check_at_least_one,
+    check_kind,
+    check_matplotlib,
+    counted,
+)
 
 # Cells that are few enough to hold a number each, and labels that are few enough to be read.
 _MOST_NUMBERS = 240
@@ -82,33 +88,15 @@ class GroupsDisplay:
         display : GroupsDisplay
             The display, drawn.
         """
-        check_matplotlib(f"{cls.__name__}.from_estimator")
-        check_is_fitted(estimator, "group_cluster_weights_")
-        if max_groups < 1:
-            raise ValueError(
-                f"The 'max_groups' parameter of {cls.__name__}.from_estimator must be at least 1. "
-                f"Got {max_groups!r} instead."
-            )
+        caller = f"{cls.__name__}.from_estimator"
+        check_matplotlib(caller)
+        check_kind(estimator, "group_cluster_weights_", caller, "Pass a fitted HDPMeans.")
+        check_at_least_one("max_groups", max_groups, caller)
         display = cls(estimator.group_cluster_weights_, estimator.groups_)
         return display.plot(ax=ax, max_groups=max_groups, **mesh_kwargs)
 
     def plot(self, *, ax: Any = None, max_groups: int = 60, **mesh_kwargs: Any) -> GroupsDisplay:
-        """Draw the display.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Where to draw. If None, on a new figure.
-        max_groups : int, default=60
-            Largest number of groups to draw: the first ones.
-        **mesh_kwargs : dict
-            Passed on to :meth:`matplotlib.axes.Axes.pcolormesh`.
-
-        Returns
-        -------
-        display : GroupsDisplay
-            This object.
-        """
+        """Draw the display and return it. Parameters are those of :meth:`from_estimator`."""
         ax = axes_or_new(ax, f"{type(self).__name__}.plot")
         k = self.weights.shape[1]
         users = np.count_nonzero(self.weights, axis=0)

@@ -69,8 +69,8 @@ class ObjectiveDisplay:
         display : ObjectiveDisplay
             The display, drawn.
         """
-        check_matplotlib(f"{cls.__name__}.from_estimator")
         caller = f"{cls.__name__}.from_estimator"
+        check_matplotlib(caller)
         check_kind(estimator, "objective_history_", caller, "Pass a model of this library.")
         display = cls(
             estimator.objective_history_, converged=getattr(estimator, "converged_", True)
@@ -78,20 +78,7 @@ class ObjectiveDisplay:
         return display.plot(ax=ax, **line_kwargs)
 
     def plot(self, *, ax: Any = None, **line_kwargs: Any) -> ObjectiveDisplay:
-        """Draw the display.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Where to draw. If None, on a new figure.
-        **line_kwargs : dict
-            Passed on to :meth:`matplotlib.axes.Axes.plot`.
-
-        Returns
-        -------
-        display : ObjectiveDisplay
-            This object.
-        """
+        """Draw the display and return it. Parameters are those of :meth:`from_estimator`."""
         ax = axes_or_new(ax, f"{type(self).__name__}.plot")
         from matplotlib.ticker import MaxNLocator
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from hardbayes.plot._matplotlib import COLORS, check_matplotlib
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import ArrayLike, NDArray
 
 # Plateaus that are labelled; more labels would overlap.
 NAMED = 5
@@ -95,18 +92,7 @@ class PenaltyPathDisplay:
         return display.plot(axes=axes)
 
     def plot(self, *, axes: Any = None) -> PenaltyPathDisplay:
-        """Draw the display.
-
-        Parameters
-        ----------
-        axes : pair of matplotlib Axes or None, default=None
-            Where to draw. If None, on a new figure.
-
-        Returns
-        -------
-        display : PenaltyPathDisplay
-            This object.
-        """
+        """Draw the display and return it. Parameters are those of :meth:`from_path`."""
         check_matplotlib(f"{type(self).__name__}.plot")
         if axes is None:
             import matplotlib.pyplot as plt

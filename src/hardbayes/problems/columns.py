@@ -6,18 +6,14 @@ nothing of the fit depends on them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from hardbayes.matrices import is_sparse
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.geometry.base import Geometry
-    from hardbayes.matrices import Floats, Matrix
+from hardbayes.geometry.base import Geometry
+from hardbayes.matrices import Floats, Matrix, is_sparse
 
 
 class Columns(NamedTuple):

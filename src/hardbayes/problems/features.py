@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hardbayes.executors.features.protocol import FeatureRows
 from hardbayes.geometry import geometry_for
 from hardbayes.late_import import import_whole
-from hardbayes.problems.frame import frame_for, power_of_two_scale
+from hardbayes.matrices import Floats, Matrix
+from hardbayes.pool import Pool
+from hardbayes.problems.frame import Frame, frame_for, power_of_two_scale
 from hardbayes.problems.partition import check_size
-
-if TYPE_CHECKING:
-    from hardbayes.executors.features.protocol import FeatureRows
-    from hardbayes.matrices import Floats, Matrix
-    from hardbayes.pool import Pool
-    from hardbayes.problems.frame import Frame
 
 # The cap on the number of features where the user sets none.
 MOST_COMPONENTS = 64

@@ -8,15 +8,12 @@ are divided by their own sums and lengths instead.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from hardbayes.matrices import chunks, is_sparse
-
-if TYPE_CHECKING:
-    from hardbayes.geometry.base import Geometry
-    from hardbayes.matrices import Floats, Matrix
+from hardbayes.geometry.base import Geometry
+from hardbayes.matrices import Floats, Matrix, chunks, is_sparse
 
 FOLD = 512
 # A column is shifted only where its offset would cost more than three bits.

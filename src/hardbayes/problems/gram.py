@@ -8,10 +8,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from hardbayes.late_import import import_whole
 from hardbayes.matrices import Floats, Matrix, is_sparse
+from hardbayes.pool import Pool
 from hardbayes.problems.mercer import (
     MAX_ANCHORS,
     SEMIDEFINITE,
@@ -22,10 +24,8 @@ from hardbayes.problems.mercer import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from hardbayes.executors.gram.memory import MemoryGram
-    from hardbayes.pool import Pool
+
 
 LARGEST_HELD = 1 << 24  # kernel values that are held in memory: 128 MB
 MOST_CHECKED = 512  # rows whose kernel matrix is checked for negative eigenvalues

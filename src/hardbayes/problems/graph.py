@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
+from hardbayes.executors.graph.protocol import Ids
 from hardbayes.late_import import import_whole
+from hardbayes.matrices import Floats
+from hardbayes.pool import Pool
 
 if TYPE_CHECKING:
     from hardbayes.executors.graph.memory import MemoryGraph
-    from hardbayes.executors.graph.protocol import Ids
-    from hardbayes.matrices import Floats
-    from hardbayes.pool import Pool
+
 
 # Parts of the penalty at which groups of vertices are formed, before clusters are.
 RUNGS = (0.25, 0.5, 0.75, 1.0)

@@ -6,21 +6,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardbayes.engine.partition.passes import layout_for
-from hardbayes.matrices import is_sparse
+from hardbayes.geometry.base import Geometry
+from hardbayes.matrices import Floats, Matrix, is_sparse
+from hardbayes.pool import Pool
 from hardbayes.problems.partition import Problem, check_size, opening_costs, pose, rows_in_memory
 from hardbayes.structure.hdp import GroupedPartition
+from hardbayes.structure.partition import Partition
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from hardbayes.executors.protocol import Rows
-    from hardbayes.geometry.base import Geometry
-    from hardbayes.matrices import Floats, Matrix
     from hardbayes.moves.hdp.state import GroupedState
-    from hardbayes.pool import Pool
-    from hardbayes.structure.partition import Partition
 
 
 @dataclass(frozen=True)

@@ -7,23 +7,22 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardbayes.engine.partition.passes import layout_for
+from hardbayes.geometry.base import Geometry
 from hardbayes.geometry.squared_euclidean import FARTHEST
 from hardbayes.late_import import import_whole
-from hardbayes.matrices import CHUNK_BYTES, chunks, is_sparse
+from hardbayes.matrices import CHUNK_BYTES, Floats, Matrix, chunks, is_sparse
+from hardbayes.pool import Pool
 from hardbayes.problems.frame import Frame, frame_for, power_of_two_scale
 from hardbayes.structure.partition import Partition
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from hardbayes.executors.memory import MemoryRows
     from hardbayes.executors.protocol import Rows
-    from hardbayes.geometry.base import Geometry
-    from hardbayes.matrices import Floats, Matrix
     from hardbayes.moves.partition.state import PartitionState
-    from hardbayes.pool import Pool
+
 
 # A bound on k * d where the user sets no cap: four arrays of this many doubles are a gigabyte.
 LARGEST_TABLE = 1 << 25

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
-from hardbayes.matrices import row_sums
-
-if TYPE_CHECKING:
-    from hardbayes.matrices import Floats, Matrix
+from hardbayes.matrices import Floats, Matrix, row_sums
 
 SMALLEST = 1e-250  # sum of counts
 

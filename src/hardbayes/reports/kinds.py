@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 
-from hardbayes.estimators import (
-    BPMeans,
-    DPMeans,
-    GraphDPMeans,
-    KernelDPMeans,
-    SpectralDPMeans,
-)
-from hardbayes.paths import PenaltyPath, penalty_path
-from hardbayes.reports.facts.data import checked_names, data_of, nameless
+from hardbayes.paths import WITH_PATHS, PenaltyPath, penalty_path
+from hardbayes.reports.facts.data import Given, checked_names, data_of, nameless
 from hardbayes.reports.facts.features import features_of
 from hardbayes.reports.facts.graph import graph_of
 from hardbayes.reports.facts.plane import plane_of_rows
@@ -32,19 +27,10 @@ from hardbayes.reports.sections.groups import groups_section
 from hardbayes.reports.sections.profiles import profiles_section
 from hardbayes.reports.sections.rows import rows_section
 from hardbayes.reports.sections.solutions import script_data, solutions_section
+from hardbayes.reports.sections.tables import Section
 from hardbayes.reports.sections.topics import mixed_section, topics_section
 from hardbayes.reports.sections.trace import trace_section
 from hardbayes.reports.sections.usage import usage_section
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from hardbayes.reports.facts.data import Given
-    from hardbayes.reports.sections.tables import Section
-
-_WITH_PATHS = (DPMeans, BPMeans, GraphDPMeans, KernelDPMeans, SpectralDPMeans)
 
 
 @dataclass
@@ -197,7 +183,7 @@ def _solutions(
     A path is traced with the parameters of the model, and with its seed.
     """
     path = given.penalty_path
-    if path is False or (path is True and not isinstance(given.model, _WITH_PATHS)):
+    if path is False or (path is True and not isinstance(given.model, WITH_PATHS)):
         return None
     if not isinstance(path, PenaltyPath):
         beside = {} if given.sample_weight is None else {"sample_weight": given.sample_weight}

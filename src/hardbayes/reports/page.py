@@ -8,10 +8,9 @@ import json
 import re
 from html import escape
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from hardbayes.markup import Markup
+from hardbayes.markup import Markup
 
 
 def page(title: str, body: Markup, data: dict[str, Any]) -> bytes:

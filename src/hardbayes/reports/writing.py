@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
 from hardbayes._version import __version__
 from hardbayes.estimators.base import Learner
 from hardbayes.markup import join, tag
+from hardbayes.paths import PenaltyPath
 from hardbayes.persistence.atomic import atomic_write
 from hardbayes.reports import kinds
 from hardbayes.reports.facts.data import Given, estimator_and_rows, names_in
 from hardbayes.reports.page import page
 from hardbayes.reports.sections.overview import contents, header
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from hardbayes.paths import PenaltyPath
 
 
 def report(
@@ -102,6 +99,11 @@ def report(
     True
     """
     name = os.fspath(path)
+    if not isinstance(penalty_path, bool | PenaltyPath):
+        raise TypeError(
+            "The 'penalty_path' parameter of report must be True, False or the result of "
+            f"hardbayes.penalty_path. Got {type(penalty_path).__name__} instead."
+        )
     if not overwrite and os.path.lexists(name):  # before the work; the writing checks it again
         raise FileExistsError(f"{name!r} exists already; pass overwrite=True to replace it.")
     estimator, rows, own_values, own_names = estimator_and_rows(model, X)

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hardbayes.engine.partition.stepped_path import SteppedPath
-from hardbayes.matrices import is_sparse
-from hardbayes.selection.choice import choose, needed_width, p_value_of, with_evidence
+from hardbayes.geometry.base import Geometry
+from hardbayes.matrices import Floats, Matrix, is_sparse
+from hardbayes.pool import Pool
+from hardbayes.selection.choice import Candidate, choose, needed_width, p_value_of, with_evidence
 from hardbayes.selection.held_out import held_out_folds
-from hardbayes.selection.narrowing import WIDE, view
+from hardbayes.selection.narrowing import View, view
 from hardbayes.selection.reference_paths import reference_widths
 from hardbayes.selection.references import Structureless
 from hardbayes.selection.repricing import reprice
-from hardbayes.selection.sampling import cells_of_grid, draw, normalised
-from hardbayes.selection.tracing import MOST_CENTRE_ENTRIES, MOST_CLUSTERS, WIDE_CLUSTERS, Tracer
-
-if TYPE_CHECKING:
-    from hardbayes.geometry.base import Geometry
-    from hardbayes.matrices import Floats, Matrix
-    from hardbayes.pool import Pool
-    from hardbayes.selection.choice import Candidate
-    from hardbayes.selection.narrowing import View
-    from hardbayes.selection.sampling import Sample
-    from hardbayes.selection.tracing import Traced
+from hardbayes.selection.sampling import WIDE, Sample, cells_of_grid, draw, normalised
+from hardbayes.selection.tracing import (
+    MOST_CENTRE_ENTRIES,
+    MOST_CLUSTERS,
+    WIDE_CLUSTERS,
+    Traced,
+    Tracer,
+)
 
 # Numbers of clusters up to which held-out rows are tested; larger ones if their plateaus are wide.
 TESTED_CLUSTERS = 40

@@ -8,18 +8,17 @@ borders that are clearly empty. If none counts, the answer is one cluster.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardbayes.selection.valleys import filling, p_value_beyond, valley_p_value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from hardbayes.local.borders import Borders
+
 
 # A plateau must exceed the reference, which varies from draw to draw, by these factors and by this
 # margin: of narrow plateaus some are twice as wide as others by chance. Those of FEW clusters vary

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from hardbayes.matrices import is_sparse
-from hardbayes.selection.choice import LEVEL
+from hardbayes.geometry.base import Geometry
+from hardbayes.matrices import Matrix, is_sparse
+from hardbayes.selection.automatic import Choice
+from hardbayes.selection.choice import LEVEL, Candidate
 from hardbayes.selection.choice_table import Columns, Table, table_of
-
-if TYPE_CHECKING:
-    from hardbayes.geometry.base import Geometry
-    from hardbayes.matrices import Matrix
-    from hardbayes.selection.automatic import Choice
-    from hardbayes.selection.choice import Candidate
 
 COLUMNS: Columns = {
     "n_clusters": np.int64,

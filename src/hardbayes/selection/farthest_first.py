@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
@@ -13,11 +13,8 @@ from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.moves.partition.seeding import costs_at
 from hardbayes.pool import Pool, resolve_threads
 from hardbayes.problems.columns import used_columns
-from hardbayes.problems.partition import opening_costs, pose
+from hardbayes.problems.partition import Problem, opening_costs, pose
 from hardbayes.validation import check_matrix, check_weights
-
-if TYPE_CHECKING:
-    from hardbayes.problems.partition import Problem
 
 
 def farthest_first_penalty(problem: Problem, n_clusters: int, prior_weight: float = 0.0) -> float:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from hardbayes.engine.features.descent import FeatureSolution
 from hardbayes.engine.features.search import FeatureSearch
 from hardbayes.engine.features.stepwise import no_features, with_one_more
-from hardbayes.progress import SILENT
+from hardbayes.problems.features import FeatureProblem
+from hardbayes.progress import SILENT, Report
 from hardbayes.selection.hull import Plateau, plateaus, widest
 from hardbayes.structure.feature_allocation import FeatureAllocation
-
-if TYPE_CHECKING:
-    from hardbayes.engine.features.descent import FeatureSolution
-    from hardbayes.problems.features import FeatureProblem
-    from hardbayes.progress import Report
 
 # Features by which the path goes on after the widest plateau so far: a wider one may follow.
 LOOK_AHEAD = 6

@@ -28,7 +28,7 @@ from scipy.linalg import eigh
 
 from hardbayes.blas import one_blas_thread
 from hardbayes.engine.gram.model import GramModel
-from hardbayes.engine.gram.spectrum import rounding, weighted_matrix
+from hardbayes.engine.gram.spectrum import cluster_qr, weighted_matrix
 from hardbayes.executors.gram.protocol import GramRows, Ids
 from hardbayes.matrices import Floats, is_sparse
 from hardbayes.moves.gram.halving import centred
@@ -76,9 +76,9 @@ def choose_clusters(
     if not problem.options.balance:
         return _widest_plateau(problem, part, values, most, rng)
     entries = vectors / np.sqrt(weights)[:, np.newaxis]
-    smaller = np.bincount(rounding(entries[:, :2])[0], weights, 2).min() / weights.sum()
+    smaller = np.bincount(cluster_qr(entries[:, :2])[0], weights, 2).min() / weights.sum()
     k, between = _gap_below_one(values[: most + 1], _uniform_cut(problem, ids, rng), smaller)
-    labels = rounding(entries[:, :k])[0] if k > 1 else np.zeros(part.n, np.int64)
+    labels = cluster_qr(entries[:, :k])[0] if k > 1 else np.zeros(part.n, np.int64)
     labels, penalty = _stable_penalty(part, labels, between, rng)
     return GramChoice(k, ids, weights, labels, between, penalty)
 

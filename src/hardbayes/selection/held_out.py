@@ -6,29 +6,25 @@ half are present in the data, the rows of the other half thin out on their borde
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from hardbayes.blas import one_blas_thread
 from hardbayes.late_import import import_whole
-from hardbayes.matrices import chunks, is_sparse
+from hardbayes.matrices import Floats, Matrix, chunks, is_sparse
 from hardbayes.selection.choice import Fold
-from hardbayes.selection.narrowing import WIDE, view
-from hardbayes.selection.tracing import entries_of_a_row
+from hardbayes.selection.narrowing import view
+from hardbayes.selection.sampling import WIDE, Sample
+from hardbayes.selection.tracing import Tracer, entries_of_a_row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
     from hardbayes.local.borders import Borders
-    from hardbayes.matrices import Floats, Matrix
-    from hardbayes.selection.sampling import Sample
-    from hardbayes.selection.tracing import Tracer
 
-    Labels = NDArray[np.int32]
+Labels = NDArray[np.int32]
 
 
 class Half(NamedTuple):

@@ -6,22 +6,17 @@ these suffice for a path that only serves to choose the number of clusters.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hardbayes.blas import one_blas_thread
+from hardbayes.geometry.base import Geometry
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean
-from hardbayes.matrices import is_sparse, row_lengths
+from hardbayes.matrices import Floats, Matrix, is_sparse, row_lengths
+from hardbayes.selection.sampling import WIDE, Sample
 
-if TYPE_CHECKING:
-    from hardbayes.geometry.base import Geometry
-    from hardbayes.matrices import Floats, Matrix
-    from hardbayes.selection.sampling import Sample
-
-# Rows with more than WIDE columns are projected to DIRECTIONS directions.
-WIDE = 256
-DIRECTIONS = 128
+DIRECTIONS = 128  # to which rows with more than WIDE columns are projected
 # Additional directions and rounds of the iteration, so that the last directions kept converge too.
 SPARE = 16
 ROUNDS = 4
@@ -38,13 +33,6 @@ class View(NamedTuple):
     left_out: float
 
 
-class Narrowed(NamedTuple):
-    """Projected rows, and the effect of the other directions on penalties."""
-
-    rows: Matrix
-    left_out: float
-
-
 def view(sample: Sample, rng: np.random.RandomState) -> View:
     """Return rows as they are, or projected if they have many columns.
 
@@ -55,8 +43,8 @@ def view(sample: Sample, rng: np.random.RandomState) -> View:
     rows, geometry = sample.rows, sample.geometry
     if rows.shape[1] > WIDE:
         if geometry.rotation_invariant:
-            narrowed = narrow(rows, sample.weights, rng)
-            return View(narrowed.rows, geometry, sample.prior_weight, narrowed.left_out)
+            rows, left_out = narrow(rows, sample.weights, rng)
+            return View(rows, geometry, sample.prior_weight, left_out)
         vectors = geometry.unit_vectors(rows)
         if vectors is not None:
             units = narrow_vectors(vectors, sample.weights, rng)
@@ -65,36 +53,27 @@ def view(sample: Sample, rng: np.random.RandomState) -> View:
 
 
 @one_blas_thread()
-def narrow(rows: Matrix, weights: Floats | None, rng: np.random.RandomState) -> Narrowed:
-    """Return the rows projected to their principal directions, if they have many columns."""
-    n, d = rows.shape
-    if d <= WIDE:
-        return Narrowed(rows, 0.0)
-    row_weights = _row_weights(weights, n)
-    total = float(row_weights.sum())
-    mean = np.asarray(rows.T @ row_weights) / total
-    projected = _projected(rows, row_weights, mean, rng)
+def narrow(rows: Matrix, weights: Floats, rng: np.random.RandomState) -> tuple[Matrix, float]:
+    """Return rows projected to their principal directions, and what `View` has as ``left_out``."""
+    total = float(weights.sum())
+    mean = np.asarray(rows.T @ weights) / total
+    projected = _projected(rows, weights, mean, rng)
     squares = rows.multiply(rows) if is_sparse(rows) else rows * rows
     lengths = squares.sum(axis=1, dtype=np.float64) - 2.0 * (rows @ mean) + mean @ mean
     rest = np.maximum(lengths - np.einsum("nr,nr->n", projected, projected), 0.0)
     # The directions left out do not separate clusters: there the means of c clusters differ by
     # chance, and save c times this on average.
-    left_out = float((row_weights**2 * rest).sum()) / total
-    return Narrowed(projected.astype(rows.dtype), left_out)
+    left_out = float((weights**2 * rest).sum()) / total
+    return projected.astype(rows.dtype), left_out
 
 
 @one_blas_thread()
-def narrow_vectors(rows: Matrix, weights: Floats | None, rng: np.random.RandomState) -> Floats:
+def narrow_vectors(rows: Matrix, weights: Floats, rng: np.random.RandomState) -> Floats:
     """Return vectors projected to their leading directions from the origin, of length one again."""
-    n, d = rows.shape
-    projected = _projected(rows, _row_weights(weights, n), np.zeros(d), rng)
+    projected = _projected(rows, weights, np.zeros(rows.shape[1]), rng)
     lengths = row_lengths(projected)
     units: Floats = projected / np.where(lengths > 0, lengths, 1.0)[:, np.newaxis]
     return units
-
-
-def _row_weights(weights: Floats | None, n: int) -> Floats:
-    return np.broadcast_to(np.ones(1) if weights is None else weights, n)
 
 
 def _projected(rows: Matrix, weights: Floats, mean: Floats, rng: np.random.RandomState) -> Floats:

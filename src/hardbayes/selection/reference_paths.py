@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hardbayes.matrices import is_sparse
 from hardbayes.selection.choice import needed_width
-from hardbayes.selection.narrowing import view
+from hardbayes.selection.narrowing import View, view
 from hardbayes.selection.references import Structureless
-from hardbayes.selection.sampling import normalised
+from hardbayes.selection.sampling import Sample, normalised
+from hardbayes.selection.tracing import Tracer
 
-if TYPE_CHECKING:
-    from hardbayes.selection.narrowing import View
-    from hardbayes.selection.sampling import Sample
-    from hardbayes.selection.tracing import Tracer
-
-    Widths = dict[int, float]  # of plateaus, by number of clusters
+Widths = dict[int, float]  # of plateaus, by number of clusters
 
 MOST_ROWS = 1 << 11  # of a draw
 # Draws, by the number of rows from which so many suffice: few rows vary more, and cost less.

@@ -7,20 +7,14 @@ Hastie 2001).
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from hardbayes.blas import one_blas_thread
-from hardbayes.matrices import is_sparse
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.geometry.base import Geometry
-    from hardbayes.matrices import Floats, Matrix
-
+from hardbayes.geometry.base import Geometry
+from hardbayes.matrices import Floats, Matrix, is_sparse
 
 EXCHANGES = 20  # rounds in which entries leave cells that others have taken
 
@@ -41,16 +35,15 @@ class Structureless:
         In working coordinates: of scale one, and divided by their sums or lengths where the
         divergence normalises rows.
     geometry : Geometry
-    weights : array (n,) or (1,), or None
+    weights : array (n,)
         All > 0. Means, variances and frequencies are weighted.
     """
 
-    def __init__(self, rows: Matrix, geometry: Geometry, weights: Floats | None) -> None:
+    def __init__(self, rows: Matrix, geometry: Geometry, weights: Floats) -> None:
         self.rows = rows
         self.geometry = geometry
-        weights = np.ones(1) if weights is None else weights
-        self.shares = np.broadcast_to(weights, rows.shape[0]) / weights.max()
-        self.shares = self.shares / self.shares.sum()
+        shares = weights / weights.max()
+        self.shares: Floats = shares / shares.sum()
 
     @one_blas_thread()
     def draw(self, number: int, rng: np.random.RandomState) -> Matrix:

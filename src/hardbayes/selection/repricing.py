@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
+from hardbayes.engine.partition.path import Path
 from hardbayes.selection.hull import lower_hull, plateaus
-
-if TYPE_CHECKING:
-    from hardbayes.engine.partition.path import Path
-    from hardbayes.selection.sampling import Sample
+from hardbayes.selection.sampling import Sample
 
 
 def reprice(path: Path, sample: Sample) -> dict[int, float]:

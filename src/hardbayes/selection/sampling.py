@@ -4,26 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from hardbayes.matrices import is_sparse
-from hardbayes.problems.columns import used_columns
-from hardbayes.problems.frame import frame_for
-from hardbayes.selection.narrowing import WIDE
+from hardbayes.geometry.base import Geometry
+from hardbayes.matrices import Floats, Matrix, is_sparse
+from hardbayes.problems.columns import Columns, used_columns
+from hardbayes.problems.frame import Frame, frame_for
 from hardbayes.selection.rounding import without_round_numbers
 from hardbayes.selection.tracing import MOST_ROWS, entries_of_a_row, sample_rows
 from hardbayes.structure.partition import Partition
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.geometry.base import Geometry
-    from hardbayes.matrices import Floats, Matrix
-    from hardbayes.problems.columns import Columns
-    from hardbayes.problems.frame import Frame
 
 # A path is traced on a quarter of the rows, but on so many at least, and on MOST_ROWS at most.
 FEWEST_TRACED = 1 << 12
@@ -31,6 +24,8 @@ PART_TRACED = 4
 # With those that are only held out, there are so many rows at most, with so many entries.
 MOST_HELD_OUT = 1 << 14
 MOST_HELD_OUT_ENTRIES = 1 << 22
+# Columns: in more, the values of single columns do not show, and paths see projected rows.
+WIDE = 256
 MANY_DIFFERENT = 48  # rows, from which copies of them are no clusters
 # Values of a single column are a grid if there are so many steps, half of them about equal.
 FEWEST_STEPS = 4

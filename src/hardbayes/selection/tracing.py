@@ -6,22 +6,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardbayes.engine.partition.passes import passes_for, path_type
+from hardbayes.engine.partition.path import Path
 from hardbayes.engine.partition.restarts import draw_visit_rank
-from hardbayes.matrices import is_sparse
-from hardbayes.problems.partition import pose
-from hardbayes.selection.hull import plateaus
+from hardbayes.matrices import Floats, Matrix, is_sparse
+from hardbayes.pool import Pool
+from hardbayes.problems.partition import Problem, pose
+from hardbayes.selection.hull import Plateau, plateaus
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.engine.partition.path import Path
-    from hardbayes.matrices import Floats, Matrix
-    from hardbayes.pool import Pool
-    from hardbayes.problems.partition import Problem
-    from hardbayes.selection.hull import Plateau
     from hardbayes.selection.narrowing import View
+
 
 MOST_CLUSTERS = 160
 ROWS_A_CLUSTER = 8  # on average, at the end of the path

@@ -10,18 +10,18 @@ counts are those of a plain sample.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import chdtrc, ndtr, ndtri
 
+from hardbayes.matrices import Floats
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from hardbayes.local.borders import Borders
-    from hardbayes.matrices import Floats
+
 
 FEWEST = 4.0  # rows in either outer strip for a pair to be tested
 SMALLEST_P = 1e-15

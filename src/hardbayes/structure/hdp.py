@@ -7,13 +7,11 @@ group in one cluster are one and the same, and a local cluster without rows does
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from hardbayes.matrices import Floats
-    from hardbayes.structure.partition import Partition
+from hardbayes.matrices import Floats
+from hardbayes.structure.partition import Partition
 
 
 @dataclass(frozen=True)

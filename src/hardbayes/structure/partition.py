@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hardbayes.matrices import is_sparse
+from hardbayes.geometry.base import Geometry
+from hardbayes.matrices import Floats, Matrix, is_sparse
 from hardbayes.tuples import DirectForm, TotalsForm
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.geometry.base import Geometry
-    from hardbayes.matrices import Floats, Matrix
 
 # Minus the logarithm of the smallest normal number: the cost of an entry in a column that was empty
 # in the fit.

@@ -13,6 +13,17 @@ def column_names(X: Any) -> list[str] | None:
     return None if columns is None or sparse.issparse(X) else [str(name) for name in columns]
 
 
+def refuse_other_things(X: Any) -> None:
+    """Raise if X cannot be a table of any kind."""
+    is_other = isinstance(X, (str, bytes, dict, set)) and not sparse.issparse(X)  # one is a dict
+    if X is None or is_other:
+        # scikit-learn's estimator checks expect the first words.
+        raise ValueError(
+            "Expected 2D array, got scalar array instead: X must be a table of rows and columns. "
+            f"Got {type(X).__name__}."
+        )
+
+
 def refuse_lazy(X: Any) -> None:
     """Raise if X is a table of polars or Dask that has not been computed.
 

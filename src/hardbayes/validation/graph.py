@@ -131,7 +131,6 @@ def _checked_rows(matrix: Any) -> sparse.csr_array:
     """Return a matrix of finite weights >= 0, dense or sparse, as canonical CSR, float64."""
     if sparse.issparse(matrix):
         check_structure(matrix)
-    if sparse.issparse(matrix):
         if matrix.dtype.kind not in "buif":
             raise ValueError(f"The weights of links must be real numbers. Got {matrix.dtype}.")
         matrix = canonical(sparse.csr_array(matrix, dtype=np.float64))
@@ -185,7 +184,7 @@ def _from_edges(sources: Any, targets: Any, weights: Any) -> Adjacency:
         if len(wrong):
             raise ValueError(
                 "Vertices of edges must be integers from 0 on, or all strings. "
-                f"Got {end[wrong[0]]!r} in edge {wrong[0]}. Edges are (source, target) or "
+                f"Got {end[wrong[0]]} in edge {wrong[0]}. Edges are (source, target) or "
                 "(source, target, weight), one a row."
             )
     n = 1 + int(max(end.max() for end in ends))

@@ -48,7 +48,10 @@ def group_numbers(groups: Any, n_rows: int, known: NDArray[Any]) -> NDArray[np.i
 def _as_labels(groups: Any, n_rows: int) -> NDArray[Any]:
     """Return labels as an array (n,): of numbers or text where all are, else of objects."""
     if isinstance(groups, str) or not hasattr(groups, "__len__"):
-        raise ValueError("The 'groups' parameter must be a list of labels, one a row.")
+        raise ValueError(
+            "The 'groups' parameter must be a list of labels, one a row. "
+            f"Got {type(groups).__name__} instead."
+        )
     if hasattr(groups, "__array__"):
         labels = np.asarray(groups)
     else:

@@ -17,6 +17,7 @@ from hardbayes.validation.cells import (
     place,
     refuse_empty,
     refuse_lazy,
+    refuse_other_things,
     refuse_text,
 )
 from hardbayes.validation.copying import accepted_dtypes, copied_in_parts, parts, reader_of
@@ -41,6 +42,7 @@ def check_matrix(X: Any, geometry: Geometry, estimator: Any = None, reset: bool 
         )
     if sparse.issparse(X):
         check_structure(X)
+    refuse_other_things(X)
     refuse_lazy(X)
     names = column_names(X)
     refuse_empty(names)
@@ -119,7 +121,7 @@ def check_domain(matrix: Matrix, geometry: Geometry, names: list[str] | None) ->
         cell = first_cell(matrix, geometry.outside)
         if cell is not None:
             # scikit-learn's estimator checks expect its own words for negative entries.
-            negative, remedy = "", ""
+            negative, remedy = "", " Correct it, or choose another divergence."
             if matrix[cell] < 0:
                 negative = f"Negative values in data passed to {kind}. "
                 if is_sparse(matrix):

@@ -6,8 +6,8 @@ import pytest
 from hardbayes.engine.gram import spectrum as module
 from hardbayes.engine.gram.features import feature_spectrum, scatter_values, weighted_mean
 from hardbayes.engine.gram.spectrum import (
+    cluster_qr,
     lower_bound,
-    rounding,
     spectrum_above,
     summed_spectrum,
 )
@@ -112,5 +112,5 @@ def test_rounding_finds_blocks_whatever_the_basis_and_the_lengths_of_rows():
     labels = rng.integers(0, 4, 50)
     Y = np.eye(4)[labels] * rng.uniform(0.1, 3.0, 50)[:, np.newaxis]
     turn = np.linalg.qr(rng.normal(size=(4, 4)))[0]
-    found, _ = rounding(Y @ turn)
+    found, _ = cluster_qr(Y @ turn)
     assert len({*zip(labels.tolist(), found.tolist(), strict=True)}) == 4

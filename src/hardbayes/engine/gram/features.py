@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.sparse.linalg import LinearOperator, eigsh
 
 from hardbayes.blas import one_blas_thread
-from hardbayes.engine.gram.spectrum import FIRST_VECTORS, MOST_DENSE, Spectrum
+from hardbayes.engine.gram.spectrum import MOST_DENSE, Spectrum, lanczos_above
 from hardbayes.matrices import Floats, is_sparse
 
 
@@ -105,18 +104,9 @@ def _dense(features: Any, weights: Floats, mean: Floats, penalty: float) -> tupl
 def _lanczos(
     features: Any, weights: Floats, mean: Floats, penalty: float, rng: np.random.RandomState
 ) -> tuple[Floats, Floats]:
-    f = features.shape[1]
-
     def multiply(vector: Floats) -> Floats:
-        vector = vector.ravel()
         along = weights * (np.asarray(features @ vector).ravel() - mean @ vector)
         return np.asarray(features.T @ along).ravel() - mean * along.sum()
 
-    operator = LinearOperator((f, f), matvec=multiply, dtype=np.float64)
-    start, count = rng.standard_normal(f), FIRST_VECTORS
-    while True:
-        count = min(count, f - 1)
-        values, vectors = eigsh(operator, count, which="LA", v0=start)
-        if values.min() <= penalty or count == f - 1:
-            return values, vectors / np.sqrt(np.maximum(values, np.finfo(np.float64).tiny))
-        count *= 2
+    values, vectors = lanczos_above(penalty, features.shape[1], multiply, rng)
+    return values, vectors / np.sqrt(np.maximum(values, np.finfo(np.float64).tiny))

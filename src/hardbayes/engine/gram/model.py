@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hardbayes.engine.label_first.ratios import ratio, unions_of
 from hardbayes.executors.gram.protocol import GramRows
 from hardbayes.matrices import Floats
 from hardbayes.moves.gram.halving import halve
@@ -86,14 +87,9 @@ class GramModel(LabelFirstModel[GramClusters]):
 
     def unions(self, statistics: GramClusters) -> Unions:
         """Return all unions of two clusters."""
-        volumes, links = statistics.sums
-        lefts, rights = np.triu_indices(len(volumes), 1)
-        inside = statistics.inside
-        ratios = ratio(inside, volumes)
-        both = inside[lefts] + inside[rights] + 2.0 * links[lefts, rights]
-        rises = ratios[lefts] + ratios[rights] - both / (volumes[lefts] + volumes[rights])
-        order = np.argsort(rises, kind="stable")
-        return Unions(lefts[order], rights[order], rises[order])
+        lefts, rights = np.triu_indices(statistics.k, 1)
+        links = statistics.links[lefts, rights]
+        return unions_of(statistics.inside, statistics.volumes, lefts, rights, links)
 
     def divide(
         self,
@@ -178,8 +174,3 @@ class GramModel(LabelFirstModel[GramClusters]):
     def work(self, k: int) -> int:
         """Return the number of kernel values."""
         return self.rows.n * self.rows.n
-
-
-def ratio(inside: Floats, volumes: Floats) -> Floats:
-    """Return ``inside / volumes``, zero where a cluster is empty."""
-    return np.divide(inside, volumes, out=np.zeros(len(inside)), where=volumes > 0)

@@ -149,7 +149,7 @@ def _from_sample(rows: GramRows, search: Search, rng: np.random.RandomState) -> 
     order = rng.permutation(part.n)
     model = GramModel(part, search.penalty, search.max_clusters, order)
     end = descend(model, _grown(model, search, rng), search.search, search.max_steps, rng)
-    return spread(rows, ids, weights, end.labels)
+    return extend_labels(rows, ids, weights, end.labels)
 
 
 def sample(weights: np.ndarray, most: int, rng: np.random.RandomState) -> Ids:
@@ -158,7 +158,7 @@ def sample(weights: np.ndarray, most: int, rng: np.random.RandomState) -> Ids:
     return heavy if len(heavy) <= most else np.sort(rng.choice(heavy, most, replace=False))
 
 
-def spread(rows: GramRows, ids: Ids, weights: np.ndarray, labels: Ids) -> Ids:
+def extend_labels(rows: GramRows, ids: Ids, weights: np.ndarray, labels: Ids) -> Ids:
     """Return the nearest cluster (n,) of each row, of those of some rows with labels (m,)."""
     k = int(labels.max()) + 1
     volumes, links = rows.part(ids, weights).statistics(labels, k)

@@ -7,6 +7,7 @@ the eigenvectors of M whose eigenvalues exceed the penalty (Theorem 5.2): a lowe
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -51,20 +52,23 @@ def spectrum_above(rows: GramRows, penalty: float, rng: np.random.RandomState) -
                 largest = float(eigh(matrix, eigvals_only=True, subset_by_index=[n - 1, n - 1])[0])
                 return Spectrum(values, vectors, trace, largest)
     else:
-        values, vectors = _lanczos(rows, penalty, rng)
+        roots = np.sqrt(rows.weights)
+        values, vectors = lanczos_above(
+            penalty, n, lambda v: roots * rows.times((roots * v)[:, np.newaxis])[:, 0], rng
+        )
     order = np.argsort(-values, kind="stable")
     above = order[values[order] > penalty]
     return Spectrum(values[above], vectors[:, above], trace, float(values[order[0]]))
 
 
-def _lanczos(rows: GramRows, penalty: float, rng: np.random.RandomState) -> tuple[Floats, Floats]:
-    """Return leading eigenvalues until one is not above the penalty, and their vectors."""
-    n, roots = rows.n, np.sqrt(rows.weights)
+def lanczos_above(
+    penalty: float, n: int, multiply: Callable[[Floats], Floats], rng: np.random.RandomState
+) -> tuple[Floats, Floats]:
+    """Return leading eigenvalues until one is not above the penalty, and their vectors (n, r).
 
-    def multiply(vector: Floats) -> Floats:
-        return roots * rows.times((roots * vector.ravel())[:, np.newaxis])[:, 0]
-
-    operator = LinearOperator((n, n), matvec=multiply, dtype=np.float64)
+    ``multiply``: a vector (n,) with the matrix.
+    """
+    operator = LinearOperator((n, n), lambda v: multiply(v.ravel()), dtype=np.float64)
     start, count = rng.standard_normal(n), FIRST_VECTORS
     while True:
         count = min(count, n - 1)
@@ -104,7 +108,7 @@ def lower_bound(spectrum: Spectrum, penalty: float, n: int) -> float:
     return spectrum.trace - gained - guard
 
 
-def rounding(vectors: Floats) -> tuple[Ids, Floats]:
+def cluster_qr(vectors: Floats) -> tuple[Ids, Floats]:
     """Return the cluster (n,) of each row of k eigenvectors, and how they were turned (k, k).
 
     As in scikit-learn's ``assign_labels="cluster_qr"`` (Damle, Minden & Ying 2019): k rows that

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardbayes.blas import one_blas_thread
+from hardbayes.engine.label_first.ratios import ratio, unions_of
 from hardbayes.executors.graph.protocol import Graph
 from hardbayes.matrices import Floats
 from hardbayes.moves.graph.bisection import bisect
@@ -78,13 +79,8 @@ class GraphModel(LabelFirstModel[GraphClusters]):
         """Return the unions of clusters with links between them."""
         links = statistics.coarser.links().tocoo()
         above = links.row < links.col
-        lefts, rights = links.row[above], links.col[above]
-        inside, volumes = statistics.inside, statistics.volumes
-        ratios = ratio(inside, volumes)
-        both = inside[lefts] + inside[rights] + 2.0 * links.data[above]
-        rises = ratios[lefts] + ratios[rights] - both / (volumes[lefts] + volumes[rights])
-        order = np.lexsort((rights, lefts, rises))
-        return Unions(lefts[order], rights[order], rises[order])
+        pairs = links.row[above], links.col[above], links.data[above]
+        return unions_of(statistics.inside, statistics.volumes, *pairs)
 
     def divide(
         self,
@@ -119,8 +115,3 @@ class GraphModel(LabelFirstModel[GraphClusters]):
     def work(self, k: int) -> int:
         """Return the number of links."""
         return self.graph.n_links
-
-
-def ratio(inside: Floats, volumes: Floats) -> Floats:
-    """Return ``inside / volumes``, zero where a cluster is empty."""
-    return np.divide(inside, volumes, out=np.zeros(len(inside)), where=volumes > 0)

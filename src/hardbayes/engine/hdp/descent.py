@@ -3,38 +3,35 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hardbayes.engine.hdp.objective import GroupedTerms
 from hardbayes.engine.loop import alternate
 from hardbayes.engine.partition.descent import Descent, Effort
-from hardbayes.engine.partition.objective import measure
+from hardbayes.engine.partition.objective import Terms, measure
 from hardbayes.engine.partition.passes import passes_for
 from hardbayes.engine.status import Status, say_nothing
+from hardbayes.matrices import Floats
 from hardbayes.moves.hdp.exchanges import propose_exchange
 from hardbayes.moves.hdp.global_level import propose_global_moves, propose_local_relocations
 from hardbayes.moves.hdp.merges import propose_merges
 from hardbayes.moves.hdp.regrouping import propose_regrouping
 from hardbayes.moves.hdp.splits import propose_splits
+from hardbayes.moves.partition.proposal import PartitionProposal
 from hardbayes.moves.partition.rows_by_potentials import walk_by_potentials
 from hardbayes.moves.partition.single_rows import border_rows, propose_relocations
-from hardbayes.moves.partition.splits import divide_clusters
+from hardbayes.moves.partition.splits import Divisions, divide_clusters
+from hardbayes.structure.hdp import GroupedPartition
+from hardbayes.structure.partition import Partition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from hardbayes.matrices import Floats
     from hardbayes.moves.hdp.state import GroupedState, LocalClusters, Point
-    from hardbayes.moves.partition.proposal import PartitionProposal
-    from hardbayes.moves.partition.splits import Divisions
     from hardbayes.moves.partition.state import PartitionState, Potential
-    from hardbayes.structure.hdp import GroupedPartition
-    from hardbayes.structure.partition import Partition
+
 
 #: The stages of each search, as methods of `GroupedDescent`: cheap ones before expensive ones.
 STAGES = {
@@ -54,6 +51,22 @@ GLOBAL_STEPS = 100
 EXCHANGES = 30
 TRIALS = 8
 TRIAL_STEPS = 8
+
+
+class GroupedTerms(NamedTuple):
+    """The parts of the objective, in working units: its one definition."""
+
+    terms: Terms  # of the partition
+    n_local: int
+
+    @property
+    def cost(self) -> float:
+        """The objective without penalties."""
+        return self.terms.fit + self.terms.prior
+
+    def total(self, grouped: GroupedPartition) -> float:
+        """Return the objective."""
+        return self.cost + grouped.total_penalty(self.n_local, self.terms.n_clusters)
 
 
 @dataclass(frozen=True)

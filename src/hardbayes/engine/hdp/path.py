@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hardbayes.engine.hdp.descent import GroupedDescent, GroupedSolution
+from hardbayes.matrices import Floats
 from hardbayes.moves.partition.merges import nearest_partners
 from hardbayes.structure.hdp import GroupedPartition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from hardbayes.matrices import Floats
     from hardbayes.moves.hdp.state import GroupedState
+
 
 STEP = 1.2  # from one penalty to the next
 SMALLEST = 1e-6  # penalty to begin with, over the largest cost of a union

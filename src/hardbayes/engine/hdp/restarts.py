@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hardbayes.engine.hdp.descent import GroupedDescent, GroupedSolution
-from hardbayes.engine.hdp.objective import GroupedTerms
-from hardbayes.engine.partition.restarts import draw_visit_rank, first_centres, minimise
-from hardbayes.matrices import inverse_permutation
+from hardbayes.engine.hdp.descent import GroupedDescent, GroupedSolution, GroupedTerms
+from hardbayes.engine.partition.restarts import Starts, draw_visit_rank, first_centres, minimise
+from hardbayes.matrices import Floats, inverse_permutation
+from hardbayes.structure.hdp import GroupedPartition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from hardbayes.engine.partition.restarts import Starts
-    from hardbayes.matrices import Floats
     from hardbayes.moves.hdp.state import GroupedState
-    from hardbayes.structure.hdp import GroupedPartition
 
 
 class Found(NamedTuple):

@@ -6,27 +6,26 @@ their own. The first trial in which the objective ends lower is proposed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardbayes.moves.hdp.splits import divide_one
 from hardbayes.moves.partition.exchanges import promising
 from hardbayes.moves.partition.merges import WORTHWHILE, nearest_partners
+from hardbayes.moves.partition.proposal import PartitionProposal
+from hardbayes.moves.partition.splits import Divisions
+from hardbayes.structure.hdp import GroupedPartition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
     from hardbayes.moves.hdp.state import GroupedState
-    from hardbayes.moves.partition.proposal import PartitionProposal
-    from hardbayes.moves.partition.splits import Divisions
-    from hardbayes.structure.hdp import GroupedPartition
 
-    Labels = NDArray[np.int32]
     #: Lowers the objective of a state by small moves.
     Improve = Callable[[GroupedState], None]
+
+Labels = NDArray[np.int32]
 
 
 def propose_exchange(

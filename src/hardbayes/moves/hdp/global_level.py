@@ -7,24 +7,21 @@ merges, splits, single-row moves and exchanges, as `engine.partition` has them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from hardbayes.matrices import Floats
 from hardbayes.moves.partition.merges import WORTHWHILE
 from hardbayes.moves.partition.proposal import PartitionProposal
-from hardbayes.moves.partition.single_rows import Tolls, propose_relocations
+from hardbayes.moves.partition.single_rows import Tolls, Walk, propose_relocations
+from hardbayes.structure.hdp import GroupedPartition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from hardbayes.matrices import Floats
     from hardbayes.moves.hdp.state import GroupedState, LocalClusters
-    from hardbayes.moves.partition.single_rows import Walk
     from hardbayes.moves.partition.state import PartitionState, Potential
-    from hardbayes.structure.hdp import GroupedPartition
 
     #: Minimises over the partitions of local clusters, from the present one; returns where it ends.
     Solve = Callable[[PartitionState, LocalClusters], Potential]

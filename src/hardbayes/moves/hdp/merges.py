@@ -8,10 +8,10 @@ import numpy as np
 
 from hardbayes.moves.partition.merges import WORTHWHILE, nearest_partners
 from hardbayes.moves.partition.proposal import PartitionProposal
+from hardbayes.structure.hdp import GroupedPartition
 
 if TYPE_CHECKING:
     from hardbayes.moves.hdp.state import GroupedState
-    from hardbayes.structure.hdp import GroupedPartition
 
 
 def propose_merges(state: GroupedState, grouped: GroupedPartition) -> PartitionProposal | None:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from hardbayes.matrices import Floats
 from hardbayes.moves.partition.merges import WORTHWHILE
 from hardbayes.moves.partition.proposal import PartitionProposal
+from hardbayes.structure.hdp import GroupedPartition
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.matrices import Floats
     from hardbayes.moves.hdp.state import GroupedState
-    from hardbayes.structure.hdp import GroupedPartition
 
 
 def propose_regrouping(state: GroupedState, grouped: GroupedPartition) -> PartitionProposal | None:

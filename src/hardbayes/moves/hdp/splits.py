@@ -10,20 +10,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from hardbayes.matrices import Floats
 from hardbayes.moves.partition.merges import WORTHWHILE
 from hardbayes.moves.partition.proposal import PartitionProposal
+from hardbayes.moves.partition.splits import Divisions
+from hardbayes.structure.hdp import GroupedPartition
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from hardbayes.local.rows import LocalRows
-    from hardbayes.matrices import Floats
     from hardbayes.moves.hdp.state import GroupedState
-    from hardbayes.moves.partition.splits import Divisions
-    from hardbayes.structure.hdp import GroupedPartition
 
-    Ids = NDArray[np.intp]
+Ids = NDArray[np.intp]
 
 MAX_ROUNDS = 8
 

@@ -6,32 +6,27 @@ Moves read it and change nothing. It changes in three ways, each one call: `star
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from hardbayes.executors.protocol import Rows
 from hardbayes.local.local_clusters import NO_NEAREST, Groups, Sweep, cheapest, visit_rows
+from hardbayes.matrices import Floats, Matrix
 from hardbayes.moves.partition.proposal import PartitionProposal
 from hardbayes.moves.partition.single_rows import Tolls
-from hardbayes.moves.partition.state import PartitionState
+from hardbayes.moves.partition.state import PartitionState, Potential
+from hardbayes.structure.hdp import GroupedPartition
+from hardbayes.tuples import DirectForm
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from hardbayes.executors.protocol import Rows
-    from hardbayes.matrices import Floats, Matrix
-    from hardbayes.moves.partition.state import Potential
-    from hardbayes.structure.hdp import GroupedPartition
-    from hardbayes.tuples import DirectForm
-
-    Ids = NDArray[np.intp]
-    Labels = NDArray[np.int32]
-    #: Means (m, d) and weights (m,) to rows of these weights, and what each pays for a cluster.
-    Gather = Callable[[Matrix, Floats], tuple[Rows, Floats]]
+Ids = NDArray[np.intp]
+Labels = NDArray[np.int32]
+#: Means (m, d) and weights (m,) to rows of these weights, and what each pays for a cluster.
+Gather = Callable[[Matrix, Floats], tuple[Rows, Floats]]
 
 # Costs of rows at centres up to which rows are compared with all centres one by one.
 FEW_COSTS = 1 << 16

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_array
 
 from hardbayes.estimators.summaries import numeric_table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -87,6 +84,10 @@ def data_of(given: Given) -> Data:
     rows = check_array(given.X, accept_sparse="csr", dtype=[np.float64, np.float32])
     values = rows if given.values is None else given.values
     names = given.feature_names
+    if names is not None and len(names) != np.shape(values)[1]:
+        raise ValueError(
+            f"'feature_names' has {len(names)} names, but there are {np.shape(values)[1]} columns."
+        )
     if names is None and given.values is None:
         names = getattr(given.X, "columns", getattr(given.model, "feature_names_in_", None))
     values, columns = numeric_table(values, names)

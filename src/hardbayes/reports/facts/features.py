@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hardbayes.reports.facts.data import row_of
+from hardbayes.reports.facts.data import Data, row_of
 from hardbayes.reports.facts.plane import spaced
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.reports.facts.data import Data
 
 MOST_FEATURES = 40
 MOST_PIXELS = 96 * 96  # of a picture that is drawn whole

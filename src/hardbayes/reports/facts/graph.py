@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from hardbayes.estimators.graph_dp_means import adjacency
-from hardbayes.plot.graph import positions
+from hardbayes.estimators.graph_dp_means import graph_of_fit
+from hardbayes.plot.graph import ordered_cells, positions
 from hardbayes.reports.facts.plane import Plane, placed
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 MOST_CELLS = 240  # of the matrix, along a side
 MOST_DRAWN = 150  # vertices of a graph that is drawn as points and lines
@@ -56,14 +54,9 @@ class Graph(NamedTuple):
 
 def graph_of(model: Any, X: Any, row_names: list[str] | None) -> Graph:
     """Return the clusters of the graph of a fit."""
-    links = adjacency(X)
+    links = graph_of_fit(model, X)
     labels = np.asarray(model.labels_)
     n = len(labels)
-    if links.shape[0] != n:
-        raise ValueError(
-            f"The graph has {links.shape[0]} vertices, but the model was fitted to {n}. "
-            "Pass the graph of the fit."
-        )
     names = [str(name) for name in model.vertex_names_] if row_names is None else row_names
     k = int(model.n_clusters_)
     member = sparse.csr_array((np.ones(n), (np.arange(n), labels)), shape=(n, k))
@@ -108,16 +101,10 @@ def _borders(
 
 def _matrix(links: Any, order: NDArray[np.intp]) -> NDArray[np.int64]:
     """Return levels 0 to 5 of the cells of the ordered matrix, by the logarithm of their weight."""
-    n = len(order)
-    side = min(n, MOST_CELLS)
-    places = np.empty(n, np.int64)
-    places[order] = np.arange(n) * side // n
-    entries = links.tocoo()
-    cells = places[entries.row] * side + places[entries.col]
-    weights = np.bincount(cells, entries.data, side * side).reshape(side, side)
+    weights = ordered_cells(links, order, MOST_CELLS)
     largest = float(weights.max(initial=0.0))
     if not largest:
-        return np.zeros((side, side), np.int64)
+        return np.zeros(weights.shape, np.int64)
     with np.errstate(divide="ignore"):
         depth = 1.0 + np.log(weights / largest) / np.log(100.0)
     levels = np.ceil(LEVELS * np.clip(depth, 0.15, 1.0)).astype(np.int64)

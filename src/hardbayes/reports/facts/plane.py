@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardbayes.estimators.summaries import moments
 from hardbayes.plot._projection import comparable_rows, project
 from hardbayes.reports.numbers import percent
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 MOST_POINTS = 10_000
 WIDTH, HEIGHT = 1200, 900  # of the picture, in units of coordinates

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardbayes.estimators.summaries import Moments, Profile, moments, profiles
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.reports.facts.data import Data
+from hardbayes.reports.facts.data import Data
 
 MOST_PROFILES = 24  # clusters whose profiles are printed
 MOST_COLUMNS = 60  # columns from which on not all means are printed

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from hardbayes.reports.facts.solutions import Solutions
 from hardbayes.reports.numbers import counted, short
 from hardbayes.selection.choice import LEVEL
-
-if TYPE_CHECKING:
-    from hardbayes.reports.facts.solutions import Solutions
 
 
 def reasons_for(model: Any, thing: str, found: Solutions | None) -> list[str]:

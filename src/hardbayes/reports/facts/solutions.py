@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from hardbayes.paths import PenaltyPath
 
-    from numpy.typing import NDArray
-
-    from hardbayes.paths import PenaltyPath
-
-    Labels = NDArray[np.int64]
+Labels = NDArray[np.int64]
 
 MOST_SOLUTIONS = 40
 SLACK = 1e-6  # of penalties at the ends of a range, for rounding

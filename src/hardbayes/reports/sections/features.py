@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from hardbayes.markup import Markup, tag
+from hardbayes.reports.facts.features import Example, Feature, Features
 from hardbayes.reports.numbers import counted, percent, short
 from hardbayes.reports.sections.tables import (
     Section,
@@ -14,11 +16,6 @@ from hardbayes.reports.sections.tables import (
     table,
 )
 from hardbayes.reports.svg import cells, picture
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from hardbayes.reports.facts.features import Example, Feature, Features
 
 
 def features_section(found: Features) -> Section:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hardbayes.markup import Markup, tag
+from hardbayes.reports.facts.graph import Graph
 from hardbayes.reports.numbers import percent, short
 from hardbayes.reports.sections.tables import Section, colour, mark, section, share_bar, table
 from hardbayes.reports.svg import cells, picture
-
-if TYPE_CHECKING:
-    from hardbayes.reports.facts.graph import Graph
 
 
 def matrix_section(found: Graph) -> Section:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from hardbayes.markup import Markup, tag
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from hardbayes.reports.sections.tables import Section
+from hardbayes.reports.sections.tables import Section
 
 
 def header(

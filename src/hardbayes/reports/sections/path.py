@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from hardbayes.markup import Markup, join, tag
+from hardbayes.reports.facts.solutions import Solution, Solutions
 from hardbayes.reports.numbers import counted, short
 from hardbayes.reports.sections.tables import details, table
 from hardbayes.reports.svg import Scale, frame, line, picture, polyline, text
-
-if TYPE_CHECKING:
-    from hardbayes.reports.facts.solutions import Solution, Solutions
 
 CHART = (640, 330)
 _NAMED = 7  # plateaus that are labelled; more labels would overlap
@@ -65,7 +61,12 @@ def path_figure(found: Solutions, thing: str) -> Markup:
         caption += " Pale bars behind: how wide it would be without structure."
     if found.n_sampled is not None:
         caption += f" Traced on a sample of {short(found.n_sampled)} rows."
-    slider = tag(
+    drawn = picture(width, height, label, *parts, class_="chart", id="path")
+    return tag("figure", drawn, _slider(across, own, thing), tag("figcaption", caption))
+
+
+def _slider(across: Scale, own: Solution, thing: str) -> Markup:
+    return tag(
         "div",
         tag("label", f"Penalty for each {thing}", for_="penalty"),
         tag("input", type="range", id="penalty", min=0, max=1000, step=1,
@@ -75,8 +76,6 @@ def path_figure(found: Solutions, thing: str) -> Markup:
             class_="shown"),
         class_="slider", id="slider", hidden=True,
     )  # fmt: skip
-    drawn = picture(width, height, label, *parts, class_="chart", id="path")
-    return tag("figure", drawn, slider, tag("figcaption", caption))
 
 
 def _reference(step: Solution, across: Scale, up: Scale) -> Markup | None:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from hardbayes.markup import Markup, tag
 from hardbayes.reports.facts.plane import HEIGHT, MARGINS, WIDTH, Plane
 from hardbayes.reports.numbers import counted, percent, short
 from hardbayes.reports.sections.tables import mark
 from hardbayes.reports.svg import Scale, frame, marks, picture, text
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _MOST_IN_LEGEND = 40
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from hardbayes.estimators.summaries import Profile
 from hardbayes.markup import Markup, join, tag
-from hardbayes.reports.facts.profiles import N_APART
+from hardbayes.reports.facts.profiles import N_APART, Profiles
 from hardbayes.reports.numbers import counted, percent, short, signed
 from hardbayes.reports.sections.tables import (
     Section,
@@ -19,10 +18,6 @@ from hardbayes.reports.sections.tables import (
     share_bar,
     table,
 )
-
-if TYPE_CHECKING:
-    from hardbayes.estimators.summaries import Profile
-    from hardbayes.reports.facts.profiles import Profiles
 
 _MOST_MEANS = 12  # clusters of the table of all means
 _LEVELS = (0.5, 1.0, 1.5, 2.0)  # standard deviations from which on a cell is darker

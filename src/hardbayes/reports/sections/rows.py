@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from hardbayes.markup import tag
 from hardbayes.reports.facts.data import Data, row_of
+from hardbayes.reports.facts.typical import Rows
 from hardbayes.reports.numbers import short
 from hardbayes.reports.sections.tables import Section, mark, section, table
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from hardbayes.reports.facts.typical import Rows
 
 
 def rows_section(found: Rows, data: Data, telling: list[int]) -> Section:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardbayes.markup import Markup, tag
+from hardbayes.reports.facts.plane import Plane
+from hardbayes.reports.facts.solutions import Solutions
 from hardbayes.reports.numbers import counted, short
 from hardbayes.reports.sections.path import across_of, path_figure, path_table
 from hardbayes.reports.sections.plane import plane_figure, point_size
 from hardbayes.reports.sections.tables import Section, details, section, table
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.reports.facts.plane import Plane
-    from hardbayes.reports.facts.solutions import Solutions
 
 ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hardbayes.markup import Markup, tag
 from hardbayes.reports.svg import N_COLOURS, marks, picture
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class Section(NamedTuple):

@@ -16,15 +16,21 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from hardbayes.engine.hdp.descent import GroupedSolution
 from hardbayes.engine.hdp.path import rising_path
+from hardbayes.geometry.base import Geometry
+from hardbayes.matrices import Floats, Matrix
 from hardbayes.moves.hdp.regrouping import regrouped
 from hardbayes.moves.partition.seeding import k_means_plus_plus
-from hardbayes.problems.hdp import pose_groups
-from hardbayes.selection.automatic import choose_penalty
+from hardbayes.pool import Pool
+from hardbayes.problems.hdp import GroupedProblem, pose_groups
+from hardbayes.selection.automatic import Choice, choose_penalty
+from hardbayes.selection.choice import Candidate
 from hardbayes.selection.hdp.description import (
     TINY,
     description_length,
@@ -34,19 +40,8 @@ from hardbayes.selection.hdp.description import (
 from hardbayes.selection.tracing import sample_rows
 from hardbayes.structure.hdp import GroupedPartition
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.engine.hdp.descent import GroupedSolution
-    from hardbayes.geometry.base import Geometry
-    from hardbayes.matrices import Floats, Matrix
-    from hardbayes.pool import Pool
-    from hardbayes.problems.hdp import GroupedProblem
-    from hardbayes.selection.automatic import Choice
-    from hardbayes.selection.choice import Candidate
-
-    Groups = NDArray[np.intp]
-    Labels = NDArray[np.int32]
+Groups = NDArray[np.intp]
+Labels = NDArray[np.int32]
 
 # The local penalty over the global one: a cluster that some groups share is worth a few local ones.
 RATIO = 0.45

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy.special import gammaln
 
+from hardbayes.engine.hdp.descent import GroupedSolution
 from hardbayes.matrices import chunks
-
-if TYPE_CHECKING:
-    from hardbayes.engine.hdp.descent import GroupedSolution
-    from hardbayes.problems.hdp import GroupedProblem
+from hardbayes.problems.hdp import GroupedProblem
 
 # From so many rows, and entries of them, the effective number of columns is estimated.
 SAMPLE = 256
