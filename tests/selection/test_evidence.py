@@ -117,6 +117,17 @@ def test_columns_of_other_spreads_are_named():
         DPMeans(random_state=0).fit(X)
 
 
+def test_a_column_that_decides_alone_is_named():
+    identifiers = np.repeat([100.0, 2500.0, 5000.0], 50)
+    X = np.column_stack([np.random.default_rng(0).standard_normal((150, 2)), identifiers])
+    with pytest.warns(UserWarning, match=r"Column 2 of X has 100 % of the variance.*identifier"):
+        model = DPMeans(random_state=0).fit(X)
+    assert model.n_clusters_ == 3 and model.converged_
+    assert model.status_.startswith("Converged after")
+    DPMeans(random_state=0).fit(X[:, 2:])  # warnings are errors here: a single column is no remark
+    DPMeans(model.cluster_penalty_).fit(X)  # nor is one where the penalty was given
+
+
 def test_spreads_count_for_distances_only():
     X = np.random.default_rng(0).uniform(1, 2, (50, 2)) * [1.0, 1000.0]
     assert "spread" in spread_sentence(X, geometry_for("squared_euclidean"))

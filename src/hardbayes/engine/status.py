@@ -13,7 +13,7 @@ class Status(Enum):
         "Converged at the cap of {clusters}, where more would still lower the objective. "
         "Raise max_clusters or cluster_penalty if that was not intended."
     )
-    UNDIVIDED = "Converged after {steps}."
+    REMARKED = "Converged after {steps}."  # sentences on what was found follow
     OUT_OF_STEPS = (
         "Stopped after {steps} before it converged. "
         "Raise max_iter, or accept that the objective could still fall a little."

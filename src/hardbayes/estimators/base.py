@@ -62,7 +62,7 @@ class Learner(CallbackSupportMixin, ABC, BaseEstimator):
     def _keep(self, fitted: dict[str, Any], status: Status) -> None:
         """Set all fitted attributes at once; warn where the fit did not converge freely."""
         if status is not Status.CONVERGED:
-            kind = UserWarning if status is Status.UNDIVIDED else ConvergenceWarning
+            kind = UserWarning if status is Status.REMARKED else ConvergenceWarning
             # The stack level skips fit and scikit-learn's wrapper of it.
             warnings.warn(fitted["status_"], kind, stacklevel=4)
         kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}

@@ -90,12 +90,12 @@ class DivergenceEstimator(ClusterEstimator):
         return tags
 
 
-def undivided(fitted: dict[str, Any], status: Status, *sentences: str) -> Status:
-    """Return the status of a fit with one cluster because no other number stood out.
+def remark(fitted: dict[str, Any], status: Status, *sentences: str) -> Status:
+    """Return the status of a fit whose result needs a remark, of which `fit` warns.
 
-    IN/OUT fitted: ``status_`` says so, in these sentences.
+    IN/OUT fitted: these sentences are added to ``status_``.
     """
-    status = Status.UNDIVIDED if status is Status.CONVERGED else status
-    whole = [status.sentence(fitted["n_iter_"], 1), *sentences]
+    status = Status.REMARKED if status is Status.CONVERGED else status
+    whole = [status.sentence(fitted["n_iter_"], fitted["n_clusters_"]), *sentences]
     fitted["status_"] = " ".join(filter(None, whole))
     return status

@@ -8,7 +8,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from hardbayes.engine.partition.restarts import minimise
 from hardbayes.engine.status import Status, counted
-from hardbayes.estimators.divergence_estimator import DivergenceEstimator, undivided
+from hardbayes.estimators.divergence_estimator import DivergenceEstimator, remark
 from hardbayes.estimators.fitted_state import check_clusters
 from hardbayes.geometry import Geometry
 from hardbayes.matrices import Floats, Matrix
@@ -21,6 +21,7 @@ from hardbayes.selection.evidence import (
     COLUMNS,
     choice_attributes,
     no_number_sentence,
+    one_column_sentence,
     spread_sentence,
 )
 from hardbayes.selection.farthest_first import farthest_first_penalty
@@ -229,10 +230,12 @@ class DPMeans(DivergenceEstimator):
                 penalty = self._penalty_for(nearest.k, problem, prior_weight, choice)
                 call = self._call(cluster_penalty=penalty)
                 how = f"{call}, or penalty_path(X).model({nearest.k})"
-                status = undivided(
+                status = remark(
                     fitted, status, no_number_sentence(nearest, how),
                     spread_sentence(matrix, geometry),
                 )  # fmt: skip
+            elif fitted["n_clusters_"] > 1 and (alone := one_column_sentence(matrix, geometry)):
+                status = remark(fitted, status, alone)
         return fitted, status
 
     def _penalty(self, problem: Problem, prior_weight: float, choice: Choice | None) -> float:

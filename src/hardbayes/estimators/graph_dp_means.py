@@ -206,7 +206,7 @@ class GraphDPMeans(ClusterMixin, Learner):
         if self.cluster_penalty != "auto":
             penalty = float(self.cluster_penalty)
             if penalty >= 0:
-                return one_cluster(problem, penalty, NO_CLUSTERS), Status.UNDIVIDED
+                return one_cluster(problem, penalty, NO_CLUSTERS), Status.REMARKED
         else:
             chosen = choose_penalty(problem, most, self.max_iter, rng)
             if chosen is None:

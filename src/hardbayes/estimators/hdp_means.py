@@ -12,7 +12,7 @@ from hardbayes.engine.hdp.restarts import Found, minimise_grouped, minimise_with
 from hardbayes.engine.status import Status
 from hardbayes.estimators.base import weighted_sum
 from hardbayes.estimators.callbacks import fit_task
-from hardbayes.estimators.divergence_estimator import DivergenceEstimator, undivided
+from hardbayes.estimators.divergence_estimator import DivergenceEstimator, remark
 from hardbayes.estimators.fitted_state import check_grouped
 from hardbayes.geometry import Geometry
 from hardbayes.matrices import Floats, Matrix
@@ -20,7 +20,7 @@ from hardbayes.models.hdp import FittedGroups, grouped_attributes
 from hardbayes.pool import Pool, resolve_threads
 from hardbayes.problems.columns import used_columns
 from hardbayes.problems.hdp import GroupedProblem, pose_groups
-from hardbayes.selection.evidence import no_number_sentence
+from hardbayes.selection.evidence import no_number_sentence, one_column_sentence
 from hardbayes.selection.farthest_first import farthest_first_penalty
 from hardbayes.selection.hdp.automatic import RATIO, GroupedChoice, choose_penalties
 from hardbayes.validation import check_groups, group_numbers
@@ -276,7 +276,9 @@ converged_, status_, n_features_in_, feature_names_in_
         status = solution.status
         if choice is not None and choice.nearest is not None and fitted["n_clusters_"] == 1:
             call = self._call(local_penalty=0.0, global_penalty=choice.nearest_penalty)
-            status = undivided(fitted, status, no_number_sentence(choice.nearest, call))
+            status = remark(fitted, status, no_number_sentence(choice.nearest, call))
+        elif choice is not None and (alone := one_column_sentence(matrix, geometry)):
+            status = remark(fitted, status, alone)
         return fitted | {"groups_": labels}, status
 
     def _penalties(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hardbayes.geometry.base import Geometry
-from hardbayes.matrices import Matrix, is_sparse
+from hardbayes.matrices import Floats, Matrix, is_sparse
 from hardbayes.selection.automatic import Choice
 from hardbayes.selection.choice import LEVEL, Candidate
 from hardbayes.selection.choice_table import Columns, Table, table_of
@@ -23,6 +23,7 @@ COLUMNS: Columns = {
 }
 # Standard deviations of columns differ by orders of magnitude where their ratio is above this.
 ORDERS_OF_MAGNITUDE = 100.0
+ALONE = 0.99  # of the variance: a column with this share decides alone
 ENOUGH_ROWS = 10_000  # to estimate them
 
 
@@ -60,12 +61,8 @@ def no_number_sentence(nearest: Candidate, call: str) -> str:
 
 def spread_sentence(matrix: Matrix, geometry: Geometry) -> str:
     """Return a sentence on columns whose spreads differ by orders of magnitude; else nothing."""
-    if is_sparse(matrix) or geometry.degree != 2:
-        return ""
-    some = matrix[:: 1 + len(matrix) // ENOUGH_ROWS]
-    with np.errstate(over="ignore", invalid="ignore"):
-        spreads = np.std(some, axis=0, dtype=np.float64)
-    spreads = spreads[np.isfinite(spreads) & (spreads > 0)]
+    spreads = _spreads(matrix, geometry)
+    spreads = spreads[spreads > 0]
     if not len(spreads) or spreads.max() < ORDERS_OF_MAGNITUDE * spreads.min():
         return ""
     return (
@@ -73,3 +70,32 @@ def spread_sentence(matrix: Matrix, geometry: Geometry) -> str:
         f"{float(f'{spreads.max() / spreads.min():.1g}'):,.0f}, so that a few of them decide: "
         "scale them first, as StandardScaler does."
     )
+
+
+def one_column_sentence(matrix: Matrix, geometry: Geometry) -> str:
+    """Return a sentence on the column that decides alone, such as an identifier; else nothing."""
+    spreads = _spreads(matrix, geometry)
+    if np.count_nonzero(spreads) < 2:
+        return ""
+    shares = (spreads / spreads.max()) ** 2
+    shares /= shares.sum()
+    if shares.max() < ALONE:
+        return ""
+    return (
+        f"Column {shares.argmax()} of X has {100 * shares.max():.4g} % of the variance, so that "
+        "the clusters are those of this column: leave it out if it is an identifier, or scale "
+        "the columns, as StandardScaler does."
+    )
+
+
+def _spreads(matrix: Matrix, geometry: Geometry) -> Floats:
+    """Return the standard deviations of columns (d,), 0 where they overflow; none of sparse rows.
+
+    They only count for squared distances.
+    """
+    if is_sparse(matrix) or geometry.degree != 2:
+        return np.zeros(0)
+    some = matrix[:: 1 + len(matrix) // ENOUGH_ROWS]
+    with np.errstate(over="ignore", invalid="ignore"):
+        spreads: Floats = np.std(some, axis=0, dtype=np.float64)
+    return np.where(np.isfinite(spreads), spreads, 0.0)

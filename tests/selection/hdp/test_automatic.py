@@ -195,3 +195,10 @@ def test_the_published_search_has_a_penalty_of_its_own():
     model = HDPMeans(search="paper", random_state=0).fit(X, groups=groups)
     # About four: Algorithm 1 is as coarse; with the penalty of the default search it finds one.
     assert 4 <= model.n_clusters_ <= 8 and model.local_penalty_ == 0
+
+
+def test_a_few_rows_that_are_groups_of_their_own():
+    """Each row may be a cluster, at no cost: nothing is divided by it (warnings are errors)."""
+    X = np.column_stack([np.repeat([1.0, 0.0], 4), [10.0, 5.0, 16.0, 3.0, 5.0, 7.0, 8.0, 10.0]])
+    with pytest.warns(UserWarning, match="No number of clusters"):
+        HDPMeans(random_state=0).fit(X, groups=list("abcdefgh"))

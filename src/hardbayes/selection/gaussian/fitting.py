@@ -120,7 +120,7 @@ def _told(
         return fitted, status
     if k == 1:
         fitted["status_"] = choice.sentence()
-        return fitted, Status.CONVERGED if choice.nearest is None else Status.UNDIVIDED
+        return fitted, Status.CONVERGED if choice.nearest is None else Status.REMARKED
     if choice.kept.is_capped:
         steps = counted(fitted["n_iter_"], "step")
         fitted["status_"] = (

@@ -233,10 +233,11 @@ class GroupedPath:
 
         groups = self.problem.groups
         dealt = [value(dealt_anew(groups, cells, self.rng)) for _ in range(DEALS)]
-        # The fit term is half a nat for each row and effective column.
-        fit = max(point.solution.terms.cost, TINY)
-        nats = 0.5 * effective_rows(self.problem) * self.columns / fit
-        return (float(np.mean(dealt)) - value(groups)) * nats
+        # The fit term is half a nat for each row and effective column. A difference of zero stays
+        # zero where each row is a cluster, and nats are without bound.
+        nats = 0.5 * effective_rows(self.problem) * self.columns
+        rise = float(np.mean(dealt)) - value(groups)
+        return nats * (rise / max(float(point.solution.terms.cost), TINY))
 
 
 def dealt_anew(groups: Groups, labels: Labels, rng: np.random.RandomState) -> Groups:
