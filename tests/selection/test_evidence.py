@@ -118,8 +118,8 @@ def test_columns_of_other_spreads_are_named():
 
 
 def test_a_column_that_decides_alone_is_named():
-    identifiers = np.repeat([100.0, 2500.0, 5000.0], 50)
-    X = np.column_stack([np.random.default_rng(0).standard_normal((150, 2)), identifiers])
+    X = np.random.default_rng(0).standard_normal((150, 3))
+    X[:, 2] = 50 * X[:, 2] + np.repeat([1000.0, 3000.0, 5000.0], 50)
     with pytest.warns(UserWarning, match=r"Column 2 of X has 100 % of the variance.*identifier"):
         model = DPMeans(random_state=0).fit(X)
     assert model.n_clusters_ == 3 and model.converged_
