@@ -106,15 +106,21 @@ def draw(
     )
     if not is_sparse(some):
         sample, unseen = united(sample, unseen)
-        if not (geometry.nonnegative or geometry.unit_interval or some.shape[1] > WIDE):
-            rows = without_round_numbers(np.concatenate([sample.rows, unseen.rows]), rng)
-            sample = replace(sample, rows=rows[: sample.n_rows])
-            unseen = replace(unseen, rows=rows[sample.n_rows :])
+        rows = unrounded(np.concatenate([sample.rows, unseen.rows]), geometry, rng)
+        sample = replace(sample, rows=rows[: sample.n_rows])
+        unseen = replace(unseen, rows=rows[sample.n_rows :])
     columns = used_columns(some, geometry)
     if columns.kept is not None:
         sample = replace(sample, rows=columns.of(sample.rows))
         unseen = replace(unseen, rows=csr_array(unseen.rows[:, columns.kept]))
     return Drawn(sample, unseen, frame, columns)
+
+
+def unrounded(rows: Matrix, geometry: Geometry, rng: np.random.RandomState) -> Matrix:
+    """Return rows in which round numbers are spread, where columns may have noise that shows."""
+    if is_sparse(rows) or rows.shape[1] > WIDE or geometry.nonnegative or geometry.unit_interval:
+        return rows
+    return without_round_numbers(rows, rng)
 
 
 def cells_of_grid(rows: Matrix) -> int | None:

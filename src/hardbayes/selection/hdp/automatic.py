@@ -37,6 +37,7 @@ from hardbayes.selection.hdp.description import (
     effective_columns,
     effective_rows,
 )
+from hardbayes.selection.sampling import unrounded
 from hardbayes.selection.tracing import sample_rows
 from hardbayes.structure.hdp import GroupedPartition
 
@@ -105,6 +106,7 @@ def choose_penalties(
         return _without_groups(choose_penalty(*everything, rng, pool))
     own_rng = deepcopy(rng)  # so that what follows without groups draws what `DPMeans` draws
     sample, sample_weights, ids = sample_rows(matrix, weights, own_rng)
+    sample = unrounded(sample, geometry, own_rng)
     own = groups if ids is None else groups[ids]
     numbers = np.unique(own, return_inverse=True)[1].astype(np.intp)
     problem = pose_groups(sample, geometry, sample_weights, numbers, int(numbers.max()) + 1, pool)
