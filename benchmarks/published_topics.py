@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
@@ -29,32 +30,55 @@ noise classifier classifiers note margin noisy regularization generalization hyp
 multiclasses prior cases boosting fig pattern"""
 SHOWN = 12  # words of a topic
 SEARCHED = 100  # words of a topic among which published ones are counted
+WISHED = 100  # topics, for the comparison on the paper's own weights; it does not say how many
+
+NOTE = f"""\
+Topics of Jiang, Kulis & Jordan's Table 1, each matched with one that HDPTopics finds in all
+documents, no topic twice; in brackets: how many of the published words are among its {SEARCHED}
+first. Published: how many are among the {SEARCHED} words that most documents have. Such words are
+no topic by default: they are in the background. The last column has the weights of the paper and
+its ranking, the heaviest words first; there the background is matched as the topics are."""
 
 
 def side_by_side(counts: sparse.csr_array, file: Path) -> str:
-    """Return a table: each published topic beside one that HDPTopics finds, no topic twice.
+    """Return a table: each published topic beside those that HDPTopics finds.
 
     ``counts``: the whole corpus of the file, which holds the words as ``vocab``, a line for each.
     """
     with np.load(file, allow_pickle=False) as data:
-        vocabulary = str(data["vocab"]).split("\n")
-    model = HDPTopics(random_state=0).fit(counts)
-    column = {word: j for j, word in enumerate(vocabulary)}
+        vocabulary = np.array(str(data["vocab"]).split("\n"))
     published = [
-        [column[word] for word in words.split() if word in column]
-        for words in PUBLISHED.split("\n\n")
+        np.flatnonzero(np.isin(vocabulary, words.split())) for words in PUBLISHED.split("\n\n")
     ]
-    best = np.argsort(-model.relevance_, axis=1, kind="stable")[:, :SEARCHED]
-    both = np.array([np.isin(best, own).sum(axis=1) for own in published])
-    _, matched = linear_sum_assignment(-both)
-    title = (
-        "Topics of Jiang, Kulis & Jordan's Table 1, each matched with one of the "
-        f"{model.n_topics_} that HDPTopics finds in all documents; in brackets: how many of the "
-        f"published words are among the {SEARCHED} most relevant of that topic."
-    )
-    lines = [title, "", "| published | found |", "|---|---|"]
-    words = model.top_words(SHOWN, vocabulary)
-    for own, counts_of, topic in zip(published, both, matched, strict=True):
-        names = " ".join(vocabulary[word] for word in own)
-        lines.append(f"| {names} | {' '.join(words[topic])} ({counts_of[topic]} of {len(own)}) |")
-    return "\n".join(lines)
+    first = HDPTopics(random_state=0).fit(counts)
+    second = HDPTopics(n_topics=WISHED, weighting="counts", random_state=0).fit(counts)
+    heaviest = np.vstack([second.components_, second.background_])
+    common = np.argsort(-(counts > 0).sum(axis=0), kind="stable")[:SEARCHED]
+    columns = [
+        [
+            f"{words} ({np.isin(own, common).sum()} common)".replace("\n", " ")
+            for words, own in zip(PUBLISHED.split("\n\n"), published, strict=True)
+        ],
+        _matched(first.relevance_, published, vocabulary),
+        _matched(heaviest, published, vocabulary),
+    ]
+    titles = [
+        "published",
+        f"as it comes: {first.n_topics_} topics",
+        f"n_topics={WISHED}, weighting='counts': {second.n_topics_} topics and the background",
+    ]
+    rows = [titles, ["---"] * 3, *zip(*columns, strict=True)]
+    return "\n".join([NOTE, "", *(f"| {' | '.join(row)} |" for row in rows)])
+
+
+def _matched(
+    scores: NDArray[np.float64], published: list[NDArray[np.intp]], vocabulary: NDArray[np.str_]
+) -> list[str]:
+    """Return the first words by scores (k, v) of the topic matched with each published one."""
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :SEARCHED]
+    both = np.array([np.isin(order, own).sum(axis=1) for own in published])
+    _, topics = linear_sum_assignment(-both)
+    return [
+        f"{' '.join(vocabulary[order[topic, :SHOWN]])} ({counted[topic]} of {len(own)})"
+        for own, counted, topic in zip(published, both, topics, strict=True)
+    ]

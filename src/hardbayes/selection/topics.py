@@ -44,10 +44,10 @@ class DocumentGroups:
     coordinates: Floats  # (m, r)
 
     def starts(self, rng: RandomState, pool: Pool) -> list[Floats]:
-        """Return totals (v, k) of topics to begin with, but for those of GROUPS groups.
+        """Return totals (v, k) of topics to begin with: all words, half of GROUPS groups.
 
-        Divisions are by documents: topics of few words, which a small penalty is worth, are found
-        by merges of single words.
+        With few words also a topic for each: divisions are by documents, and do not find topics of
+        few words that are worth a small penalty.
         """
         found = [self.totals(k, rng, pool) for k in (1, GROUPS // 2)]
         if self.weighted.shape[1] <= FEW_WORDS:

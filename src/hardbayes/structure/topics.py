@@ -43,13 +43,12 @@ class SharedTopics:
     def topic_costs(self, totals: Floats) -> Floats:
         """Return (k,) what the words of each topic cost it at its best, its prior included."""
         sizes = totals.sum(axis=0) + self.prior.sum()
-        entropies = xlogy(sizes, sizes) - _column_sums_of_x_log_x(
-            totals + self.prior[:, np.newaxis]
-        )
-        return entropies - self._empty
+        amounts = totals + self.prior[:, np.newaxis]
+        return xlogy(sizes, sizes) - xlogy(amounts, amounts).sum(axis=0) - self._empty
 
     @property
     def _empty(self) -> float:
+        """The same sum for the prior alone."""
         eta = self.prior.sum()
         return float(xlogy(eta, eta) - xlogy(self.prior, self.prior).sum())
 
@@ -66,7 +65,3 @@ class SharedTopics:
     def global_cost(self, n_topics: int) -> float:
         """Return what topics cost, the background among their number if there is one."""
         return self.global_penalty * (n_topics - self.has_background)
-
-
-def _column_sums_of_x_log_x(amounts: Floats) -> Floats:
-    return xlogy(amounts, amounts).sum(axis=0)

@@ -41,7 +41,8 @@ def about(
     one from penalty to penalty, the last descent is one with that many topics at most.
     """
     state = start
-    lowest, highest, cheap = 0.0, float("inf"), float("inf")
+    low, high = 0.0, float("inf")  # the last penalties with too many topics, and with too few
+    lowest = float("inf")  # of all with too many
     best: TopicSolution | None = None
     for _ in range(MAX_PENALTIES):
         solution = TopicDescent(state, rng, limits, report).run()
@@ -53,19 +54,19 @@ def about(
         if abs(missed) <= NEAR * n_topics or penalty == 0.0:
             break
         if missed > 0:
-            lowest, cheap = penalty, min(penalty, cheap)
+            low, lowest = penalty, min(penalty, lowest)
         else:
-            highest = penalty
-        if lowest and highest < float("inf"):
-            penalty = (lowest * highest) ** 0.5
+            high = penalty
+        if low and high < float("inf"):
+            penalty = (low * high) ** 0.5
         else:
             ratio = (state.n_topics / n_topics) ** STEEPNESS
             penalty *= max(STEP, ratio) if missed > 0 else min(1 / STEP, ratio)
         state = priced(state if missed > 0 else start, penalty)
     assert best is not None  # there is at least one descent
-    if _is_far(best, n_topics) and lowest:
+    if _is_far(best, n_topics) and low:
         limits = limits._replace(max_topics=n_topics)
-        best = TopicDescent(priced(start, cheap), rng, limits, report).run()
+        best = TopicDescent(priced(start, lowest), rng, limits, report).run()
     if _is_far(best, n_topics):
         return best._replace(status=Status.CAPPED)
     return best._replace(status=Status.CONVERGED) if best.status is Status.CAPPED else best

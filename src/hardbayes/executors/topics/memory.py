@@ -105,22 +105,21 @@ class MemoryDocuments(TopicDocuments):
     def _summed(self, n_topics: int, add: Callable[[Floats, int, int, int], None]) -> Floats:
         """Return the sum (v, k) of what is added by ``add(totals, worker, first, last)``."""
         shape = (self.n_words, n_topics)
-        n_shares = self._pool.n_threads
-        if shape[0] * shape[1] * n_shares > MOST_SHARED:
+        tiles = self._tiles(8)
+        if shape[0] * shape[1] * self._pool.n_threads > MOST_SHARED:
             totals = np.zeros(shape)
-            for first, last in self._tiles(8):
+            for first, last in tiles:
                 add(totals, 0, first, last)
             return totals
-        shares: dict[int, Floats] = {}
-        tiles = self._tiles(8)
+        of_workers: dict[int, Floats] = {}
 
         def task(at: int, worker: int) -> None:
-            if worker not in shares:
-                shares[worker] = np.zeros(shape)
-            add(shares[worker], worker, *tiles[at])
+            if worker not in of_workers:
+                of_workers[worker] = np.zeros(shape)
+            add(of_workers[worker], worker, *tiles[at])
 
         self._pool.run(task, len(tiles))
-        summed, *others = shares.values()
+        summed, *others = of_workers.values()
         for other in others:
             summed += other
         return summed

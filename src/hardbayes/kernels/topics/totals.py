@@ -12,8 +12,8 @@ from hardbayes.kernels.topics.costs import cheapest
 def add_up(corpus, costs, n_free, sets, totals, used, first, last):
     """Give every word to the cheapest topic of its document; drop topics that got none.
 
-    IN starts (n + 1,), words and weights (entries,), costs (v, k), n_free; INOUT topics (n, room),
-    sizes (n,), totals (v, k): documents ``first`` to ``last`` are added; used (k,): scratch.
+    IN costs (v, k); INOUT sets, totals (v, k): documents ``first`` to ``last`` are added; used
+    (k,): scratch.
     """
     for d in range(first, last):
         size = sets.sizes[d]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import check_array
+from sklearn.utils.validation import _check_feature_names_in, check_array
 
 from hardbayes.estimators.topic_words import top_word_ids
 from hardbayes.reports.facts.data import checked_names
@@ -114,8 +114,6 @@ def _background(model: Any, given: Given) -> list[str]:
     """Return the heaviest words of the background, where there is one."""
     if getattr(model, "background_", None) is None:
         return []
-    names = given.feature_names
-    if names is None:
-        names = getattr(model, "feature_names_in_", [f"x{at}" for at in range(given.X.shape[1])])
+    names = _check_feature_names_in(model, given.feature_names)
     order = np.argsort(-model.background_, kind="stable")[:N_WORDS]
     return [str(names[word]) for word in order]
