@@ -1,7 +1,5 @@
 """Clusters by their totals, made for kernels and read back."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hardbayes.kernels.partition.cluster_totals import TOGETHER, ClusterTotals, recount, union_costs
