@@ -1,7 +1,5 @@
 """BLAS limited to one thread, where more threads would change the last bits of a result."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """HTML and SVG written from Python: texts and attributes are escaped, markup is not."""
 
-from __future__ import annotations
-
 from html import escape
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tables in Parquet files, NumPy's .npy and .npz, and SciPy's sparse .npz."""
 
-from __future__ import annotations
-
 import zipfile
 from functools import cached_property
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``hardbayes cluster``: clusters of the rows of a table."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 
@@ -9,14 +7,12 @@ from hardbayes.cli import options as shared
 from hardbayes.cli.errors import CommandError
 from hardbayes.cli.evidence import why_so_many
 from hardbayes.cli.fitting import computed, say
-from hardbayes.cli.model_files import name_columns
-from hardbayes.cli.profiles import profile, profile_lines
+from hardbayes.cli.profiles import profile_lines
 from hardbayes.cli.results import check_outputs
-from hardbayes.cli.row_results import RowResults, write_row_results
+from hardbayes.cli.row_results import write_clusters
 from hardbayes.cli.rows import Rows, read_rows
 from hardbayes.cli.telling import (
     about_rows,
-    centre_names,
     other_warnings,
     predict_or_save,
     table_arguments,
@@ -53,29 +49,8 @@ def run(options: argparse.Namespace) -> None:
     plain = options.divergence == "squared_euclidean" and not gaussian
     rows = read_rows(options, scalable=plain)
     model, warned = computed(rows.table.path, lambda: fitted(options, rows), rows.cell)
-    name_columns(model, rows)
-    profiles = profile(rows.X, model.labels_, model.n_clusters_, rows.preparation)
-    labels = rows.in_table(model.labels_)
-    centres = rows.preparation.in_own_units(model.cluster_centers_)
-    names = centre_names(rows, centres.shape[1])
-    clusters = [
-        {"cluster": k, "rows": int(profiles.sizes[k]), "center": [float(v) for v in centre]}
-        for k, centre in enumerate(centres)
-    ]
-    write_row_results(
-        options,
-        model,
-        rows,
-        RowResults({"cluster": labels}, "cluster", profiles.sizes, names, centres),
-        {
-            "n_clusters": int(model.n_clusters_),
-            "cluster_penalty": float(model.cluster_penalty_),
-            "notes": rows.notes + warned,
-            "clusters": clusters,
-            "ids": rows.ids,
-            "labels": labels,
-        },
-    )
+    penalty = {"cluster_penalty": float(model.cluster_penalty_)}
+    profiles, names = write_clusters(options, model, rows, warned, penalty)
     several = model.n_clusters_ > 1
     say(
         "",

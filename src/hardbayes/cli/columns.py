@@ -1,7 +1,5 @@
 """Which columns of a table are used, and for what."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from hardbayes.cli.errors import CommandError

@@ -1,7 +1,5 @@
 """Documents: a folder of text files, a column of a table, or counts with a vocabulary."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """CSV and TSV files, read block by block into one array."""
 
-from __future__ import annotations
-
 import io
 import re
 from functools import cached_property

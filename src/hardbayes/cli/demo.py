@@ -1,7 +1,5 @@
 """``hardbayes demo``: a small fit, printed and drawn."""
 
-from __future__ import annotations
-
 import argparse
 import math
 import sys

@@ -1,7 +1,5 @@
 """Edge lists: two columns of vertices, and perhaps weights."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Entry point of the command line: runs a command and reports errors in one line."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -1,7 +1,5 @@
 """The error that ends a command with one line instead of a traceback."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 

@@ -1,7 +1,5 @@
 """Why so many clusters: the evidence of the automatic penalty in plain words."""
 
-from __future__ import annotations
-
 import argparse
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """``hardbayes features``: overlapping features of the rows of a table."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Writing of result files, checked in advance and atomic."""
 
-from __future__ import annotations
-
 import os
 import stat
 from pathlib import Path

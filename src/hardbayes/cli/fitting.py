@@ -1,7 +1,5 @@
 """A fit or a prediction whose errors and warnings become plain lines."""
 
-from __future__ import annotations
-
 import re
 import sys
 import warnings

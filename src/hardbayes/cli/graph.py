@@ -1,7 +1,5 @@
 """``hardbayes graph``: clusters of the vertices of a graph."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

@@ -1,19 +1,16 @@
 """``hardbayes groups``: clusters that groups of rows share."""
 
-from __future__ import annotations
-
 import argparse
 import shlex
 from typing import Any
 
 from hardbayes.cli import options as shared
 from hardbayes.cli.fitting import computed, say
-from hardbayes.cli.model_files import name_columns
-from hardbayes.cli.profiles import profile, profile_lines
+from hardbayes.cli.profiles import profile_lines
 from hardbayes.cli.results import check_outputs
-from hardbayes.cli.row_results import RowResults, write_row_results
+from hardbayes.cli.row_results import write_clusters
 from hardbayes.cli.rows import Rows, read_rows
-from hardbayes.cli.telling import about_rows, centre_names, predict_or_save, where_files_lie
+from hardbayes.cli.telling import about_rows, predict_or_save, where_files_lie
 from hardbayes.cli.wording import counted, rounded, shown_name
 
 MOST_GROUPS = 20
@@ -50,27 +47,14 @@ def run(options: argparse.Namespace) -> None:
     check_outputs(options, "output", "centers", "report", "save")
     rows = read_rows(options)
     model, warned = computed(rows.table.path, lambda: fitted(options, rows), rows.cell)
-    name_columns(model, rows)
-    profiles = profile(rows.X, model.labels_, model.n_clusters_, rows.preparation)
-    labels = rows.in_table(model.labels_)
-    centres = rows.preparation.in_own_units(model.cluster_centers_)
-    names = centre_names(rows, centres.shape[1])
-    write_row_results(
-        options,
-        model,
-        rows,
-        RowResults({"cluster": labels}, "cluster", profiles.sizes, names, centres),
-        {
-            "n_clusters": int(model.n_clusters_),
-            "local_penalty": float(model.local_penalty_),
-            "global_penalty": float(model.global_penalty_),
-            "notes": rows.notes + warned,
-            "centers": centres.tolist(),
-            "groups": [str(group) for group in model.groups_],
-            "group_cluster_weights": model.group_cluster_weights_.tolist(),
-            "labels": labels,
-        },
-    )
+    as_json = {
+        "local_penalty": float(model.local_penalty_),
+        "global_penalty": float(model.global_penalty_),
+        "centers": rows.preparation.in_own_units(model.cluster_centers_).tolist(),
+        "groups": [str(group) for group in model.groups_],
+        "group_cluster_weights": model.group_cluster_weights_.tolist(),
+    }
+    profiles, names = write_clusters(options, model, rows, warned, as_json)
     say(
         "",
         *about_rows(rows, f" in {counted(len(model.groups_), 'group')}"),

@@ -1,7 +1,5 @@
 """Model files of the command: a model, and how the columns of its table were prepared."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Which reader a file needs, by the end of its name."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from hardbayes.cli.array_tables import ParquetTable, npy_table, npz_table

@@ -1,7 +1,5 @@
 """``hardbayes path``: how many clusters at which penalty."""
 
-from __future__ import annotations
-
 import argparse
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """A folder of pictures of one size as a table: a row for each, a column for each pixel."""
 
-from __future__ import annotations
-
 from functools import cached_property
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``hardbayes predict``: a saved model applied to new rows, documents or vertices."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from typing import Any

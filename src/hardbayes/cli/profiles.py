@@ -1,7 +1,5 @@
 """What sets clusters apart, as lines of text in the units of the table."""
 
-from __future__ import annotations
-
 from itertools import islice
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The option ``--report``: what was found as one HTML file."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Results as CSV or JSON, to a file or to standard output."""
 
-from __future__ import annotations
-
 import argparse
 import csv
 import io

@@ -1,15 +1,14 @@
 """What the commands on the rows of a table write."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any, NamedTuple
 
-from hardbayes.cli.model_files import save_rows_model
+from hardbayes.cli.model_files import name_columns, save_rows_model
+from hardbayes.cli.profiles import Profiles, profile
 from hardbayes.cli.reporting import report_rows
 from hardbayes.cli.results import csv_bytes, json_bytes, write_centres, write_result
 from hardbayes.cli.rows import Rows
-from hardbayes.cli.telling import with_rows
+from hardbayes.cli.telling import centre_names, with_rows
 
 
 class RowResults(NamedTuple):
@@ -20,6 +19,26 @@ class RowResults(NamedTuple):
     sizes: Any  # (k,): numbers of rows
     names: list[str]  # (d,): of the columns of the centres
     centres: Any  # (k, d)
+
+
+def write_clusters(
+    options: argparse.Namespace, model: Any, rows: Rows, warned: list[str], as_json: dict[str, Any]
+) -> tuple[Profiles, list[str]]:
+    """Write what was found; return what sets clusters apart, and the names of their columns."""
+    name_columns(model, rows)
+    profiles = profile(rows.X, model.labels_, model.n_clusters_, rows.preparation)
+    labels = rows.in_table(model.labels_)
+    centres = rows.preparation.in_own_units(model.cluster_centers_)
+    names = centre_names(rows, centres.shape[1])
+    clusters = [
+        {"cluster": k, "rows": int(profiles.sizes[k]), "center": centre.tolist()}
+        for k, centre in enumerate(centres)
+    ]
+    found = RowResults({"cluster": labels}, "cluster", profiles.sizes, names, centres)
+    about = {"n_clusters": int(model.n_clusters_), "notes": rows.notes + warned}
+    every = {"clusters": clusters, "ids": rows.ids, "labels": labels}
+    write_row_results(options, model, rows, found, about | as_json | every)
+    return profiles, names
 
 
 def write_row_results(

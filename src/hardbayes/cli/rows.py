@@ -1,7 +1,5 @@
 """The rows of a table, prepared as the options say."""
 
-from __future__ import annotations
-
 import argparse
 import re
 from dataclasses import replace

@@ -5,8 +5,6 @@ with large ones. That is meant where all are in one unit, as in pictures, and an
 where it silences half of the columns.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, NamedTuple
 

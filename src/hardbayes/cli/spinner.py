@@ -1,7 +1,5 @@
 """A line that shows that work goes on, where someone looks at a terminal."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Iterator

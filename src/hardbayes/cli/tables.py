@@ -1,7 +1,5 @@
 """Tables in files: names and kinds of columns, numbers as one array, text as lists."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from abc import ABC, abstractmethod

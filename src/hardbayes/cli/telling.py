@@ -1,7 +1,5 @@
 """What the commands say after their work: names of rows, files, and what to type next."""
 
-from __future__ import annotations
-
 import argparse
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How a CSV or TSV file is written: checked bytes, separator, header, blocks of whole rows."""
 
-from __future__ import annotations
-
 import codecs
 import csv
 import io

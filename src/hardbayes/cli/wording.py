@@ -1,7 +1,5 @@
 """Numbers, lists and names as words."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

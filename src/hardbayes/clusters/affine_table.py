@@ -1,7 +1,5 @@
 """Centres where costs are affine in the row: ``constant + offset - <x, theta>``."""
 
-from __future__ import annotations
-
 from functools import cached_property
 
 import numpy as np

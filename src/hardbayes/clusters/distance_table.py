@@ -1,7 +1,5 @@
 """Centres where costs are squared distances: compiled means, and scores laid out lazily."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Checks of the generators' arguments, and the drawing of labels."""
 
-from __future__ import annotations
-
 from numbers import Integral, Real
 from typing import Any
 

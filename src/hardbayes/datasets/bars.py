@@ -1,7 +1,5 @@
 """Bars: documents on a grid of words that mix a few horizontal and vertical topics."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array

@@ -1,7 +1,5 @@
 """Graphs: a planted partition, and Zachary's karate club."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse

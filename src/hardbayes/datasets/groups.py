@@ -1,7 +1,5 @@
 """Groups of rows that share clusters."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state

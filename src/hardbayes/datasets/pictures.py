@@ -1,7 +1,5 @@
 """Images that are sums of overlapping parts: dice, and objects on a table."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state

@@ -1,7 +1,5 @@
 """Clusters of points: Gaussians that overlap, and balls that do not."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state

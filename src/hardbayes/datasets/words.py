@@ -1,7 +1,5 @@
 """Word histograms: sparse counts of words in short documents."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ A fit is a row of stages, each of which may lower the objective: rows decide and
 or whole clusters or features move. As long as one does, the loop begins again with the first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 

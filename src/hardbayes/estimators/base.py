@@ -84,6 +84,9 @@ class Learner(CallbackSupportMixin, ABC, BaseEstimator):
         if self.verbose:
             to_standard_error(type(self).__name__).say(sentence)
 
+    def _report_changes(self, step: int, n_clusters: int, n_changed: int) -> None:
+        self._say(f"step {step}: {n_clusters} clusters, {n_changed} changes")
+
     def _repr_html_inner(self) -> str:
         found: str = found_html(self) + super()._repr_html_inner()
         return found

@@ -1,7 +1,5 @@
 """scikit-learn's callbacks, which it has from version 1.9 on: a fit is one task."""
 
-from __future__ import annotations
-
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 

@@ -57,10 +57,13 @@ class DivergenceEstimator(ClusterEstimator):
 
     def _prior_weight_for(self, matrix: Matrix) -> float:
         """Return the number that ``prior_weight`` stands for."""
-        if self.prior_weight == "auto":
-            geometry = self._geometry
-            return geometry.default_prior_weight(touches_border(matrix, geometry))
-        return float(self.prior_weight)
+        if self.prior_weight != "auto":
+            return float(self.prior_weight)
+        geometry = self._geometry
+        inside, at_border = (geometry.default_prior_weight(border) for border in (False, True))
+        if inside == at_border:  # no need to look for entries at the border
+            return inside
+        return at_border if touches_border(matrix, geometry) else inside
 
     def _given_centres(self, n_columns: int) -> Floats | None:
         """Return the centres (k, d) passed as ``init``, checked; None for a name."""

@@ -57,20 +57,13 @@ class GaussianDPMeans(ClusterEstimator):
         penalty or the prior is "auto", "mean" starts from the clusters found while choosing it
         (unless ``search="paper"``). Where the penalty is, rows and clusters then follow each other
         without splits, births or exchanges, and `order`, `n_init` and `random_state` do not matter.
-    order : {"random", "given"}, default="random"
-        Order in which a sweep visits the rows. It matters only where clusters are opened.
     max_clusters : int or None, default=None
         Cap on the number of clusters. None stops at the larger of 64 and 2^25 / n_features; an
         automatic penalty at 160, and at ``2 (n_features + 2)`` rows for each cluster.
     n_init : int, default=1
         Number of starts, of which the best is kept; all but the first are at random rows.
-    max_iter : int, default=300
-        Maximum number of steps of a start: sweeps over the rows, and rounds of moves.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the visiting order and of the splits that are tried.
-    n_jobs : int or None, default=None
-        Number of threads. None uses every core this process may use, within OMP_NUM_THREADS; -1 all
-        cores. The same seed gives the same bits for any number.
+    order, max_iter, random_state, n_jobs
+        As for `DPMeans`.
     verbose : int, default=0
         1 reports every step on standard error.
 
@@ -97,14 +90,8 @@ class GaussianDPMeans(ClusterEstimator):
         Sum of the weighted costs of the rows, ``(x - mu)' Sigma^-1 (x - mu)``.
     objective_ : float
         What was minimised.
-    objective_history_ : ndarray of shape (n_iter_,)
-        The objective after each step. It never rises.
-    n_iter_ : int
-        Steps of the start that was kept.
-    n_splits_, n_merges_ : int
-        Accepted moves that split a cluster, or merged two.
-    converged_ : bool
-        Whether the search ended before ``max_iter``.
+    objective_history_, n_iter_, n_splits_, n_merges_, converged_
+        As for `DPMeans`.
     status_ : str
         How the fit ended, and what to do about it. Where an automatic penalty gives one cluster, it
         says which number came nearest, and how to get it.
@@ -188,7 +175,8 @@ class GaussianDPMeans(ClusterEstimator):
             self._say("choosing the prior and the penalty")
         every = np.array(np.broadcast_to(1.0 if weights is None else weights, len(matrix)))
         options = self._options(matrix.shape[1])
-        fitted, status = fit_rows(matrix, every, options, rng, pool, self._report, self._say)
+        report = self._report_changes
+        fitted, status = fit_rows(matrix, every, options, rng, pool, report, self._say)
         model: FittedGaussians = fitted["_model"]
         fitted["_model"] = model.with_spread(matrix, fitted["labels_"], every, pool)
         return fitted, status
@@ -210,9 +198,6 @@ class GaussianDPMeans(ClusterEstimator):
             n_init=self.n_init,
             max_steps=self.max_iter,
         )
-
-    def _report(self, step: int, n_clusters: int, n_changed: int) -> None:
-        self._say(f"step {step}: {n_clusters} clusters, {n_changed} changes")
 
     def _model_from(
         self, arrays: dict[str, Any], fitted: dict[str, Any]

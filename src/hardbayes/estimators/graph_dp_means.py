@@ -216,12 +216,9 @@ class GraphDPMeans(ClusterMixin, Learner):
             self._say(
                 f"penalty {penalty:.4g}: {chosen.k} clusters, {-chosen.excess:.1f} nats saved"
             )
-        how = (most, self.n_init, self.max_iter, rng, given, self._report)
+        how = (most, self.n_init, self.max_iter, rng, given, self._report_changes)
         solution = best_fit(problem, penalty, *how)
         return fitted_attributes(solution, problem, penalty, most), solution.status
-
-    def _report(self, step: int, n_clusters: int, n_changed: int) -> None:
-        self._say(f"step {step}: {n_clusters} clusters, {n_changed} changes")
 
     def _model_from(
         self, arrays: dict[str, Any], fitted: dict[str, Any]

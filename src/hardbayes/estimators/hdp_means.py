@@ -219,12 +219,8 @@ converged_, status_, n_features_in_, feature_names_in_
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows.
-        y : ignored
-            Not used, present for API consistency by convention.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
+        X, y, sample_weight
+            As for `DPMeans.score`.
         groups : array-like of shape (n_samples,), default=None
             As for `predict`.
 

@@ -1,7 +1,5 @@
 """What notebooks show above scikit-learn's diagram of a fitted model: what was found."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

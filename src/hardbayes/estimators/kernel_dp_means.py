@@ -238,10 +238,6 @@ def fit_at(
 
     ``given``: labels (n,) to start with, or None.
     """
-
-    def report(step: int, n_clusters: int, n_changed: int) -> None:
-        estimator._say(f"step {step}: {n_clusters} clusters, {n_changed} changes")
-
     search = Search(
         penalty,
         estimator._most_clusters,
@@ -251,7 +247,7 @@ def fit_at(
         estimator.max_iter,
         not problem.is_sparse,
     )
-    solution = minimise(problem.rows, search, given, rng, report)
+    solution = minimise(problem.rows, search, given, rng, estimator._report_changes)
     model = GramModel(problem.rows, penalty, search.max_clusters, np.arange(problem.n))
     fitted = fitted_attributes(solution, problem, model)
     if search.samples and search.search != "paper" and problem.n > MANY_ROWS:

@@ -1,7 +1,5 @@
 """What sets clusters apart: sizes, spreads, and the columns in which they differ from all rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 

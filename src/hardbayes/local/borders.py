@@ -1,7 +1,5 @@
 """Weight of rows on and beside the borders between neighbouring clusters."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NamedTuple
 

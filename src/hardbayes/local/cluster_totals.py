@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from hardbayes.kernels.partition.cluster_totals import TOGETHER, ClusterTotals, recount, union_costs
 from hardbayes.kernels.partition.halving import Halves
-from hardbayes.matrices import Floats
-from hardbayes.tuples import TotalsForm
+
+if TYPE_CHECKING:
+    from hardbayes.matrices import Floats
+    from hardbayes.tuples import TotalsForm
 
 
 def totals_of(form: TotalsForm, sizes: Floats) -> ClusterTotals:

@@ -5,8 +5,6 @@ unimodal one (Hartigan & Hartigan 1985). It is compared with the dips of uniform
 favourable of unimodal distributions.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -7,8 +7,6 @@ only for rows that changed cluster, and centres are a function of the partition 
 the rows, the number of threads, tiles and history do not change a bit.
 """
 
-from __future__ import annotations
-
 import math
 from functools import cached_property
 

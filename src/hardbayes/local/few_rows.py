@@ -5,8 +5,6 @@ The kernel is Algorithm 1 as published, row by row; the same exact totals give t
 passes over tiles. It also spares a first fit on small data the compilation of those passes.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A checked matrix as the kernels read it, and rows of it in working coordinates."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array

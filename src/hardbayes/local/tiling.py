@@ -1,7 +1,5 @@
 """How rows are cut into tiles, and the tiles run on threads."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from hardbayes.pool import Pool

@@ -1,7 +1,5 @@
 """The fitted attributes that tell how a fit of clusters went."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from hardbayes.engine.status import Status

@@ -1,7 +1,5 @@
 """Rows placed in fitted clusters whose costs are compared with a penalty."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import Any
 

@@ -4,8 +4,6 @@ Eigenvectors whose eigenvalues exceed the penalty are computed, of a sample wher
 each row is given to a cluster by its entries in them.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

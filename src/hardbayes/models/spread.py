@@ -9,8 +9,6 @@ is that of all clusters together, each in units of its own mean cost; of the sma
 that mean cost is used, and the overall one with it, as if that came from a few rows more.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """The path of penalties for clusters."""
 
-from __future__ import annotations
-
 from copy import copy, deepcopy
 from dataclasses import replace
 from typing import Any

@@ -4,8 +4,6 @@ A fit at a penalty of zero under a cap of k has k clusters, and begins with the 
 path that has as many. Where k has a plateau, the model tells the penalty in its middle.
 """
 
-from __future__ import annotations
-
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The path of penalties for overlapping features."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 from typing import Any

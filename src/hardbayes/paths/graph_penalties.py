@@ -1,7 +1,5 @@
 """The path of penalties for graphs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

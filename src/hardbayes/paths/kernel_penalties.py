@@ -1,7 +1,5 @@
 """The path of penalties for kernels."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any

@@ -4,8 +4,6 @@ They open clusters only where single rows cost more than the penalty, so where a
 where it began: each penalty has a fit of its own, from the start of the template.
 """
 
-from __future__ import annotations
-
 import warnings
 from itertools import groupby
 

@@ -1,7 +1,5 @@
 """A path of penalties for any estimator that has a penalty."""
 
-from __future__ import annotations
-
 from numbers import Integral
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Import of matplotlib, and the colours and markers of all plots."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sklearn.utils.validation import check_is_fitted

@@ -1,7 +1,5 @@
 """Projection of rows in any dimension to the plane."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

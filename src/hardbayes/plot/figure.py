@@ -1,7 +1,5 @@
 """Clusters and objective of a fit side by side."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hardbayes.plot._matplotlib import check_matplotlib

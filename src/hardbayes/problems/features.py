@@ -1,7 +1,5 @@
 """From a data matrix to rows whose features can be searched, and back to the user's units."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

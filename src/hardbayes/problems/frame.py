@@ -6,8 +6,6 @@ and neither an offset of 1e12 nor a scale of 1e19 can cancel or overflow. Histog
 are divided by their own sums and lengths instead.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -6,17 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardbayes.late_import import import_whole
-from hardbayes.matrices import chunks
+from hardbayes.matrices import Floats, chunks
+from hardbayes.pool import Pool
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from hardbayes.executors.gaussian.memory import MemoryGaussianRows
     from hardbayes.executors.gaussian.mixture import MixtureRows
-    from hardbayes.matrices import Floats
-    from hardbayes.pool import Pool
+
 
 LARGEST = 1e140  # its square, weighted and summed, is still a number
 NOT_DEFINITE = (

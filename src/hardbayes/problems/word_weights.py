@@ -1,7 +1,5 @@
 """Weights of words in documents: raw counts, or counts that common words do not dominate."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

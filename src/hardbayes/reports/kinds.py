@@ -1,7 +1,5 @@
 """What a report of each kind of model consists of."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """The whole page: the template, its style sheet and script, and a policy that allows no other."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Scales and pieces of which the pictures of a report are made."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The report of a fitted model, written to a file."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from typing import Any

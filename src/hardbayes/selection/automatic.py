@@ -1,7 +1,5 @@
 """The penalty that suits the data: the middle of the plateau of the chosen number of clusters."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import NamedTuple
 

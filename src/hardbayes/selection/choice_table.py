@@ -3,8 +3,6 @@
 ``pandas.DataFrame(model.penalty_choice_)`` prints it. In a file it is one array.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

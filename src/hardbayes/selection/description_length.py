@@ -13,8 +13,6 @@ Links count as often as their weights say, in units in which the graph has as ma
 one with the same spread of weights, ``(sum w)^2 / sum w^2``.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.special import gammaln
 

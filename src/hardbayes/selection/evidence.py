@@ -1,7 +1,5 @@
 """What is told about an automatic choice: the table of candidates, and sentences."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The papers' rule: the penalty for k clusters from farthest-first traversal."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from numbers import Integral
 from typing import Any

@@ -1,7 +1,5 @@
 """The penalty for features: the middle of the widest range of penalties with one answer."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -19,8 +19,6 @@ after each division, and k is the number that is best over the widest range of p
 logarithm: two clusters or more.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The fit of a graph at a given penalty."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -3,8 +3,6 @@
 Plateaus of the penalty fail on graphs: on large ones the number of clusters falls steadily.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ The directions that separate the centres of clusters are among those of the larg
 these suffice for a path that only serves to choose the number of clusters.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How wide plateaus are in structureless data."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

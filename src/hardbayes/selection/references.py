@@ -4,8 +4,6 @@ A plateau has to be wider than those of such data, as in the gap statistic (Tibs
 Hastie 2001).
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 
 import numpy as np

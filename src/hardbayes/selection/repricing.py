@@ -1,7 +1,5 @@
 """Penalties for partitions that were found by other costs than those of the fit."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from hardbayes.engine.partition.path import Path

@@ -1,7 +1,5 @@
 """A feature allocation of the rows: each row has any set of features, and adds their components."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,8 +4,6 @@ A local cluster is a pair of a group and a cluster that holds rows of it. So two
 group in one cluster are one and the same, and a local cluster without rows does not exist.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

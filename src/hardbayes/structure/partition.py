@@ -4,8 +4,6 @@ What is paid is data. `opening_costs` are what rows pay to open a cluster, `pena
 cost: arrays that this structure computes, and that nothing else multiplies by a number of clusters.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Graphs of any origin as one symmetric matrix of links."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The same relaxation where rows have features: their kernel is a product of these."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

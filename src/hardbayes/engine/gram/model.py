@@ -1,7 +1,5 @@
 """Clusters in the space of a Mercer kernel as a label-first model."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

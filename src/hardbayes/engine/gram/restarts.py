@@ -1,7 +1,5 @@
 """Fits of clusters in the space of a Mercer kernel: one, and the best of several starts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 

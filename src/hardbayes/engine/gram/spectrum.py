@@ -5,8 +5,6 @@ objective is ``tr M - tr Y'(M - penalty I)Y`` (Lemma 5.1). Over all orthonormal 
 the eigenvectors of M whose eigenvalues exceed the penalty (Theorem 5.2): a lower bound.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

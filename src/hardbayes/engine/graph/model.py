@@ -6,8 +6,6 @@ volume - cut`` the ratio cut. Then ``cut + cluster_penalty k`` is what is minimi
 penalty ``cluster_penalty + sigma`` (Kulis & Jordan 2012, Theorem 5.3).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Fits of clusters of a graph: one, and the best of several starts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 

@@ -1,7 +1,5 @@
 """Clusters that cost minus what is inside them by their volume: those of kernels and of graphs."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

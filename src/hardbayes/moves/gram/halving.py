@@ -5,8 +5,6 @@ z'w`` summed over both exceeds that of the whole. The relaxation is the leading 
 without the direction ``w^1/2``, which the whole cluster uses up (Kulis & Jordan 2012, Theorem 5.2).
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh

@@ -6,8 +6,6 @@ maximise ``z'Mz / z'Vz`` summed over both. The relaxation are the two leading ei
 enough but the bound is, vertices move between the halves.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh

@@ -1,7 +1,5 @@
 """The rows of a report: what the model sees, what people read, and how rows are called."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass

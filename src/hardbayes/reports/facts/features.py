@@ -1,7 +1,5 @@
 """Features: what each adds to a row, which rows have it, and rows rebuilt from features."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

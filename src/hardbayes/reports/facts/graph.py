@@ -1,7 +1,5 @@
 """Clusters of a graph: the ordered adjacency matrix, cuts, central and doubtful vertices."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

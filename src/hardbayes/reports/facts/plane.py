@@ -1,7 +1,5 @@
 """Where rows are drawn in the plane."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

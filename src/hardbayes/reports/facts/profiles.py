@@ -1,7 +1,5 @@
 """Profiles of the largest clusters, and the columns that tell them apart best."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Why there are so many clusters: sentences from the evidence that a model keeps."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

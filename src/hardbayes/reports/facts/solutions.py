@@ -1,7 +1,5 @@
 """Solutions at other penalties: the steps of a path, numbered so that colours stay."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple

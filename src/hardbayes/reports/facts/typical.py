@@ -1,7 +1,5 @@
 """Rows that are most typical of their clusters, and rows that could be elsewhere."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

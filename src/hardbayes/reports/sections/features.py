@@ -1,7 +1,5 @@
 """Features by their components, as pictures where rows are pictures."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

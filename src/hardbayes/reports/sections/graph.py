@@ -1,7 +1,5 @@
 """Clusters of a graph: the ordered adjacency matrix and tables."""
 
-from __future__ import annotations
-
 from hardbayes.markup import Markup, tag
 from hardbayes.reports.facts.graph import Graph
 from hardbayes.reports.numbers import percent, short

@@ -1,7 +1,5 @@
 """Which clusters the groups of a model use."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

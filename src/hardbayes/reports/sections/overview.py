@@ -1,7 +1,5 @@
 """The head of a report: what was found in what."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from hardbayes.markup import Markup, tag

@@ -1,7 +1,5 @@
 """The path of penalties: a chart with a handle, a slider below it, and a table."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hardbayes.markup import Markup, join, tag

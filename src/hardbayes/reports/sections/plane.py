@@ -1,7 +1,5 @@
 """Rows, or the vertices of a small graph, in the plane."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

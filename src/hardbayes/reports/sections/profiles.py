@@ -1,7 +1,5 @@
 """What sets clusters apart, in the columns' own units."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from hardbayes.estimators.summaries import Profile

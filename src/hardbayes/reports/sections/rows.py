@@ -1,7 +1,5 @@
 """The most typical and the most doubtful rows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from hardbayes.markup import tag

@@ -1,7 +1,5 @@
 """Why there are so many clusters: reasons, the path of penalties, and the rows in the plane."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

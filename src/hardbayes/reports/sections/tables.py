@@ -1,7 +1,5 @@
 """Tables and other pieces that all sections use."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

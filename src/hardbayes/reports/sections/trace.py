@@ -1,7 +1,5 @@
 """How the objective fell."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

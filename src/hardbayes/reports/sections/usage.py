@@ -1,7 +1,5 @@
 """How to use the model: a few lines of code."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hardbayes.markup import tag

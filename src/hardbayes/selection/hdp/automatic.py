@@ -12,8 +12,6 @@ out anew among the rows of each cluster. Of the path, the solution is taken that
 groups by most.
 """
 
-from __future__ import annotations
-
 from copy import deepcopy
 from dataclasses import replace
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """How shortly a solution of the hard HDP describes the rows."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.special import gammaln
 

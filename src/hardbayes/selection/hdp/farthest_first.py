@@ -1,7 +1,5 @@
 """The papers' rule for the two penalties of the hard HDP: local and global."""
 
-from __future__ import annotations
-
 from numbers import Integral
 from typing import Any
 
