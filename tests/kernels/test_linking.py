@@ -5,7 +5,7 @@ import pytest
 from numba import njit
 from numba.extending import overload
 
-from hardbayes.kernels.compiling import INLINE, OPTIONS, inlined, shared
+from hardbayes.kernels.compiling import INLINE, KERNEL, inlined, shared
 
 
 def scaled_sum(x, factor):
@@ -19,7 +19,7 @@ def scaled_sum(x, factor):
 def test_the_same_numbers_as_by_python(decorator):
     inner = decorator(scaled_sum)
 
-    @njit(**OPTIONS)
+    @njit(**KERNEL)
     def caller(x):
         return inner(x, 0.1) + inner(x[1:], 0.3)
 
@@ -31,7 +31,7 @@ def test_the_same_numbers_as_by_python(decorator):
 def test_what_is_inlined_does_not_stand_in_the_kernel(decorator, stands):
     inner = decorator(scaled_sum)
 
-    @njit(**OPTIONS)
+    @njit(**KERNEL)
     def caller(x):
         return inner(x, 0.1) + inner(x, 0.3)
 
@@ -65,8 +65,15 @@ compiled = []
 def test_an_overload_is_compiled_once_for_kernels_and_their_functions():
     inner = inlined(lambda x: twice(x) + 1.0)
 
-    @njit(**OPTIONS)
+    @njit(**KERNEL)
     def caller(x):
         return twice(x) + inner(x)
 
     assert caller(1.5) == 7.0 and len(compiled) == 1
+
+
+def test_loops_of_kernels_are_not_unrolled():
+    compiled = njit(**KERNEL)(scaled_sum)
+    compiled(np.ones(3), 2.0)
+    code = next(iter(compiled.inspect_llvm().values()))
+    assert code.count("fmul double") == 1
