@@ -103,7 +103,8 @@ class CentreTable(ABC):
         self._pool = pool
         self.n_columns = clusters.centres.shape[1]
         self.block = lanes_of(layout.dtype.itemsize)
-        self._limits = np.finfo(layout.dtype)
+        limits = np.finfo(layout.dtype)
+        self._precision, self._tiny = float(limits.eps), float(limits.tiny)
         self._zeros = np.zeros(self.n_columns)
         self.next_rank = clusters.next_rank
         self._slots: NDArray[np.intp] | None = None
@@ -242,9 +243,9 @@ class CentreTable(ABC):
             theta_bound,
             offset_bound,
             self.block,
-            float(self._limits.eps),
+            self._precision,
             self._lowered,
-            float(self._limits.tiny),
+            self._tiny,
             self.used,
             self.n_slots,
         )

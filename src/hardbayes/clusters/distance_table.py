@@ -38,7 +38,7 @@ class DistanceTable(CentreTable):
         """
         if self.layout.sparse:
             return 0.0
-        return 2.0 * (self.n_columns + ROUNDINGS) * float(self._limits.eps)
+        return 2.0 * (self.n_columns + ROUNDINGS) * self._precision
 
     def refit(self, totals: Totals) -> tuple[float, float]:
         """Move the centres to the means; those whose members have not changed stay."""

@@ -322,6 +322,9 @@ class DPMeans(ClusterEstimator):
 
 def prior_weight_for(value: float | str, geometry: Geometry, matrix: Matrix) -> float:
     """Return the number that a ``prior_weight`` of `DPMeans` stands for."""
-    if value == "auto":
-        return geometry.default_prior_weight(touches_border(matrix, geometry))
-    return float(value)
+    if value != "auto":
+        return float(value)
+    inside, at_border = (geometry.default_prior_weight(has_border) for has_border in (False, True))
+    if inside == at_border:  # no need to look for entries at the border
+        return inside
+    return at_border if touches_border(matrix, geometry) else inside

@@ -14,6 +14,7 @@ share a bound, because one bound would cost more than the scores that it may spa
 from __future__ import annotations
 
 from functools import lru_cache
+from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -55,7 +56,7 @@ def has_little_room(n_rows: int) -> bool:
 
 def cell_of(layout: Layout, n_columns: int) -> int:
     """Return how many blocks are scored before the two least scores are found."""
-    return 1 if layout.sparse else int(np.ceil(BOUND_COST / (5 + 0.3 * n_columns)))
+    return 1 if layout.sparse else ceil(BOUND_COST / (5 + 0.3 * n_columns))
 
 
 def span_of(n_rows: int, layout: Layout, centres: Centres) -> int:

@@ -37,9 +37,11 @@ def spread_of(costs: Floats, labels: NDArray[np.int32], n_clusters: int, weights
     """
     # A few rows of many, before anything as long as the data is made of them.
     weights = np.broadcast_to(weights, len(costs))
-    rows = np.arange(0, len(costs), -(-np.count_nonzero(weights) // MOST_ROWS))
-    rows = rows[weights[rows] > 0]
-    costs, labels, weights = np.maximum(costs[rows], 0.0), labels[rows], weights[rows]
+    some = slice(None, None, -(-np.count_nonzero(weights) // MOST_ROWS))
+    costs, labels, weights = np.maximum(costs[some], 0.0), labels[some], weights[some]
+    if not weights.all():
+        kept = weights > 0
+        costs, labels, weights = costs[kept], labels[kept], weights[kept]
     members = np.bincount(labels, minlength=n_clusters)
     scales = _scales(costs, labels, members, weights)
     own = _quantiles(costs, labels, n_clusters, weights)
@@ -105,13 +107,12 @@ def _tail(relative: Floats, weights: Floats) -> Floats:
     if n_known > 1:
         one = np.zeros(len(relative), np.int32)
         shape[:n_known] = _quantiles(relative, one, 1, weights)[0, :n_known]
+    lengths = np.log(SHARES[:-1] / SHARES[1:])
     slope = 1.0
-    for at in range(1, len(SHARES)):
-        length = np.log(SHARES[at - 1] / SHARES[at])
-        if at < n_known:
-            slope = (shape[at] - shape[at - 1]) / length
-        else:
-            shape[at] = shape[at - 1] + slope * length
+    if n_known > 1:
+        slope = (shape[n_known - 1] - shape[n_known - 2]) / lengths[n_known - 2]
+    for at in range(n_known, len(SHARES)):
+        shape[at] = shape[at - 1] + slope * lengths[at - 1]
     return shape
 
 
