@@ -2,7 +2,7 @@
 
 By itself, numba turns every function into machine code, and once more each kernel that it is linked
 into. Here functions are linked as they are; only kernels are optimised, once, and turned into
-machine code. That takes almost half of the time of compiling.
+machine code. Compiling takes less than half of the time that it would otherwise.
 """
 
 import ctypes
