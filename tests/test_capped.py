@@ -19,14 +19,24 @@ TABLES = {
 }
 
 
-@pytest.mark.parametrize("k", [4, 10])
+@pytest.mark.parametrize("k", [10, 40])
 @pytest.mark.parametrize("table", TABLES)
 def test_capped_at_penalty_zero(table, k):
     X = TABLES[table]()
     best = KMeans(k, n_init=10, random_state=0).fit(X).inertia_
-    model = quiet_fit(DPMeans(0.0, max_clusters=k, random_state=0), X)
-    assert model.n_clusters_ == k
-    assert model.inertia_ <= 1.005 * best
+    for seed in (0, 3):
+        model = quiet_fit(DPMeans(0.0, max_clusters=k, random_state=seed), X)
+        assert model.n_clusters_ == k
+        assert model.inertia_ <= 1.005 * best
+
+
+def test_slow_sweeps_leave_steps_for_detours():
+    """300 steps did not suffice for sweeps that converge, and no detour was made."""
+    X = np.random.default_rng(0).standard_t(2.0, (10000, 8))
+    best = KMeans(40, n_init=1, random_state=0).fit(X).inertia_
+    model = quiet_fit(DPMeans(0.0, max_clusters=40, random_state=7), X)
+    assert model.n_iter_ < 250
+    assert model.inertia_ < best
 
 
 def test_exchanges_are_accepted_where_one_cluster_holds_most_rows():
@@ -45,7 +55,7 @@ def test_a_binding_cap_is_as_good_at_any_penalty_below(penalty):
     options = dict(max_clusters=free.n_clusters_, random_state=0, n_init=3)
     capped = quiet_fit(DPMeans(penalty, **options), X)
     assert capped.n_clusters_ == free.n_clusters_
-    assert capped.inertia_ <= 1.01 * free.inertia_  # starts differ by that much in either
+    assert capped.inertia_ <= 1.005 * free.inertia_
 
 
 def test_other_divergences_have_exchanges_at_the_cap():

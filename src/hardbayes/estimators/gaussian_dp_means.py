@@ -99,7 +99,7 @@ class GaussianDPMeans(ClusterEstimator):
         Only where the penalty was "auto": every number of clusters that was considered, with
         ``n_clusters``, ``evidence`` (nats by which a sample of the rows is likelier in so many
         Gaussian clusters than in one), ``p_value`` (of the valleys that rows held out show between
-        the clusters of others; 1 where they were not looked for; it takes 0.1, of any number, for
+        the clusters of others; 1 where they were not looked for; it takes 0.05, of any number, for
         more than one cluster) and ``chosen``.
     n_features_in_ : int
         Number of features seen in `fit`.

@@ -128,6 +128,11 @@ class IncrementalPartition:
         """How much the best division found of each slot (slots,) would save; zero for none."""
         return self._divisions.saved
 
+    @property
+    def halves(self) -> Floats:
+        """Centres (slots, 2, d) of the halves of the best division found of each slot."""
+        return self._divisions.halves
+
     def fit(self) -> float:
         """Return the sum of weighted costs."""
         rows, weights, constants = self._data

@@ -22,16 +22,27 @@ def propose(case, seed=0):
     return propose_detour(case.state, case.partition, np.random.RandomState(seed))
 
 
-def test_a_detour_finds_the_heaps():
+def test_detours_find_the_heaps():
     X, weights, labels = badly_divided()
     with labelled(X, weights, labels, max_clusters=6) as case:
-        proposal = propose(case)
-        assert proposal is not None and proposal.n_splits == proposal.n_merges
-        case.state.apply(proposal)
-        case.state.refit()
+        while (proposal := propose(case)) is not None:
+            assert proposal.n_splits == proposal.n_merges
+            case.state.apply(proposal)
+            case.state.refit()
         numbers = case.state.numbers()
     assert case.state.n_clusters == 6
     assert len(np.unique(np.stack([np.repeat(np.arange(6), 20), numbers]), axis=1).T) == 6
+
+
+def test_a_transfer_shifts_a_border(monkeypatch):
+    """Half of a cluster belongs to its neighbour; single rows and long detours do not see it."""
+    monkeypatch.setattr(detours, "_there_and_back", lambda *_: None)
+    X = np.repeat([0.0, 10.0, 13.0], 8)[:, np.newaxis] + np.linspace(0, 0.1, 24)[:, np.newaxis]
+    with labelled(X, None, np.repeat([0, 0, 1], 8), max_clusters=2) as case:
+        proposal = propose(case)
+        assert proposal is not None
+        case.state.apply(proposal)
+        np.testing.assert_array_equal(case.state.numbers()[8:], case.state.numbers()[8])
 
 
 @pytest.mark.parametrize("seed", range(6))

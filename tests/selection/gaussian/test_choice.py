@@ -68,6 +68,8 @@ def test_a_number_that_the_path_has_skipped(monkeypatch):
         return path
 
     monkeypatch.setattr(choice_module, "find_path", thinned)
-    found, _ = choice(MATRIX)
+    rng = np.random.default_rng(0)
+    corners = 3.0 * np.array([[0, 0], [0, 1], [1, 0], [1, 1]])[np.arange(800) % 4]
+    found, _ = choice(corners + rng.uniform(size=(800, 2)))
     assert found.kept.k == 4
     assert [each.n_clusters for each in found.candidates if each.chosen] == [4]

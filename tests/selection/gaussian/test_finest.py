@@ -5,8 +5,8 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from hardbayes.selection.gaussian.borders import STRICT, Borders
-from hardbayes.selection.gaussian.finest import consolidated, finest
-from hardbayes.selection.gaussian.path import find_path
+from hardbayes.selection.gaussian.finest import consolidated, finest, wide_plateaus
+from hardbayes.selection.gaussian.path import Step, find_path
 from tests.selection.gaussian.samples import SQUARE, blobs, sampled
 
 
@@ -55,3 +55,22 @@ def test_what_is_consolidated_is_separate():
         labels, k = consolidated(rows, find_path(rows), rows, STRICT)
         assert k >= 2
         assert Borders(rows, labels, k, rows).separate(STRICT)
+
+
+def test_wide_plateaus():
+    """Three clusters gain 100 nats each, three more 10 each, others less than counts."""
+    evidence = dict(zip(range(1, 9), (0, 90, 200, 210, 220, 230, 231, 232), strict=True))
+    path = {k: Step(k, float(value), np.zeros(0, np.int64)) for k, value in evidence.items()}
+    assert wide_plateaus(path) == [3, 6]  # 100 to 10 nats, and 10 to 3
+    assert wide_plateaus({1: path[1]}) == []
+
+
+def test_parts_of_clusters_that_are_far_apart():
+    """Random walks have valleys inside, on all scales; those between them are much deeper."""
+    rng = np.random.default_rng(0)
+    walks = np.cumsum(rng.normal(size=(3, 600, 2)), axis=1)
+    walks -= walks.mean(axis=1, keepdims=True)
+    walks /= walks.std(axis=(1, 2), keepdims=True)
+    walks += 6.0 * np.array([[[0, 0]], [[1, 0]], [[0, 1]]])
+    labels, k, ids = found(walks.reshape(-1, 2))
+    assert k == 3 and adjusted_rand_score(ids // 600, labels) > 0.99

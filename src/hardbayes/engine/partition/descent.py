@@ -212,9 +212,11 @@ class Descent:
         return self._apply(self._relocations(ids))
 
     def sweep_to_convergence(self) -> bool:
-        """Sweeps go on until they converge, where those after the last moves did not."""
-        self.max_changes = 0
-        return not self.converged
+        """Sweeps go on until they converge, where those after the last moves did not.
+
+        At the cap not before detours, which single rows prepare as well.
+        """
+        return not self._has_detours() and self._converge()
 
     def merge(self) -> bool:
         """Pairs of clusters unite where that lowers the objective."""
@@ -251,17 +253,30 @@ class Descent:
 
     def detour(self) -> bool:
         """At the cap: have more clusters for a while, where exchanges no longer help."""
-        if not (self.is_capped and self.detours_left):
+        if not self._has_detours():
             return False
         self.detours_left -= 1
-        return self._apply(propose_detour(self.state, self.partition, self.rng))
+        if self._apply(propose_detour(self.state, self.partition, self.rng)):
+            return True
+        self.detours_left = 0
+        return self._converge()
 
     # -- sweeps ------------------------------------------------------------------------------------
 
     def _swept(self, changes: bool, n_changed: int) -> bool:
         """Note whether sweeps have converged; return whether they should go on."""
         self.converged = not changes
+        if self._has_detours():
+            self.max_changes = int(UNCONVERGED * self.state.rows.n_rows)
         return changes and n_changed > self.max_changes and len(self.points) != self.halfway
+
+    def _converge(self) -> bool:
+        """Let sweeps go on until nothing changes; return whether they have to."""
+        self.max_changes = 0
+        return not self.converged
+
+    def _has_detours(self) -> bool:
+        return self.is_capped and self.detours_left > 0
 
     def _sweep_few(self) -> bool:
         """Sweeps one after the other in one call, until few rows change."""

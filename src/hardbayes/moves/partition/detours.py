@@ -2,12 +2,14 @@
 
 Where the cap binds, exchanges one by one end in local optima that a wider circle leaves: clusters
 divide whose divisions save most, then those unite whose unions cost least, and after each step rows
-move one by one. For squared distances without a prior.
+move one by one. The shortest are transfers: one cluster divides, and one of its halves unites with
+another cluster. For squared distances without a prior.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hardbayes.local.incremental import IncrementalPartition
-    from hardbayes.local.incremental_totals import IncrementalTotals
     from hardbayes.matrices import Floats
     from hardbayes.moves.partition.state import PartitionState
     from hardbayes.structure.partition import Partition
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 PARTS = (0.5, 1.0)
 TURNS = 4
 MORE_IN_ALL = 40
+TRANSFERS = 8  # that are tried: those that cost least before rows move
 # On the way, one row in so many may still move before the next step.
 UNCONVERGED = 200
 # At its end a detour so much worse, as a part of the fit term, is given up before rows converge.
@@ -56,10 +58,14 @@ def propose_detour(
         return None
     weights, centres = state.centres()
     form = partition.moving_form(centres)
-    walk = rows.take().incremental(form, labels, weights, k + max(lengths), rng)
-    before, saved = walk.fit(), walk.save()
-    for more in lengths:
-        _there_and_back(walk, more, n_rows // UNCONVERGED)
+    incremental = rows.take().incremental(form, labels, weights, k + max(lengths), rng)
+    walk = cast("IncrementalPartition", incremental)  # the type for squared distances
+    walk.divide(n_starts(k), UNCHANGED)
+    before, saved, max_changes = walk.fit(), walk.save(), n_rows // UNCONVERGED
+    detours = [partial(_there_and_back, walk, more, max_changes) for more in lengths]
+    transfers = [partial(_transfer, walk, *way, max_changes) for way in _transfers(walk, weights)]
+    for detour in (*transfers, *detours):
+        detour()
         if walk.fit() < (1 + HOPELESS) * before:
             walk.relocate(0)
             gain = before - walk.fit()
@@ -67,6 +73,35 @@ def propose_detour(
                 return _proposal(labels, walk.labels, walk.centres, k, gain)
         walk.restore(saved)
     return None
+
+
+def _transfers(walk: IncrementalPartition, weights: Floats) -> list[tuple[int, int, int]]:
+    """Return transfers, the cheapest first: a cluster, which half leaves it, and where it goes."""
+    k = len(weights)
+    centres, halves = walk.centres[:k], walk.halves[:k]
+    gaps = halves[:, 0] - halves[:, 1]
+    lengths = np.einsum("kd,kd->k", gaps, gaps)
+    divided = (walk.savings[:k] > 0) & (lengths > 0)
+    # The mean of a cluster lies between its halves, as near to either as it has weight.
+    first = np.einsum("kd,kd->k", centres - halves[:, 1], gaps) / np.where(divided, lengths, 1.0)
+    sizes = weights[:, np.newaxis] * np.stack([first, 1.0 - first], axis=1)
+    found: list[tuple[float, int, int, int]] = []
+    for c in np.flatnonzero(divided).tolist():
+        for side in range(2):
+            squares = ((centres - halves[c, side]) ** 2).sum(axis=1)
+            rises = sizes[c, side] * weights / (sizes[c, side] + weights) * squares
+            rises[c] = np.inf
+            to = int(rises.argmin())
+            found.append((float(rises[to] - walk.savings[c]), c, side, to))
+    return [transfer[1:] for transfer in sorted(found)[:TRANSFERS]]
+
+
+def _transfer(walk: IncrementalPartition, c: int, side: int, to: int, max_changes: int) -> None:
+    """Divide a cluster and unite one of its halves with another."""
+    new = walk.n_clusters  # the first free slot
+    if walk.split(c):
+        walk.unite(to, new if side else c)
+        walk.relocate(max_changes)
 
 
 def _lengths(k: int) -> list[int]:
@@ -80,9 +115,7 @@ def _lengths(k: int) -> list[int]:
     return lengths
 
 
-def _there_and_back(
-    walk: IncrementalPartition | IncrementalTotals, more: int, max_changes: int
-) -> None:
+def _there_and_back(walk: IncrementalPartition, more: int, max_changes: int) -> None:
     """Divide clusters until there are so many more, or none can be divided; then unite some."""
     k = walk.n_clusters
     while walk.n_clusters < k + more:

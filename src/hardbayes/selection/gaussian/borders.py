@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 VALLEY = 0.05  # p-value of a dip at which rows thin out between two clusters
 SURE = 3.0  # nats by which two clusters are likelier than one for certain
-PRIOR_ROWS = (2.0, 32.0, 512.0)  # by which a pair is judged
+PRIOR_ROWS = (2.0, 32.0, 512.0)  # by which a pair is judged as if there were no others
 MIN_ROWS = 8  # of a pair, for a dip
 # Times the squared number of rows for a covariance: with fewer, either half of the rows is judged
 # by the moments of the other.
@@ -56,8 +56,9 @@ STRICT = Rule(0.0, np.inf)
 class Border(NamedTuple):
     """What speaks for two neighbours being two."""
 
-    nats: float  # by which they are likelier than their union
-    gain: float  # the same for each row, over the square root of half the columns
+    nats: float  # by which they are likelier than their union, as parts of the partition
+    # The same for each row, over the square root of half the columns, as if there were no others.
+    gain: float
     p_value: float  # of the dip
 
     def separates(self, rule: Rule) -> bool:
@@ -109,6 +110,8 @@ class Borders:
         ]
         order, places = dip_rows.by_cluster(seen, k)
         self._members = np.split(order, places[1:-1])
+        self._pooled = [m.scatters.sum(axis=0) / m.weights.sum() for m in self._moments]
+        self._shares = self.prior.of_shares(k) - self.prior.of_shares(k - 1)
         self._found: dict[tuple[int, int], Border] = {}
         self._neighbours = _neighbours(first, second, self._moments[0].weights, self.clusters.means)
 
@@ -121,9 +124,10 @@ class Borders:
         new = [pair for pair in pairs if pair not in self._found]
         if new:
             lefts, rights = np.array(new).T
-            nats = gain_of_two(self.rows, self.clusters, lefts, rights, PRIOR_ROWS)
+            nats = self._nats(lefts, rights)
             weights = self.clusters.weights[lefts] + self.clusters.weights[rights]
-            gains = nats / weights / np.sqrt(max(2, self.rows.d) / 2)
+            gains = gain_of_two(self.rows, self.clusters, lefts, rights, PRIOR_ROWS)
+            gains /= weights * np.sqrt(max(2, self.rows.d) / 2)
             for pair, value, gain in zip(new, nats.tolist(), gains.tolist(), strict=True):
                 self._found[pair] = Border(value, gain, self._p_value(*pair))
         return [self._found[pair] for pair in pairs]
@@ -141,11 +145,9 @@ class Borders:
         if not pairs:
             return True
         lefts, rights = np.array(pairs).T
-        left, right = self.clusters.pick(lefts), self.clusters.pick(rights)
-        each = self.prior.of_each(self.clusters)
-        costs = each[lefts] + each[rights] - self.prior.of_each(united(left, right))
+        weights = self.clusters.weights[lefts] + self.clusters.weights[rights]
         spare = int((1.0 - share) * len(pairs))
-        for at in np.argsort(costs / (left.weights + right.weights), kind="stable"):
+        for at in np.argsort(self._nats(lefts, rights) / weights, kind="stable"):
             spare -= not self.between([pairs[at]])[0].separates(rule)
             if spare < 0:
                 return False
@@ -166,25 +168,36 @@ class Borders:
         self._neighbours[b].clear()
         self._found = {pair: border for pair, border in self._found.items() if not {a, b} & {*pair}}
 
+    def _nats(self, lefts: Ids, rights: Ids) -> Floats:
+        """Return by how much pairs (m,) are likelier than their unions, as parts of all."""
+        left, right = self.clusters.pick(lefts), self.clusters.pick(rights)
+        each = self.prior.of_each
+        return each(left) + each(right) - each(united(left, right)) + self._shares
+
     def _p_value(self, a: int, b: int) -> float:
-        """Return the p-value of the dip along the difference of distances from two clusters."""
+        """Return the p-value of the dip along the difference of distances from two clusters.
+
+        Covariances are as like each other as they are in the likeliest prior of all clusters.
+        """
         pair, rows = np.array([a, b]), self.dip_rows
         ids = np.concatenate([self._members[a], self._members[b]])
         whole, *halves = (moments.pick(pair) for moments in self._moments)
+        all_pooled, *half_pooled = self._pooled
         if not (whole.weights > 0).all() or len(ids) < MIN_ROWS:
             return 1.0
         enough = CROSS_VALIDATED * rows.least_rows * (rows.least_rows + 1)
         if whole.weights.sum() >= enough:
-            return rows.dip_p_value(ids, ratios(rows, ids, whole, rows.least_rows))
+            return rows.dip_p_value(ids, self._ratios(ids, whole, all_pooled))
         ids = ids[np.argsort(self._halves[ids], kind="stable")]
         parts = np.split(ids, [int(np.count_nonzero(self._halves[ids] == 0))])
         if not all((half.weights > 0).all() for half in halves):
             return 1.0
-        values = [
-            ratios(rows, part, other, rows.least_rows)
-            for part, other in zip(parts, halves[::-1], strict=True)
-        ]
+        others = halves[::-1], half_pooled[::-1]
+        values = [self._ratios(*of_part) for of_part in zip(parts, *others, strict=True)]
         return rows.dip_p_value(ids, np.concatenate(values))
+
+    def _ratios(self, ids: Ids, pair: Gaussians, pooled: Floats) -> Floats:
+        return ratios(self.dip_rows, ids, pair, self.prior.pooled_rows, pooled)
 
 
 def nearest_two(
@@ -201,12 +214,14 @@ def nearest_two(
     return others.two_nearest(clusters.means, roots, offsets, near, guess)
 
 
-def ratios(rows: MixtureRows, ids: Ids, pair: Gaussians, pooled_rows: float) -> Floats:
+def ratios(
+    rows: MixtureRows, ids: Ids, pair: Gaussians, pooled_rows: float, pooled: Floats | None = None
+) -> Floats:
     """Return by how much rows are farther from the first of two clusters, each in its own metric.
 
-    Covariances are shrunk to the pooled one of the two.
+    Covariances are shrunk to ``pooled`` (h, d), or to the pooled one of the two.
     """
-    roots = rows.factorised(shrunk_covariances(rows, pair, pooled_rows))[0]
+    roots = rows.factorised(shrunk_covariances(rows, pair, pooled_rows, pooled))[0]
     return rows.distance_differences(ids, pair.means, roots)
 
 

@@ -12,7 +12,7 @@ from hardbayes.selection.choice_table import Columns
 from hardbayes.selection.gaussian.clusters import clusters_of
 from hardbayes.selection.gaussian.evidence import likeliest_prior
 from hardbayes.selection.gaussian.finest import finest
-from hardbayes.selection.gaussian.held_out import HeldOut, held_out
+from hardbayes.selection.gaussian.held_out import LEVEL, HeldOut, held_out
 from hardbayes.selection.gaussian.path import find_path, likeliest
 from hardbayes.selection.gaussian.prior import Keeper, Kept
 from hardbayes.selection.gaussian.sampling import Sample
@@ -35,7 +35,7 @@ class Candidate(NamedTuple):
         logarithm of the ratio of marginal likelihoods.
     p_value : float
         Of the valleys that rows held out show between the clusters of others, corrected for the
-        number of numbers; 1 where there are none, or where they were not looked for. It takes 0.1,
+        number of numbers; 1 where there are none, or where they were not looked for. It takes 0.05,
         of any number, for more than one cluster.
     chosen : bool
         Whether it is the number of clusters that was chosen.
@@ -69,7 +69,7 @@ class Choice(NamedTuple):
         if evidence > 0:
             reason = (
                 f"rows are likelier in them, by {evidence:.3g} nats, but do not thin out between "
-                f"them (p-value {p_value:.2g}, where 0.1 would do)"
+                f"them (p-value {p_value:.2g}, where {LEVEL:g} would do)"
             )
         return (
             f"One cluster: no other number stood out. {k} clusters came nearest: {reason}. "

@@ -28,9 +28,12 @@ def pooled_covariance(rows: MixtureRows, clusters: Gaussians) -> Floats:
     return rows.floored(pooled)
 
 
-def shrunk_covariances(rows: MixtureRows, clusters: Gaussians, pooled_rows: float) -> Floats:
-    """Return covariances (k, h, d), of which ``pooled_rows`` rows have the pooled one."""
-    pooled = clusters.scatters.sum(axis=0) / clusters.weights.sum()
+def shrunk_covariances(
+    rows: MixtureRows, clusters: Gaussians, pooled_rows: float, pooled: Floats | None = None
+) -> Floats:
+    """Return covariances (k, h, d), of which ``pooled_rows`` rows have the pooled one (h, d)."""
+    if pooled is None:
+        pooled = clusters.scatters.sum(axis=0) / clusters.weights.sum()
     weights = clusters.weights[:, np.newaxis, np.newaxis]
     return rows.floored((clusters.scatters + pooled_rows * pooled) / (weights + pooled_rows))
 

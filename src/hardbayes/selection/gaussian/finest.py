@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.selection.gaussian.borders import LIKELY, STRICT, Borders, Rule
+from hardbayes.selection.gaussian.borders import LIKELY, STRICT, SURE, Borders, Rule
 from hardbayes.selection.gaussian.clusters import classify
 from hardbayes.selection.gaussian.evidence import departure
 from hardbayes.selection.gaussian.path import Path, likeliest
@@ -24,6 +24,12 @@ MOST = 0.85  # share of neighbours that must be two for the likeliest partition 
 GAUSSIAN = 0.035
 FEW = 8  # clusters that are believed then, however many are left when they merge
 SHAPES = 0.05
+# Over the square root of n, how far n Gaussian rows depart by chance: 5 % and 1 % of all samples
+# (Lilliefors 1967).
+FIVE_PERCENT, ONE_PERCENT = 0.886, 1.031
+# Where merging leaves more than so many times the clusters of a wide plateau, they are its parts.
+MANY = 2
+WIDE = 1.0  # logarithm of the ratio of the penalties between which a number is the best
 
 
 def finest(rows: MixtureRows, path: Path, dip_rows: MixtureRows) -> tuple[Ids, int]:
@@ -31,16 +37,16 @@ def finest(rows: MixtureRows, path: Path, dip_rows: MixtureRows) -> tuple[Ids, i
 
     The likeliest partition, if most of its neighbours are two, or if its clusters look Gaussian and
     are few, or not more than twice as many as merging leaves; else what merging those that are not
-    two leaves, or a finer partition of the path.
+    two leaves, or a finer partition of the path. If those are many, as in clusters that are
+    themselves made of clusters, the coarser partition on the widest plateau.
     """
     top = likeliest(path)
     if top.k > 1 and Borders(rows, top.labels, top.k, dip_rows).separate(LIKELY, MOST):
         return top.labels, top.k
-    apart = departure(rows, top.labels, top.k)
-    # Few rows depart by chance.
-    rule = STRICT if apart > max(SHAPES, 1.0 / np.sqrt(rows.total)) else LIKELY
+    apart, root = departure(rows, top.labels, top.k), np.sqrt(rows.total)
+    rule = STRICT if apart > max(SHAPES, ONE_PERCENT / root) else LIKELY
     labels, k = consolidated(rows, path, dip_rows, rule)
-    if k < top.k <= max(2 * k, FEW) and apart <= GAUSSIAN:
+    if k < top.k <= max(2 * k, FEW) and apart <= max(GAUSSIAN, FIVE_PERCENT / root):
         return top.labels, top.k
     for j in sorted(path, reverse=True):
         if j < max(k, 2):
@@ -48,8 +54,29 @@ def finest(rows: MixtureRows, path: Path, dip_rows: MixtureRows) -> tuple[Ids, i
         if j > top.k and path[j].evidence < top.evidence - 2 * LOSS * rows.total:
             continue
         if Borders(rows, path[j].labels, j, dip_rows).separate(rule):
-            return path[j].labels, j
+            labels, k = path[j].labels, j
+            break
+    if k > MANY:
+        for j in wide_plateaus(path):
+            if Borders(rows, path[j].labels, j, dip_rows).separate(STRICT):
+                return (path[j].labels, j) if k > MANY * j else (labels, k)
     return labels, k
+
+
+def wide_plateaus(path: Path) -> list[int]:
+    """Return numbers of clusters, above one, that are the best for a wide range of penalties.
+
+    By likelihood less a penalty for each cluster; the largest ``sqrt(k) * width`` first, the width
+    of a plateau being the logarithm of the ratio of its ends. No penalty is below `SURE` nats.
+    """
+    scores: dict[int, float] = {}
+    for k in path:
+        slopes = {j: (path[j].evidence - path[k].evidence) / (j - k) for j in path if j != k}
+        low = max([SURE, *(slope for j, slope in slopes.items() if j > k)])
+        high = min((slope for j, slope in slopes.items() if j < k), default=0.0)
+        if high > low * np.exp(WIDE):
+            scores[k] = float(np.sqrt(k) * np.log(high / low))
+    return sorted(scores, key=lambda k: -scores[k])
 
 
 def consolidated(

@@ -23,12 +23,13 @@ if TYPE_CHECKING:
     from hardbayes.executors.gaussian.mixture import MixtureRows
     from hardbayes.executors.gaussian.protocol import Ids
 
-N_HALVINGS = 3  # of the rows, at most
+N_HALVINGS = 6  # of the rows, at most
 MAX_ROWS = 1 << 13  # that are halved
 MIN_ROWS = 5  # on either side of a border
-# Levels of all straight borders together, and of all curved ones, which no theorem protects.
-STRAIGHT = 0.3
-CURVED = 0.05
+# Levels for each halving: of all straight borders together, and of all curved ones, which no
+# theorem protects. Uniform rows reach them; other clouds without clusters stay far below.
+LEVEL = 0.05
+CURVED = 0.01
 MIN_CLUSTERS = 32  # to which the path of a half goes at least
 
 
@@ -43,12 +44,12 @@ class HeldOut(NamedTuple):
     @property
     def evidence(self) -> float:
         """The less, the more speaks for several clusters."""
-        return min(min(self.straight.values(), default=1.0) / STRAIGHT, self.curved / CURVED)
+        return min(min(self.straight.values(), default=1.0) / LEVEL, self.curved / CURVED)
 
     @property
     def is_several(self) -> bool:
         """Whether there is more than one cluster."""
-        return self.evidence <= 1.0 / N_HALVINGS
+        return self.evidence <= 1.0
 
 
 class Case(NamedTuple):

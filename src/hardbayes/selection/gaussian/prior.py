@@ -34,7 +34,6 @@ MAX_ROUNDS = 12
 N_KNOWN = 16  # partitions into other numbers of clusters that a penalty is compared with
 N_NEIGHBOURS = 8
 MUCH = 0.1  # nats a row by which the partition kept may be less likely than that to be kept
-MORE = 1.5  # times as many clusters that are tried then
 
 
 class Kept(NamedTuple):
@@ -90,14 +89,14 @@ class Keeper:
     def keep(self, labels: Ids, k: int) -> Kept:
         """Return a partition near this one that the objective keeps.
 
-        If rows become much less likely, the path's own partitions into as many clusters and a few
+        If rows become much less likely, the path's own partitions into as many clusters and one
         more are tried, and if none can be kept, those into fewer.
         """
         best = self.near(labels, k)
         for j in sorted(self.path):
             if best is not None and best.loss <= MUCH:
                 return best
-            if k <= j <= min(max(k + 1, MORE * k), self.max_clusters):
+            if k <= j <= min(k + 1, self.max_clusters):
                 max_loss = MUCH if best is None else max(MUCH, best.loss)
                 found = self.near(self.path[j].labels, j, max_loss)
                 if found is not None and (best is None or found.loss < best.loss):
