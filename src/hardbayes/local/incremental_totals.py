@@ -40,7 +40,7 @@ TERM = 8
 # Parts of a cluster that may change before rows are compared with it again, and before those are
 # for which all others cost so many times their own.
 TOLERANCES = np.array([0.05, 0.3])
-COMFORT = 1.05
+COMFORT, LAST_COMFORT = 1.05, 1.15
 FEW_ROWS = 1 << 12  # up to which no gain of a single row is missed in the end
 MANY = 1 << 10  # of more rows, one in so many may still move before the last comparison
 # What comes and goes is mostly at the border, and changes little of how a cluster divides.
@@ -166,20 +166,22 @@ class IncrementalTotals:
         is_few = self._local.n_rows <= FEW_ROWS
         is_last = max_changes > 0
         most = max_changes if is_few else max(max_changes, self._local.n_rows // MANY)
+        comfort = COMFORT
         spaces: dict[int, SteppedClusters] = {}
         while True:
-            while self._relocate_once(spaces) > most:
+            while self._relocate_once(spaces, comfort) > most:
                 pass
             kinds = slice(SLIGHT, LARGE + 1 if is_few else LARGE)
             pending = (clusters.pending[kinds] > 0).any(axis=0)
             if is_last or not pending.any():
                 return
-            is_last, most = not is_few, max_changes
+            is_last, most, comfort = not is_few, max_changes, LAST_COMFORT
+            clusters.scores.shift[:] = np.nan
             clusters.clock[0] += 1
             clusters.changed[kinds, pending] = clusters.clock[0]
             clusters.pending[kinds, pending] = 0.0
 
-    def _relocate_once(self, spaces: dict[int, SteppedClusters]) -> int:
+    def _relocate_once(self, spaces: dict[int, SteppedClusters], comfort: float) -> int:
         """Let all rows find where to move, then move one after the other; return how many did.
 
         ``spaces``: the clusters with scratch memory for each thread.
@@ -200,7 +202,7 @@ class IncrementalTotals:
                     totals=with_own_scratch(clusters.totals),
                     scores=clusters.scores._replace(sums=np.zeros_like(clusters.scores.sums)),
                 )
-            find_moves(*data, spaces[worker], COMFORT, self._winners, start, stop)
+            find_moves(*data, spaces[worker], comfort, self._winners, start, stop)
 
         tiling = Tiling(local.entries_per_row, local.pool)
         tiling.run(task, local.n_rows, TERM * self.n_clusters)
