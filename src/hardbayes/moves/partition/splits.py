@@ -34,7 +34,7 @@ STRETCHES = 2  # steps of power iteration towards the widest direction
 # Rows that propose: as many as this, or so many for each cluster.
 SAMPLE = 1 << 13
 SAMPLE_A_CLUSTER = 128
-MOST_HALVED = 1 << 9  # rows of a cluster on which compiled divisions are tried
+MOST_HALVED = 1 << 10  # rows of a cluster on which compiled divisions are tried
 # Entries of the centres that are divided together.
 LARGEST_BATCH = 1 << 19
 # A cluster that gained or lost less than this part of its weight, and moved for less than this part
