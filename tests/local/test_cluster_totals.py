@@ -8,6 +8,7 @@ from scipy import sparse
 from hardbayes.kernels.compiling import OPTIONS
 from hardbayes.kernels.partition import cluster_totals, single_row
 from hardbayes.local.cluster_totals import all_union_costs, centres_of, totals_of
+from hardbayes.pool import Pool
 from tests.partition_states import pose_here
 from tests.test_divergences import rows_for
 
@@ -134,7 +135,7 @@ def test_costs_of_unions(example):
     sizes, totals = example.counted()
     weights = sizes - example.eta
     form = example.form._replace(centres=example.form.centres[:K])
-    found = all_union_costs(form, weights[:K])
+    found = all_union_costs(form, weights[:K], Pool(1))
     centres = example.partition.centres(weights[:K], totals[:K] - totals[K])
     for a in range(K):
         assert found[a, a] == np.inf

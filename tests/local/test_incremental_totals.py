@@ -6,7 +6,7 @@ from scipy import sparse
 
 from hardbayes import objective
 from hardbayes.geometry import geometry_for
-from hardbayes.local import tiling
+from hardbayes.local import incremental_totals, tiling
 from hardbayes.pool import Pool
 from hardbayes.problems.partition import pose
 from tests.partition_states import pose_here
@@ -121,9 +121,11 @@ def test_back_to_what_was_saved(case):
     case.check()
 
 
+@pytest.mark.parametrize("few_rows", [0, 400], ids=["many rows", "few rows"])
 @pytest.mark.parametrize("divergence", DIVERGENCES)
-def test_any_number_of_threads_gives_the_same_bits(divergence, monkeypatch):
+def test_any_number_of_threads_gives_the_same_bits(divergence, few_rows, monkeypatch):
     monkeypatch.setattr(tiling, "WORTH_CALLING", 1)
+    monkeypatch.setattr(incremental_totals, "FEW_ROWS", few_rows)
     rng = np.random.default_rng(1)
     n, k = 400, 9
     X = sparse.csr_array(rows_for(divergence, rng, n, 6))

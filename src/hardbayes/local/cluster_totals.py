@@ -11,6 +11,7 @@ from hardbayes.kernels.partition.halving import Halves
 
 if TYPE_CHECKING:
     from hardbayes.matrices import Floats
+    from hardbayes.pool import Pool
     from hardbayes.tuples import TotalsForm
 
 
@@ -58,6 +59,7 @@ def halves_for(form: TotalsForm, n_rows: int) -> Halves:
         np.zeros(n_rows, np.intp), np.zeros(n_rows, np.int64), np.zeros(n_rows, bool),
         np.zeros(n_rows), np.zeros((2, n_rows)), totals_of(alone, sizes), sizes,
         np.zeros(2, np.int64), np.array([0, 2]), np.zeros(2, np.int64), np.zeros(1),
+        np.full(1, np.nan),
     )  # fmt: skip
 
 
@@ -66,7 +68,7 @@ def centres_of(clusters: ClusterTotals, sizes: Floats) -> Floats:
     return np.ascontiguousarray((clusters.totals / np.where(sizes > 0, sizes, 1.0)).T)
 
 
-def all_union_costs(form: TotalsForm, weights: Floats) -> Floats:
+def all_union_costs(form: TotalsForm, weights: Floats, pool: Pool) -> Floats:
     """Return how much the objective rises, penalties aside, when two clusters unite (k, k).
 
     Infinite for a cluster with itself. Not less than what rounding may hide.
@@ -74,8 +76,5 @@ def all_union_costs(form: TotalsForm, weights: Floats) -> Floats:
     sizes = weights + form.prior_weight
     clusters = totals_of(form, sizes)
     costs = np.full((len(sizes), len(sizes)), np.inf)
-    for a in range(len(sizes) - 1):
-        later = slice(a + 1, None)
-        union_costs(clusters, sizes, a, a + 1, costs[a, later])
-        costs[later, a] = costs[a, later]
-    return costs
+    pool.run(lambda a, _: union_costs(clusters, sizes, a, a + 1, costs[a, a + 1 :]), len(sizes) - 1)
+    return np.minimum(costs, costs.T)

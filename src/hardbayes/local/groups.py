@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hardbayes.kernels.partition.halving import halve
-from hardbayes.kernels.partition.local import add_up, choose, project, relocate
+from hardbayes.kernels.partition.local import HOPE, add_up, choose, project, relocate
 from hardbayes.local.cluster_totals import centres_of, halves_for
 from hardbayes.tuples import Centres, no_totals
 
@@ -52,6 +52,16 @@ class MovingClusters(NamedTuple):
         if isinstance(self.table, Centres):
             return self.table.exact
         return centres_of(self.table, self.sizes)
+
+    def worth(self, penalty: float) -> Floats | None:
+        """Return the potential of each cluster (slots,), less its penalty.
+
+        None for squared distances, of which it is not kept.
+        """
+        if isinstance(self.table, Centres):
+            return None
+        potentials = self.table.potentials - self.table.alone[2]
+        return np.where(self.members > 0, potentials - penalty, 0.0)
 
 
 class Relocated(NamedTuple):
@@ -149,12 +159,20 @@ class GroupedRows:
         return out
 
     def relocate(
-        self, clusters: MovingClusters, penalty: float, room: int, max_passes: int = 1
+        self,
+        clusters: MovingClusters,
+        penalty: float,
+        room: int,
+        max_passes: int = 1,
+        goals: Floats | None = None,
     ) -> Relocated:
         """Move rows one by one while the objective falls.
 
-        ``room``: how many clusters may be opened, in slots without members.
+        ``room``: how many clusters may be opened, in slots without members. ``goals`` (g,): what
+        each group should gain. One that has reached it, or is far from it, ends sooner.
         """
+        if goals is None:
+            goals = np.full(len(self.first) - 1, np.nan)
         near = np.empty(len(self._ids), bool)
         units = self._units
         tally = np.array([[room, 0]] * len(units))
@@ -167,15 +185,18 @@ class GroupedRows:
             relocate(
                 self._rows, self._weights, self._constants, clusters.table, clusters.sizes,
                 clusters.members, self._ids, self.groups, self.first, self.places, penalty,
-                clusters.prior_weight, near, some[unit], tally[unit], gains[unit], at_once, start,
-                stop,
+                clusters.prior_weight, near, some[unit], tally[unit], gains[unit], goals, at_once,
+                start, stop,
             )  # fmt: skip
 
         for _ in range(max_passes if any(len(unit) > 1 for unit in units) else 1):
             before = tally[:, 1].copy()
             self._run(task, units)
             unmoved = before == tally[:, 1]
-            if unmoved.all() and not some.any():
+            # Where a unit has several tiles it is one group.
+            goal = goals[self.groups[[unit[0][0] for unit in units]]]
+            ended = (gains[:, 0] >= goal) | (gains[:, 0] <= HOPE * goal)
+            if (unmoved & (~some | ended)).all():
                 break
             some = ~unmoved
         return Relocated(int(tally[:, 1].sum()), float(gains.sum()))

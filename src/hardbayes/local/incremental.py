@@ -83,7 +83,7 @@ class IncrementalPartition:
             np.zeros(n, np.intp), np.zeros(n, np.intp), np.zeros(n, np.int64), np.zeros(n, bool),
             np.zeros(n), np.zeros(n), self._table(2), np.zeros(2), np.zeros(2, np.int64),
             no_totals(2, d), (zeros, zeros), np.array([0, 1]), np.array([0, 2]),
-            np.zeros(2, np.int64), np.zeros(1),
+            np.zeros(2, np.int64), np.zeros(1), np.full(1, np.nan),
         )  # fmt: skip
         self._partners, self._costs = np.zeros(n_slots, np.int64), np.zeros(n_slots)
 

@@ -10,8 +10,11 @@ from hardbayes.kernels.partition.cluster_totals import LANES, free_potentials, r
 from hardbayes.kernels.partition.stepping import (
     LARGE,
     SLIGHT,
+    LinearScores,
     SteppedClusters,
     find_moves,
+    find_slopes,
+    find_usual,
     make_moves,
     part_from,
     unite_slots,
@@ -19,6 +22,7 @@ from hardbayes.kernels.partition.stepping import (
 from hardbayes.local.cluster_totals import centres_of, totals_of, with_own_scratch
 from hardbayes.local.incremental import Saved
 from hardbayes.local.tiling import Tiling
+from hardbayes.tuples import Formula
 
 if TYPE_CHECKING:
     from typing import Any
@@ -36,8 +40,9 @@ TERM = 8
 # Parts of a cluster that may change before rows are compared with it again, and before those are
 # for which all others cost so many times their own.
 TOLERANCES = np.array([0.05, 0.3])
-COMFORT = 1.05
+COMFORT, LAST_COMFORT = 1.05, 1.15
 FEW_ROWS = 1 << 12  # up to which no gain of a single row is missed in the end
+MANY = 1 << 10  # of more rows, one in so many may still move before the last comparison
 # What comes and goes is mostly at the border, and changes little of how a cluster divides.
 SEVERAL = 5
 
@@ -83,7 +88,9 @@ class IncrementalTotals:
             totals_of(form._replace(centres=centres), sizes), np.zeros((2, n_slots), np.int64),
             np.zeros((2, n_slots)), np.zeros(n_slots, np.int64), np.full(n, -1),
             np.full(n, -np.inf), np.full(n, -1), np.zeros(n), np.zeros(1, np.int64),
+            self._linear_scores(n_slots),
         )  # fmt: skip
+        self._sloped = -1  # when the slopes were computed
         self._constant = float(np.sum(local.weights_at() * local.constants_at()))
         self._union_costs = np.full((n_slots, n_slots), np.inf)
         self._united = np.full(n_slots, -1)  # when these were computed
@@ -94,6 +101,19 @@ class IncrementalTotals:
         self._second = np.zeros(n, bool)  # whether it was in the second half
         self._winners = np.empty(n, np.int64)  # where rows should move
         self._n_halvings = 0
+
+    def _linear_scores(self, n_slots: int) -> LinearScores:
+        """Return room for the linear scores of many rows; for no columns where none are used."""
+        local = self._local
+        used = local.n_rows > FEW_ROWS and self._form.formula is Formula.T_LOG_T
+        d = local.n_columns if used else 0
+        usual = np.zeros(d)
+        if used:
+            find_usual(local.rows, local.weights, local.n_rows, usual, np.zeros(d))
+        return LinearScores(
+            usual, np.zeros((d, n_slots), np.float32), np.full(local.n_rows, np.nan),
+            np.zeros(n_slots, np.float32),
+        )  # fmt: skip
 
     @property
     def labels(self) -> NDArray[np.int32]:
@@ -145,20 +165,23 @@ class IncrementalTotals:
         recount(clusters.totals, clusters.sizes)  # without the rounding of the steps before
         is_few = self._local.n_rows <= FEW_ROWS
         is_last = max_changes > 0
+        most = max_changes if is_few else max(max_changes, self._local.n_rows // MANY)
+        comfort = COMFORT
         spaces: dict[int, SteppedClusters] = {}
         while True:
-            while self._relocate_once(spaces) > max_changes:
+            while self._relocate_once(spaces, comfort) > most:
                 pass
             kinds = slice(SLIGHT, LARGE + 1 if is_few else LARGE)
             pending = (clusters.pending[kinds] > 0).any(axis=0)
             if is_last or not pending.any():
                 return
-            is_last = not is_few
+            is_last, most, comfort = not is_few, max_changes, LAST_COMFORT
+            clusters.scores.shift[:] = np.nan
             clusters.clock[0] += 1
             clusters.changed[kinds, pending] = clusters.clock[0]
             clusters.pending[kinds, pending] = 0.0
 
-    def _relocate_once(self, spaces: dict[int, SteppedClusters]) -> int:
+    def _relocate_once(self, spaces: dict[int, SteppedClusters], comfort: float) -> int:
         """Let all rows find where to move, then move one after the other; return how many did.
 
         ``spaces``: the clusters with scratch memory for each thread.
@@ -166,11 +189,20 @@ class IncrementalTotals:
         local, clusters = self._local, self._clusters
         data = local.rows, local.weights, local.constants
         now = int(clusters.clock[0])
+        slopes = clusters.scores.slopes
+        Tiling(slopes.shape[1], local.pool).run(
+            lambda _, start, stop: find_slopes(clusters, self._sloped, start, stop),
+            len(slopes), TERM,
+        )  # fmt: skip
+        self._sloped = now
 
         def task(worker: int, start: int, stop: int) -> None:
             if worker not in spaces:
-                spaces[worker] = clusters._replace(totals=with_own_scratch(clusters.totals))
-            find_moves(*data, spaces[worker], COMFORT, self._winners, start, stop)
+                spaces[worker] = clusters._replace(
+                    totals=with_own_scratch(clusters.totals),
+                    scores=clusters.scores._replace(sums=np.zeros_like(clusters.scores.sums)),
+                )
+            find_moves(*data, spaces[worker], comfort, self._winners, start, stop)
 
         tiling = Tiling(local.entries_per_row, local.pool)
         tiling.run(task, local.n_rows, TERM * self.n_clusters)
@@ -241,11 +273,12 @@ class IncrementalTotals:
         for array, kept in zip(self._arrays(), saved.arrays, strict=True):
             array[:] = kept
         self.n_clusters = saved.n_clusters
+        self._sloped = -1
 
     def _arrays(self) -> list[NDArray[Any]]:
         clusters, totals = self._clusters, self._clusters.totals
         return [
-            *clusters[:3], *clusters[4:], totals.totals, totals.terms, totals.sums,
+            *clusters[:3], *clusters[4:-1], totals.totals, totals.terms, totals.sums,
             totals.term_sums, totals.potentials, totals.turnover, self._union_costs, self._united,
             self.savings, self._halving, self._halved, self._second,
         ]  # fmt: skip

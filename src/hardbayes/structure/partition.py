@@ -131,8 +131,16 @@ class Partition:
         this does not change.
         """
         terms = (weights + self.prior_weight) * self.geometry.potential(centres)
-        alone = self.prior_weight * float(self.geometry.potential(self.prior_mean))
-        return math.fsum([*terms, -len(centres) * alone])
+        return math.fsum([*terms, -len(centres) * self._prior_potential])
+
+    def potentials(self, weights: Floats, centres: Floats) -> Floats:
+        """Return the terms (k,) of `potential`."""
+        sizes = weights + self.prior_weight
+        return sizes * self.geometry.potential(centres) - self._prior_potential
+
+    @property
+    def _prior_potential(self) -> float:
+        return self.prior_weight * float(self.geometry.potential(self.prior_mean))
 
     def explained(self, weights: Floats, centres: Floats, origin: Floats) -> Floats:
         """Return how much less clusters cost (k,) at their centres than their rows at ``origin``.

@@ -118,14 +118,14 @@ def moving(rows, places, slots, prior_weight=0.0):
     return rows.direct(means), sizes, members
 
 
-def relocated(rows, places, slots, penalty, room, n_passes=1, some=False, near=None):
+def relocated(rows, places, slots, penalty, room, n_passes=1, some=False, near=None, goal=np.nan):
     centres, sizes, members = moving(rows, places, slots)
     tally, gain = np.array([room, 0]), np.zeros(1)
     near = np.ones(rows.n, bool) if near is None else near
     relocate(
         rows.rows, rows.weights, np.zeros(1), centres, sizes, members, np.arange(rows.n),
         np.zeros(rows.n, np.intp), np.array([0, slots]), places, penalty, 0.0, near,
-        np.bool_(some), tally, gain, n_passes, 0, rows.n,
+        np.bool_(some), tally, gain, np.array([goal]), n_passes, 0, rows.n,
     )  # fmt: skip
     return tally, gain[0], near, members
 
@@ -155,6 +155,18 @@ def test_a_pass_for_rows_near_to_moving_leaves_the_others():
     assert tally[1] > 0
     np.testing.assert_array_equal(places[1::2], before[1::2])
     assert not near[rows.weights == 0].any()  # these never move
+
+
+def test_a_group_that_has_reached_its_goal_or_is_far_from_it_ends_sooner():
+    rows, ends = Rows(), {}
+    for goal in (np.nan, 0.0, 1e9):
+        places, near = np.random.default_rng(1).integers(0, 3, 30), np.zeros(30, bool)
+        # No row is near to moving, in the first pass: all the others are left to the second.
+        ends[goal], *_ = relocated(
+            rows, places, 3, 0.0, 0, n_passes=100, some=True, near=near, goal=goal
+        )
+    assert ends[np.nan][1] > 0
+    assert ends[0.0][1] == ends[1e9][1] == 0
 
 
 def test_more_passes_end_in_a_fixed_point():

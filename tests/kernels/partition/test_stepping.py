@@ -3,15 +3,18 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.special import xlogy
 
 from hardbayes.kernels.partition.stepping import (
     LARGE,
     SLIGHT,
     find_moves,
+    find_slopes,
     make_moves,
     part_from,
     unite_slots,
 )
+from hardbayes.local import incremental_totals
 from tests.partition_states import pose_here
 from tests.test_divergences import rows_for
 
@@ -150,6 +153,40 @@ def test_passes_end_where_no_row_gains(example):
     np.testing.assert_array_equal(example.literal_pass(labels), labels)
     assert (example.clusters.members[:K] > 0).all()  # the last row of a cluster stays
     example.check()
+
+
+@pytest.fixture(params=[("kl", 2.0, True), ("poisson", 0.0, False)], ids=str)
+def scored(request, monkeypatch):
+    """An example with linear scores, which only many rows have."""
+    monkeypatch.setattr(incremental_totals, "FEW_ROWS", 0)
+    example = Example(*request.param)
+    find_slopes(example.clusters, -1, 0, D)
+    return example
+
+
+def test_slopes_are_those_of_a_usual_entry(scored):
+    added = scored.weights[:, None] * scored.x
+    usual = (added**2).sum(axis=0) / added.sum(axis=0)
+    np.testing.assert_allclose(scored.clusters.scores.usual, usual)
+    totals = scored.clusters.totals.totals.T
+    rise = xlogy(totals + usual, totals + usual) - xlogy(totals, totals)
+    np.testing.assert_allclose(scored.clusters.scores.slopes.T, rise / usual, rtol=1e-5, atol=1e-5)
+
+
+def test_slopes_of_clusters_that_were_not_touched_stay(scored):
+    slopes, touched = scored.clusters.scores.slopes, scored.clusters.touched
+    slopes[:], touched[:] = -7.0, 3
+    touched[1] = 4
+    find_slopes(scored.clusters, 3, 0, D)
+    assert (slopes[:, 1] != -7.0).all() and (np.delete(slopes, 1, axis=1) == -7.0).all()
+
+
+def test_linear_scores_find_most_of_the_moves_and_no_others(scored):
+    expected = scored.literal_finds(scored.clusters.labels)
+    found = scored.find()
+    assert set(np.flatnonzero(found >= 0)) <= set(np.flatnonzero(expected >= 0))
+    assert (found == expected).mean() > 0.75
+    assert np.isfinite(scored.clusters.scores.shift[expected >= 0]).all()
 
 
 def test_rows_are_not_compared_with_what_has_not_changed():

@@ -7,6 +7,7 @@ import pytest
 
 from hardbayes.moves.partition import exchanges
 from hardbayes.moves.partition.exchanges import (
+    Before,
     _batches,
     _make,
     _neighbours,
@@ -146,16 +147,15 @@ def test_a_trial_gains_what_the_objective_falls(divergence):
         state, partition = case.state, case.partition
         weights, centres = state.centres()
         origin = centres.mean(axis=0)
-        explained = partition.explained(weights, centres, origin)
+        worth = partition.potentials(weights, centres) - partition.penalty
+        before = Before(partition.explained(weights, centres, origin), origin, worth)
         divisions, labels, now = divided(case), state.numbers(), case.value()
         partners = nearest_partners(partition, weights, centres)
         pairs = islice(promising(*partners, divisions.saved, 6), 6)
         (trials,) = _batches(
             state, pairs, _neighbours(partition, centres), np.zeros(len(weights), bool)
         )
-        outcomes = _make(
-            state, partition, case.passes.refine, divisions, trials, explained, origin, 9
-        )
+        outcomes = _make(state, partition, case.passes.refine, divisions, trials, before, 9)
         n_gained = 0
         for trial, outcome in zip(trials, outcomes, strict=True):
             after = labels.copy()

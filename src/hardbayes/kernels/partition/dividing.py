@@ -44,6 +44,7 @@ class Workspace(NamedTuple):
     two: np.ndarray  # [0, 2]
     tally: np.ndarray  # (2,) int64
     gain: np.ndarray  # (1,)
+    no_goal: np.ndarray  # (1,): NaN
 
 
 @part
@@ -165,7 +166,7 @@ def divide(
             tally[:] = 0
             relocate(
                 rows, weights, constants, parts, sizes, members, ids, groups, two, places, 0.0, 0.0,
-                near, ALL, tally, gain, MAX_PASSES, BEGIN, m,
+                near, ALL, tally, gain, space.no_goal, MAX_PASSES, BEGIN, m,
             )  # fmt: skip
             both = sizes[0] + sizes[1]
             saved = sizes[0] * sizes[1] / both * squared_gap(parts.exact, BEGIN, SECOND)

@@ -34,6 +34,7 @@ class Halves(NamedTuple):
     first: np.ndarray  # [0, 2]: the slots of the group
     tally: np.ndarray  # (2,) int64
     gain: np.ndarray  # (1,)
+    no_goal: np.ndarray  # (1,): NaN
 
 
 @part
@@ -115,7 +116,7 @@ def halve(rows, weights, constants, ids, draws, space, best, start, stop):
             relocate(
                 rows, weights, constants, parts, sizes, space.members, ids, space.groups,
                 space.first, space.places, 0.0, parts.prior_weight, space.near, ALL, space.tally,
-                space.gain, MAX_PASSES, start, stop,
+                space.gain, space.no_goal, MAX_PASSES, start, stop,
             )  # fmt: skip
             saved = parts.potentials[0] + parts.potentials[1] - whole
             if space.members[0] > 0 and space.members[1] > 0 and saved > most:

@@ -19,6 +19,9 @@ from hardbayes.kernels.partition.single_row import (
 )
 from hardbayes.kernels.partition.totals import add_row, move_row
 
+# Where rows near to moving have gained less than this part of a goal, others will not make it.
+HOPE = 0.8
+
 
 @kernel
 def choose(rows, constants, centres, ids, groups, first, places, costs, start, stop):
@@ -98,19 +101,21 @@ def mark_border(
 @kernel
 def relocate(
     rows, weights, constants, clusters, sizes, members, ids, groups, first, places, penalty,
-    prior_weight, near, some, tally, gain, n_passes, start, stop,
+    prior_weight, near, some, tally, gain, goals, n_passes, start, stop,
 ):  # fmt: skip
     """Move rows one by one, each by the exact change of the objective.
 
     Group by group: all rows, then those near to moving until none of them moves, then all rows
-    again; until none of all moves, or ``n_passes`` are made. The last row to leave a cluster frees
-    the penalty too. A slot without members is a cluster not yet opened: it holds the prior alone.
+    again; until none of all moves, or ``n_passes`` are made. A group that has reached its goal when
+    no row near to moving moves, or is far from it, ends there. The last row to leave a cluster
+    frees the penalty too. A slot without members is a cluster not yet opened: it holds the prior
+    alone.
 
-    IN some: the first pass is for rows near to moving only; IN/OUT clusters: Centres with squared
-    distances, or ClusterTotals, which follow every move; sizes (slots,): weights with the prior's;
-    members (slots,) int64: rows of positive weight; places (m,) int64; near (m,) bool; tally (2,)
-    int64: how many clusters may still be opened, and the number of moves; gain (1,): by how much
-    the objective has fallen.
+    IN some: the first pass is for rows near to moving only; goals (g,): what each group should
+    gain, NaN for none; IN/OUT clusters: Centres with squared distances, or ClusterTotals, which
+    follow every move; sizes (slots,): weights with the prior's; members (slots,) int64: rows of
+    positive weight; places (m,) int64; near (m,) bool; tally (2,) int64: how many clusters may
+    still be opened, and the number of moves; gain (1,): by how much the objective has fallen.
     """
     end = start
     while end < stop:
@@ -118,6 +123,8 @@ def relocate(
         while end < stop and groups[end] == groups[begin]:
             end += 1
         only_near = some
+        goal = goals[groups[begin]]
+        gained = gain[0]
         for _ in range(n_passes):
             moves = tally[1]
             walk(
@@ -126,7 +133,8 @@ def relocate(
                 only_near, begin, end,
             )  # fmt: skip
             unmoved = moves == tally[1]
-            if unmoved and not only_near:
+            so_far = gain[0] - gained
+            if unmoved and (not only_near or so_far >= goal or so_far <= HOPE * goal):
                 break
             only_near = not unmoved
 

@@ -44,6 +44,14 @@ class Trial(NamedTuple):
     around: Ids  # clusters whose rows may move, these among them
 
 
+class Before(NamedTuple):
+    """What the clusters are worth before all trials."""
+
+    explained: Floats  # (k,): how much less they cost at their centres than at ``origin``
+    origin: Floats  # (d,)
+    worth: Floats | None  # (k,): potentials less penalties, where single-row moves compute these
+
+
 class Outcome(NamedTuple):
     """The result of a trial."""
 
@@ -70,19 +78,22 @@ def propose_exchanges(
     weights, totals = state.totals()
     centres = partition.centres(weights, totals)
     origin = totals.sum(axis=0) / weights.sum()
-    explained = partition.explained(weights, centres, origin)
+    worth = None
+    if partition.geometry.formula is not None:
+        worth = partition.potentials(weights, centres) - partition.penalty
+    before = Before(partition.explained(weights, centres, origin), origin, worth)
     k = n_clusters = len(centres)
     touched = np.zeros(k, bool)
     ids: list[Ids] = []
     numbers: list[Ids] = []
     opened: list[Floats] = []
     gain, n_splits, n_merges = 0.0, 0, 0
-    partners, costs = nearest_partners(partition, weights, centres)
+    partners, costs = nearest_partners(partition, weights, centres, pool=state.rows.pool)
     pairs = promising(partners, costs, divisions.saved, n_trials, pairs_alone)
     for trials in _batches(state, pairs, _neighbours(partition, centres), touched):
         # Near the cap no cluster opens but those of the trials themselves.
         room = max(0, partition.max_clusters - k - len(opened) - 2 * len(trials))
-        outcomes = _make(state, partition, refine, divisions, trials, explained, origin, room)
+        outcomes = _make(state, partition, refine, divisions, trials, before, room)
         for t in np.argsort([-outcome.gain for outcome in outcomes], kind="stable"):
             trial, outcome = trials[t], outcomes[t]
             fits = n_clusters + outcome.more <= partition.max_clusters
@@ -198,8 +209,7 @@ def _make(
     refine: Refine,
     divisions: Divisions,
     trials: list[Trial],
-    explained: Floats,
-    origin: Floats,
+    before: Before,
     room: int,
 ) -> list[Outcome]:
     """Make trials together, each with slots for the clusters around it and one for a new one."""
@@ -227,16 +237,19 @@ def _make(
     leaving = inside[parts.places % 2 == 1]
     grouped.places[leaving] = first[groups[leaving] + 1] - 1
 
-    weights, centres = refine(grouped, partition, partition.penalty, room)
-    after = np.where(weights > 0, partition.explained(weights, centres, origin), 0.0)
+    worth = before.worth
+    if worth is not None:
+        worth = np.array([worth[trial.around].sum() for trial in trials])
+    weights, centres = refine(grouped, partition, partition.penalty, room, worth)
+    after = np.where(weights > 0, partition.explained(weights, centres, before.origin), 0.0)
     outcomes = []
     for t, trial in enumerate(trials):
         own, members = slice(first[t], first[t + 1]), groups == t
         used = weights[own] > 0
-        before = explained[trial.around].sum()
+        old = before.explained[trial.around].sum()
         more = int(np.count_nonzero(used)) - len(trial.around)
-        gain = float(after[own].sum() - before - partition.penalty * more)
-        if not gain > WORTHWHILE * (partition.penalty + abs(before)):
+        gain = float(after[own].sum() - old - partition.penalty * more)
+        if not gain > WORTHWHILE * (partition.penalty + abs(old)):
             gain = 0.0
         new_centre = centres[first[t + 1] - 1] if used[-1] else None
         places = grouped.places[members] - first[t]

@@ -21,34 +21,52 @@ class Refine(Protocol):
     """Local search."""
 
     def __call__(
-        self, grouped: GroupedRows, partition: Partition, penalty: float, room: int
+        self,
+        grouped: GroupedRows,
+        partition: Partition,
+        penalty: float,
+        room: int,
+        before: Floats | None = None,
     ) -> tuple[Floats, Floats]:
         """Improve ``grouped.places``; return weights (slots,) and centres (slots, d).
 
-        ``penalty``: what an opened cluster costs; ``room``: how many may be opened.
+        ``penalty``: what an opened cluster costs; ``room``: how many may be opened; ``before``
+        (g,): the potential, less penalties, that each group should exceed, if that is all that
+        matters.
         """
 
 
 def refine_by_rows(
-    grouped: GroupedRows, partition: Partition, penalty: float, room: int
+    grouped: GroupedRows,
+    partition: Partition,
+    penalty: float,
+    room: int,
+    before: Floats | None = None,
 ) -> tuple[Floats, Floats]:
     """Move rows one by one, by exact changes of the objective, where these are compiled."""
     weights, centres = _clusters(grouped, partition)
     clusters = grouped.moving(partition.moving_form(centres), weights, partition.prior_weight)
-    grouped.relocate(clusters, penalty, room, MAX_PASSES)
+    goals, worth = None, clusters.worth(penalty)
+    if before is not None and worth is not None:
+        goals = before - np.add.reduceat(worth, grouped.first[:-1])
+    grouped.relocate(clusters, penalty, room, MAX_PASSES, goals)
     weights = np.where(clusters.members > 0, clusters.sizes - partition.prior_weight, 0.0)
     return weights, clusters.centres
 
 
 def refine_by_turns(
-    grouped: GroupedRows, partition: Partition, penalty: float, room: int
+    grouped: GroupedRows,
+    partition: Partition,
+    penalty: float,
+    room: int,
+    before: Floats | None = None,
 ) -> tuple[Floats, Floats]:
     """All rows choose, then the centres follow: for any divergence. No cluster is opened."""
     weights, centres = _clusters(grouped, partition)
     for _ in range(MAX_PASSES):
-        before = grouped.places.copy()
+        places = grouped.places.copy()
         grouped.choose(partition.direct_form(centres), closed=weights == 0)
-        if np.array_equal(before, grouped.places):
+        if np.array_equal(places, grouped.places):
             break
         weights, centres = _clusters(grouped, partition)
     return weights, centres

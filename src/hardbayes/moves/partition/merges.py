@@ -8,6 +8,7 @@ import numpy as np
 
 from hardbayes.matrices import chunks
 from hardbayes.moves.partition.proposal import PartitionProposal
+from hardbayes.pool import Pool
 from hardbayes.tuples import TotalsForm
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from hardbayes.moves.partition.state import PartitionState
     from hardbayes.structure.partition import Partition
 
+ONE_THREAD = Pool(1)
 # Neighbours of a cluster for which the cost of a union is computed exactly.
 NEAREST = 3
 # A move must gain more than this part of the penalty: rounding alone never moves anything.
@@ -34,7 +36,10 @@ def propose_merges(state: PartitionState, partition: Partition) -> PartitionProp
     change = 0.0
     while len(left) > 1:
         partners, costs = nearest_partners(
-            partition, weights[left], partition.centres(weights[left], totals[left])
+            partition,
+            weights[left],
+            partition.centres(weights[left], totals[left]),
+            pool=state.rows.pool,
         )
         free = np.ones(len(left), bool)
         for a in np.argsort(costs, kind="stable"):
@@ -56,7 +61,11 @@ def propose_merges(state: PartitionState, partition: Partition) -> PartitionProp
 
 
 def nearest_partners(
-    partition: Partition, weights: Floats, centres: Floats, frees: Floats | None = None
+    partition: Partition,
+    weights: Floats,
+    centres: Floats,
+    frees: Floats | None = None,
+    pool: Pool = ONE_THREAD,
 ) -> tuple[NDArray[np.intp], Floats]:
     """Return with which other cluster each (k,) unites most cheaply, and what that costs.
 
@@ -73,7 +82,7 @@ def nearest_partners(
     if isinstance(form, TotalsForm):
         from hardbayes.local.cluster_totals import all_union_costs  # with compiled kernels
 
-        all_costs = all_union_costs(form, weights)
+        all_costs = all_union_costs(form, weights, pool)
         if frees is not None:
             all_costs -= frees
         best = all_costs.argmin(axis=1)

@@ -40,6 +40,9 @@ LARGEST_BATCH = 1 << 19
 # A cluster that gained or lost less than this part of its weight, and moved for less than this part
 # of the penalty, is not divided again.
 UNCHANGED = 0.02
+# Nor one whose division falls short of the penalty by so many times more; where divisions take
+# most of the time.
+FAR = 0.2
 
 
 class Divisions(NamedTuple):
@@ -125,7 +128,7 @@ def _affordable(
     paid = [partition.penalty] * len(chosen)
     unions = [(-1, -1)] * len(chosen)
     if with_unions and len(wanted) > room and state.n_clusters > 2:
-        partners, costs = nearest_partners(partition, *state.centres())
+        partners, costs = nearest_partners(partition, *state.centres(), pool=state.rows.pool)
         pairs = [(int(a), int(partners[a])) for a in np.argsort(costs, kind="stable")]
         taken = set(chosen)
         for c in wanted[room:].tolist():
@@ -182,7 +185,11 @@ def _keep_known(partition: Partition, found: Divisions, known: Divisions) -> NDA
         found.centres[now], known.centres[then]
     )
     grown = np.abs(found.weights[now] - known.weights[then])
-    same = (moved < UNCHANGED * partition.penalty) & (grown < UNCHANGED * known.weights[then])
+    part = np.full(len(then), UNCHANGED)
+    if partition.geometry.formula is not None:
+        short = 1.0 - known.saved[then] / partition.penalty
+        part = np.maximum(part, FAR * short)
+    same = (moved < part * partition.penalty) & (grown < part * known.weights[then])
     now, then = now[same], then[same]
     for fresh, old in zip(found[:3], known[:3], strict=True):
         fresh[now] = old[then]
