@@ -48,6 +48,13 @@ def test_exchanges_are_accepted_where_one_cluster_holds_most_rows():
     assert model.inertia_ < 0.95 * paper.inertia_
 
 
+def test_the_paper_search_sweeps_until_nothing_changes_at_the_cap():
+    X = np.random.default_rng(0).normal(size=(3000, 2))
+    model = quiet_fit(DPMeans(0.01, max_clusters=8, search="paper", random_state=0), X)
+    np.testing.assert_allclose(model.cluster_centers_[3], X[model.labels_ == 3].mean(axis=0))
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
 @pytest.mark.parametrize("penalty", [0.0, 1.0, 30.0])
 def test_a_binding_cap_is_as_good_at_any_penalty_below(penalty):
     X = np.random.default_rng(2).standard_t(3.0, (1500, 3))

@@ -155,6 +155,8 @@ class Descent:
         self.max_steps = max_steps
         if search == "split-merge":
             self.halfway = max_steps // 2
+        else:
+            self.detours_left = 0
         stages = [getattr(self, name) for name in STAGES[search]]
         if not alternate(stages, lambda: len(self.points) < max_steps):
             return self._end(Status.OUT_OF_STEPS)
