@@ -118,7 +118,7 @@ def test_an_interrupted_refit_keeps_the_old_model():
     class Impatient(GaussianDPMeans):
         patient = False
 
-        def _report(self, step, n_clusters, n_changed):
+        def _report_changes(self, step, n_clusters, n_changed):
             if not self.patient:
                 raise KeyboardInterrupt
 

@@ -4,7 +4,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, validate_params
+from sklearn.utils._param_validation import Interval, InvalidParameterError, validate_params
 
 from hardbayes.estimators.bp_means import BPMeans
 from hardbayes.estimators.dp_means import DPMeans
@@ -91,7 +91,7 @@ def penalty_path(
     template = DPMeans() if estimator is None else estimator
     if not isinstance(template, WITH_PATHS):
         known = ", ".join(each.__name__ for each in WITH_PATHS)
-        raise TypeError(
+        raise InvalidParameterError(
             f"The 'estimator' parameter of penalty_path must be one of {known}, or None. "
             f"Got {template!r} instead."
         )

@@ -40,9 +40,10 @@ LARGEST_BATCH = 1 << 19
 # A cluster that gained or lost less than this part of its weight, and moved for less than this part
 # of the penalty, is not divided again.
 UNCHANGED = 0.02
-# Nor one whose division falls short of the penalty by so many times more; where divisions take
-# most of the time.
+# Of many rows, where divisions take most of the time, nor one that changed by more, up to this part
+# times that by which its division falls short of the penalty.
 FAR = 0.2
+MANY_ROWS = 1 << 12
 
 
 class Divisions(NamedTuple):
@@ -165,7 +166,7 @@ def divide_clusters(
     local = state.rows.take(ids)
     wanted = np.ones(k, bool)
     if known is not None:
-        wanted = ~_keep_known(partition, found, known)
+        wanted = ~_keep_known(partition, found, known, state.rows.n_rows)
     for batch in np.array_split(np.flatnonzero(wanted), -(-k * d // LARGEST_BATCH)):
         position = np.full(k, -1)
         position[batch] = np.arange(len(batch))
@@ -178,7 +179,9 @@ def divide_clusters(
     return found
 
 
-def _keep_known(partition: Partition, found: Divisions, known: Divisions) -> NDArray[np.bool_]:
+def _keep_known(
+    partition: Partition, found: Divisions, known: Divisions, n_rows: int
+) -> NDArray[np.bool_]:
     """Take over what is known of clusters that have hardly changed; return which they are."""
     _, now, then = np.intersect1d(found.names, known.names, return_indices=True)
     moved = found.weights[now] * partition.geometry.divergence(
@@ -186,7 +189,7 @@ def _keep_known(partition: Partition, found: Divisions, known: Divisions) -> NDA
     )
     grown = np.abs(found.weights[now] - known.weights[then])
     part = np.full(len(then), UNCHANGED)
-    if partition.geometry.formula is not None:
+    if partition.geometry.formula is not None and n_rows > MANY_ROWS and partition.penalty > 0:
         short = 1.0 - known.saved[then] / partition.penalty
         part = np.maximum(part, FAR * short)
     same = (moved < part * partition.penalty) & (grown < part * known.weights[then])
