@@ -92,7 +92,7 @@ def _cell(
     if len(known.X) > MANY and method not in (dp_means, k_means):
         return "-"
     begin = time.perf_counter()
-    labels = _quiet(method, known.X, k)
+    labels = quiet(method, known.X, k)
     elapsed = time.perf_counter() - begin
     score = adjusted_rand_score(known.member, labels)
     if len(known.X) <= MANY:
@@ -112,7 +112,7 @@ def _alarms(n_draws: int) -> list[str]:
         if method is not dp_means:
             draws = draws[:: max(1, len(draws) // MOST_COMPARED)]
         half = WITHOUT_STRUCTURE // 2
-        more = [_found(_quiet(method, X, half)) > 1 for _, X in draws]
+        more = [_found(quiet(method, X, half)) > 1 for _, X in draws]
         cells.append(f"{sum(more)} of {len(more)}")
     return cells
 
@@ -121,7 +121,8 @@ def _found(labels: Labels) -> int:
     return len(np.unique(labels[labels >= 0]))
 
 
-def _quiet(method: Callable[[Table, int], Labels], X: Table, k: int) -> Labels:
+def quiet(method: Callable[[Table, int], Labels], X: Table, k: int) -> Labels:
+    """Return the labels of a method, without its warnings."""
     with warnings.catch_warnings():  # that no number stood out is part of the answer
         warnings.simplefilter("ignore")
         return method(X, k)

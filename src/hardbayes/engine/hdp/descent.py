@@ -5,14 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hardbayes.engine.hdp.objective import GroupedTerms
 from hardbayes.engine.loop import alternate
 from hardbayes.engine.partition.descent import Descent, Effort
-from hardbayes.engine.partition.objective import Terms, measure
+from hardbayes.engine.partition.objective import measure
 from hardbayes.engine.partition.passes import passes_for
 from hardbayes.engine.status import Status, say_nothing
 from hardbayes.matrices import Floats
@@ -51,22 +52,6 @@ GLOBAL_STEPS = 100
 EXCHANGES = 30
 TRIALS = 8
 TRIAL_STEPS = 8
-
-
-class GroupedTerms(NamedTuple):
-    """The parts of the objective, in working units: its one definition."""
-
-    terms: Terms  # of the partition
-    n_local: int
-
-    @property
-    def cost(self) -> float:
-        """The objective without penalties."""
-        return self.terms.fit + self.terms.prior
-
-    def total(self, grouped: GroupedPartition) -> float:
-        """Return the objective."""
-        return self.cost + grouped.total_penalty(self.n_local, self.terms.n_clusters)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.engine.hdp.descent import GroupedDescent, GroupedSolution, GroupedTerms
+from hardbayes.engine.hdp.descent import GroupedDescent, GroupedSolution
+from hardbayes.engine.hdp.objective import GroupedTerms
 from hardbayes.engine.partition.restarts import Starts, draw_visit_rank, first_centres, minimise
 from hardbayes.matrices import Floats, inverse_permutation
 from hardbayes.structure.hdp import GroupedPartition
