@@ -22,8 +22,7 @@ from hardbayes.progress import SILENT, Report
 @cache
 def _cores() -> int:
     # Cached: it reads files under Linux, which takes longer than a fit of a hundred rows.
-    cores: int = cpu_count()
-    return cores
+    return cpu_count()
 
 
 def resolve_threads(n_jobs: int | None) -> int:

@@ -41,7 +41,7 @@ def _number(
 ) -> float:
     """Return the number that an option gives; raise where it is none, or out of range."""
     try:
-        value: float = kind(text)
+        value = kind(text)
     except ValueError:
         value = math.nan
     if not least <= value <= most:

@@ -11,6 +11,6 @@ def level_rounding(history: Floats, floor: float = 0.0) -> Floats:
     Sweeps that change less than float64 can show may seem to raise the objective in its last
     places, or by ``floor`` where it is the difference of larger numbers.
     """
-    levelled: Floats = np.maximum.accumulate(history[::-1])[::-1].copy()
+    levelled = np.maximum.accumulate(history[::-1])[::-1].copy()
     is_noise = np.abs(levelled - history).max() <= 1e-9 * np.abs(history).max() + floor
     return levelled if is_noise else history

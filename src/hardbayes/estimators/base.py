@@ -88,11 +88,10 @@ class Learner(CallbackSupportMixin, ABC, BaseEstimator):
         self._say(f"step {step}: {n_clusters} clusters, {n_changed} changes")
 
     def _repr_html_inner(self) -> str:
-        found: str = found_html(self) + super()._repr_html_inner()
-        return found
+        return found_html(self) + super()._repr_html_inner()
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        bundle = super()._repr_mimebundle_(**kwargs)
         if "text/html" in bundle:  # not where scikit-learn is configured to show text
             bundle["text/html"] = found_html(self) + bundle["text/html"]
         return bundle
@@ -120,8 +119,7 @@ class Learner(CallbackSupportMixin, ABC, BaseEstimator):
         for name, dtype in self._text_attributes.items():
             if state[name] is not None and state[name].dtype.kind == np.dtype(dtype).kind:
                 state[name] = [str(text) for text in state[name]]
-        arrays: dict[str, Any] = self._model.to_arrays()
-        return state | arrays
+        return state | self._model.to_arrays()
 
     def _set_state(self, state: dict[str, Any]) -> None:
         arrays = {name: value for name, value in state.items() if not name.endswith("_")}

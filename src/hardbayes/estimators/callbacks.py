@@ -1,5 +1,6 @@
 """scikit-learn's callbacks, which it has from version 1.9 on: a fit is one task."""
 
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
@@ -10,8 +11,6 @@ except ImportError:  # an older scikit-learn
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Stands in for scikit-learn's mixin: estimators have no ``set_callbacks``."""
 
-
-from collections.abc import Iterator
 
 __all__ = ["CallbackSupportMixin", "fit_task"]
 

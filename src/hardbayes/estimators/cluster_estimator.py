@@ -68,7 +68,7 @@ class ClusterEstimator(ClusterMixin, Estimator):
         share = check_novelty(novelty)
         with Pool(resolve_threads(self.n_jobs)) as pool:
             placed = self._model.place(matrix, pool, **beside)
-            labels: NDArray[np.int32] = placed.labels()
+            labels = placed.labels()
             if share is not None:
                 labels[placed.strangers(share)] = -1
             elif novelty:
@@ -91,7 +91,7 @@ class ClusterEstimator(ClusterMixin, Estimator):
         """
         matrix = self._checked(X)
         with Pool(resolve_threads(self.n_jobs)) as pool:
-            distances: Floats = self._model.place(matrix, pool).distances()
+            distances = self._model.place(matrix, pool).distances()
         return distances.astype(matrix.dtype, copy=False)
 
     def summary(self, X: Any, *, values: Any = None, n_columns: int = 3, groups: Any = None) -> Any:
@@ -135,8 +135,7 @@ class ClusterEstimator(ClusterMixin, Estimator):
         return as_configured(table_of_profiles(found, names), self)
 
     def _costs(self, matrix: Matrix, pool: Pool) -> Floats:
-        costs: Floats = self._model.place(matrix, pool).costs()
-        return costs
+        return self._model.place(matrix, pool).costs()
 
     def _get_state(self) -> dict[str, Any]:
         state = super()._get_state()

@@ -43,8 +43,7 @@ class DivergenceEstimator(ClusterEstimator):
     @property
     def cluster_centers_(self) -> Floats:
         """Centres of shape (n_clusters_, n_features), made anew at each access."""
-        centres: Floats = self._model.shown_centres()
-        return centres
+        return self._model.shown_centres()
 
     @property
     def _geometry(self) -> Geometry:

@@ -71,8 +71,7 @@ class FeatureEstimator(Estimator):
         """
         matrix = self._checked(X)
         with Pool(resolve_threads(self.n_jobs)) as pool:
-            membership: NDArray[np.bool_] = self._model.allocate(matrix, pool)[0]
-        return membership
+            return self._model.allocate(matrix, pool)[0]
 
     def inverse_transform(self, X: Any) -> Floats:
         """Rebuild rows from their features.
@@ -92,8 +91,7 @@ class FeatureEstimator(Estimator):
         return self._model.rebuild(membership).astype(self.components_.dtype)
 
     def _costs(self, matrix: Matrix, pool: Pool) -> Floats:
-        costs: Floats = self._model.allocate(matrix, pool)[1]
-        return costs
+        return self._model.allocate(matrix, pool)[1]
 
     @property
     def _n_features_out(self) -> int:

@@ -196,8 +196,7 @@ class GraphDPMeans(ClusterMixin, Learner):
         labels, is_novel = self._model.place(check_links(X, self.n_features_in_))
         if novelty:
             labels[is_novel] = -1
-        found: NDArray[np.int32] = labels
-        return found
+        return labels
 
     def _fitted(self, problem: GraphProblem) -> tuple[dict[str, Any], Status]:
         rng = self._stream()

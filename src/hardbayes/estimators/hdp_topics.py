@@ -320,8 +320,7 @@ class HDPTopics(Estimator):
         """Return the pseudo-counts (v,) of a topic."""
         words = np.bincount(weighted.indices, weighted.data, weighted.shape[1])
         weight = PRIOR * weighted.shape[1] if self.prior_weight == "auto" else self.prior_weight
-        prior: Floats = float(weight) / words.sum() * words
-        return prior
+        return float(weight) / words.sum() * words
 
     def transform(self, X: Any) -> Floats:
         """Return the share of each topic in each document.
@@ -340,8 +339,7 @@ class HDPTopics(Estimator):
         """
         matrix = self._checked(X)
         with Pool(resolve_threads(self.n_jobs)) as pool:
-            shares: Floats = self._model.shares(matrix, pool)[0]
-        return shares
+            return self._model.shares(matrix, pool)[0]
 
     def top_words(
         self, n: int = 10, feature_names: Any = None, *, by: str = "relevance"
@@ -370,8 +368,7 @@ class HDPTopics(Estimator):
         return [[str(names[word]) for word in row] for row in top_word_ids(self, n, by)]
 
     def _costs(self, matrix: Matrix, pool: Pool) -> Floats:
-        costs: Floats = self._model.shares(matrix, pool)[1]
-        return costs
+        return self._model.shares(matrix, pool)[1]
 
     def _report(self, step: int, n_topics: int, objective: float) -> None:
         self._say(f"step {step}: {n_topics} topics, objective {objective:.6g}")

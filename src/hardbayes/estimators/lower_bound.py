@@ -99,5 +99,4 @@ def _squares(rows: Matrix) -> Floats:
 
 def _variances(rows: Matrix, weights: Floats, mean: Floats) -> Floats:
     squares = rows.multiply(rows) if is_sparse(rows) else np.square(rows)
-    found: Floats = np.asarray(squares.T @ (weights / weights.sum())).ravel() - mean**2
-    return found
+    return np.asarray(squares.T @ (weights / weights.sum())).ravel() - mean**2

@@ -16,5 +16,5 @@ def top_word_ids(model: Any, n: int, by: str = "relevance") -> NDArray[np.intp]:
     if by not in RANKINGS:
         raise ValueError(f"The 'by' parameter must be one of {RANKINGS}. Got {by!r} instead.")
     scores = model.relevance_ if by == "relevance" else model.components_
-    order: NDArray[np.intp] = np.lexsort((-model.components_, -np.maximum(scores, 0.0)), axis=1)
+    order = np.lexsort((-model.components_, -np.maximum(scores, 0.0)), axis=1)
     return order[:, :n]

@@ -11,25 +11,18 @@ The number of groups is what a budget for all per-row state allows; with few col
 share a bound, because one bound would cost more than the scores that it may spare.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import lru_cache
 from math import ceil
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from hardbayes.kernels.partition.bounds import NARROW, TINY, Bounds
 from hardbayes.kernels.partition.placing import gaps
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from hardbayes.matrices import Floats
-    from hardbayes.tuples import Centres, Drift, Layout
+from hardbayes.matrices import Floats
+from hardbayes.tuples import Centres, Drift, Layout
 
 # What bounds, labels and the rest of a row's state may take in all; beyond it rows have one lower
 # bound.

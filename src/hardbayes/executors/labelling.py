@@ -12,21 +12,13 @@ date. `MemoryRows` also drops valid bounds where memory is short or where few wo
 Without bounds the next assignment scores every centre: slower, with the same labels.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
-from hardbayes.matrices import chunks
+from hardbayes.executors.bounds import DistanceBounds
+from hardbayes.matrices import Floats, chunks
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.executors.bounds import DistanceBounds
-    from hardbayes.matrices import Floats
-
-    Labels = NDArray[np.int32]
+Labels = NDArray[np.int32]
 
 
 FIRST_ROWS = 4096  # compared before all others: most different partitions differ there

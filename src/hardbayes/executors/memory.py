@@ -4,14 +4,13 @@ What goes out to a tile is a named tuple of small arrays; what comes back is lab
 additive totals. So neither the tiles nor the number of threads change a bit of the result.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hardbayes.executors.bounds import BOUNDS, has_little_room, no_bounds
+from hardbayes.executors.bounds import BOUNDS, DistanceBounds, has_little_room, no_bounds
 from hardbayes.executors.labelling import Labelling, is_same_partition
 from hardbayes.kernels.partition.births import consider
 from hardbayes.kernels.partition.costs import costs
@@ -20,25 +19,15 @@ from hardbayes.kernels.partition.near_border import mark_near_border
 from hardbayes.kernels.partition.nearest import ABOVE, DECIDED, assign
 from hardbayes.kernels.partition.rows import Batch, new_batch
 from hardbayes.local.exact_totals import NO_ROUNDING, NO_TOTALS, ExactTotals, Rounding
-from hardbayes.local.reading import entries_per_row
+from hardbayes.local.reading import KernelRows, entries_per_row
 from hardbayes.local.rows import LocalRows
 from hardbayes.local.tiling import Tiling
-from hardbayes.matrices import chunks
-from hardbayes.tuples import Centres, DirectForm, Division, Summary
+from hardbayes.matrices import Floats, chunks
+from hardbayes.pool import Pool
+from hardbayes.tuples import Births, Centres, DirectForm, Division, Drift, Layout, Summary, Totals
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from hardbayes.executors.bounds import DistanceBounds
-    from hardbayes.local.reading import KernelRows
-    from hardbayes.matrices import Floats
-    from hardbayes.pool import Pool
-    from hardbayes.tuples import Births, Drift, Layout, Totals
-
-    Ids = NDArray[np.signedinteger]
-    Labels = NDArray[np.int32]
+Ids = NDArray[np.signedinteger]
+Labels = NDArray[np.int32]
 
 # Part of the rows that scores in less than the highest precision may leave undecided.
 DOUBTFUL = 1 / 16

@@ -57,5 +57,5 @@ class Poisson(Geometry):
         self, weights: Floats, prior_weight: float, prior_mean: Floats
     ) -> NDArray[np.float64]:
         """Return ``eta log(1 + w / eta) sum_j m_j``: each column is proportional to its mean."""
-        costs: NDArray[np.float64] = prior_weight * np.log1p(weights / prior_weight)
+        costs = prior_weight * np.log1p(weights / prior_weight)
         return costs * prior_mean.sum()

@@ -45,8 +45,7 @@ class SquaredEuclidean(Geometry):
 
     def between(self, centres: Floats, others: Floats) -> Floats:
         """Return the squared distances of all pairs (k, l)."""
-        distances: Floats = cdist(centres, others, "sqeuclidean")
-        return distances
+        return cdist(centres, others, "sqeuclidean")
 
     def exact_form(self, centres: Floats) -> tuple[Floats, Floats]:
         """Return a copy of the centres and ``|c|^2``: distances are taken from centres."""

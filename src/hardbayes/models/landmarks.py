@@ -161,8 +161,7 @@ class FeaturePlacement(CostPlacement):
 
     def distances(self) -> Floats:
         """Return each row's distance (m, k) from the mean of every cluster."""
-        found: Floats = euclidean_distances(self.features, self.model.centres)
-        return found
+        return euclidean_distances(self.features, self.model.centres)
 
     @property
     def _rounding(self) -> float:

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from hardbayes.engine.objective import level_rounding
 from hardbayes.engine.status import Status, counted
+from hardbayes.engine.topics.descent import TopicSolution
 from hardbayes.executors.topics.protocol import Topics
+from hardbayes.geometry.base import Geometry
 from hardbayes.geometry.counts import WordCounts
+from hardbayes.matrices import Floats, Matrix
+from hardbayes.pool import Pool
 from hardbayes.problems.topics import LocalPenalty, no_topics, pose_topics
 from hardbayes.problems.word_weights import WordWeights
 from hardbayes.structure.topics import SharedTopics
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.engine.topics.descent import TopicSolution
-    from hardbayes.geometry.base import Geometry
-    from hardbayes.matrices import Floats, Matrix
-    from hardbayes.pool import Pool
 
 SENTENCES = {
     Status.CONVERGED: (

@@ -304,7 +304,7 @@ def _storable_params(model: Any) -> tuple[dict[str, Any], object]:
 
 def _state_of(model: Any) -> dict[str, Any]:
     """Return the fitted state; raise ValueError if `divergence` was changed after the fit."""
-    state: dict[str, Any] = model._get_state()
+    state = model._get_state()
     fitted = getattr(getattr(model, "_model", None), "geometry", None)
     if fitted is not None and not same_geometry(model._geometry, fitted):
         raise ValueError(

@@ -32,13 +32,13 @@ class Frame(NamedTuple):
 
     def to_working(self, centres: Floats) -> Floats:
         """Return points (k, d) in working coordinates, float64."""
-        points: Floats = np.asarray(centres, np.float64) - self.shift
+        points = np.asarray(centres, np.float64) - self.shift
         points *= self.scale  # in place: where columns are many, so are the numbers
         return points
 
     def from_working(self, centres: Floats) -> Floats:
         """Return points (k, d) in the user's coordinates."""
-        points: Floats = centres / self.scale
+        points = centres / self.scale
         points += self.shift
         return points
 

@@ -66,9 +66,7 @@ class Whitening:
         """Return scatters (k, h, d) as (k, d, d), or (k, d), in the user's units."""
         if self.diagonal:
             return scatters[:, 0] * self.backward**2
-        found: Floats = np.einsum(
-            "ai,kab,bj->kij", self.backward, scatters, self.backward, optimize=True
-        )
+        found = np.einsum("ai,kab,bj->kij", self.backward, scatters, self.backward, optimize=True)
         return (found + found.transpose(0, 2, 1)) / 2.0
 
     def covariances(self, scatters: Floats, rate: float) -> Floats:

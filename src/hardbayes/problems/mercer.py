@@ -108,7 +108,7 @@ class Mercer:
     def _plain(self, left: Seen, right: Seen) -> Floats:
         """Return the values of the kernel before it is balanced."""
         if left.bandwidths is None or right.bandwidths is None:
-            values: Floats = pairwise_kernels(
+            values = pairwise_kernels(
                 left.rows, right.rows, metric=self.kernel, filter_params=True, **self.parameters
             )
             return np.asarray(values, np.float64)
@@ -195,5 +195,4 @@ def balancing_scales(values: Matrix, weights: Floats) -> Floats:
         if np.abs(sums - 1.0).max() < BALANCED:
             break
         scales /= np.sqrt(sums)
-    found: Floats = scales
-    return found
+    return scales

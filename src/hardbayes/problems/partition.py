@@ -110,8 +110,7 @@ def overall_mean(rows: Rows) -> Floats:
     """Return the mean (d,) of all rows."""
     one = np.zeros(1, np.intp)
     totals = rows.totals(1, np.zeros(rows.n_rows, np.int32))
-    mean: Floats = totals.sums(one)[0] / totals.weights(one)[0]
-    return mean
+    return totals.sums(one)[0] / totals.weights(one)[0]
 
 
 def opening_costs(rows: Rows, partition: Partition, weights: Floats) -> Floats:

@@ -38,5 +38,5 @@ class GroupedPartition:
         ``in_use`` (groups, k): one where a group uses a cluster, else zero. A group that uses both
         has one local cluster less.
         """
-        both: Floats = np.einsum("gi,gj->ij", in_use, in_use, optimize=True)
+        both = np.einsum("gi,gj->ij", in_use, in_use, optimize=True)
         return self.partition.penalty + self.local_penalty * both

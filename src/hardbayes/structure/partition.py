@@ -171,9 +171,8 @@ class Partition:
         totals = sizes[:, np.newaxis] * centres + other_sizes[:, np.newaxis] * other_centres
         totals -= self.prior_weight * self.prior_mean
         united = self.geometry.inside(totals / (sizes + other_weights)[:, np.newaxis])
-        rises: Floats = (
+        return (
             self.explained(weights, centres, united)
             + self.explained(other_weights, other_centres, united)
             - self.explained(weights + other_weights, united, united)
         )
-        return rises

@@ -1,15 +1,11 @@
 """Topics shared by documents: what is paid for words, topics of documents, and topics."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import xlogy
 
-if TYPE_CHECKING:
-    from hardbayes.matrices import Floats
+from hardbayes.matrices import Floats
 
 # Stands for minus the logarithm of zero: above any penalty, yet finite when multiplied and added.
 NEVER = 1e30

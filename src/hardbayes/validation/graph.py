@@ -154,7 +154,7 @@ def _symmetric(matrix: sparse.csr_array) -> tuple[sparse.csr_array, Floats]:
     )
     links = turned if same else 0.5 * matrix + 0.5 * turned
     links.sort_indices()
-    loops: Floats = links.diagonal()
+    loops = links.diagonal()
     if loops.any():
         links = links - sparse.dia_array((loops[np.newaxis], [0]), shape=links.shape)
         links = sparse.csr_array(links)
@@ -203,7 +203,7 @@ def _joined(sources: Any, targets: Any, weights: Any, n: int, names: Any) -> Adj
         if len(bad):
             _refuse_weight(values[bad[0]], f"in edge {bad[0]}")
     is_loop = sources == targets
-    loops: Floats = np.bincount(sources[is_loop], values[is_loop], n).astype(np.float64)
+    loops = np.bincount(sources[is_loop], values[is_loop], n).astype(np.float64)
     kept = ~is_loop & (values > 0)
     one_way = (values[kept], (sources[kept], targets[kept]))
     upper = canonical(sparse.coo_array(one_way, shape=(n, n)).tocsr())

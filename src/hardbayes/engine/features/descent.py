@@ -4,30 +4,24 @@ A row has a set of features, components come from one least-squares problem, and
 that returns its sums: unlike for a partition, only the allocation is kept from sweep to sweep.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from hardbayes.engine.loop import alternate
 from hardbayes.engine.status import Status
-from hardbayes.moves.features.proposals import LocalOptimum
+from hardbayes.executors.features.protocol import Allocation, FeatureRows, Sums
+from hardbayes.matrices import Floats
+from hardbayes.moves.features.proposals import LocalOptimum, Move, Proposal
 from hardbayes.moves.features.refitting import refitted
+from hardbayes.structure.feature_allocation import FeatureAllocation
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from hardbayes.executors.features.protocol import Allocation, FeatureRows, Sums
-    from hardbayes.matrices import Floats
-    from hardbayes.moves.features.proposals import Move, Proposal
-    from hardbayes.structure.feature_allocation import FeatureAllocation
-
-    # Sweeps and refits, at least once, in place; of the allocation, whether components are at least
-    # squares, and the largest number of sweeps.
-    Stepping = Callable[[FeatureRows, FeatureAllocation, Allocation, bool, int], "Step"]
+# Sweeps and refits, at least once, in place; of the allocation, whether components are at least
+# squares, and the largest number of sweeps.
+Stepping = Callable[[FeatureRows, FeatureAllocation, Allocation, bool, int], "Step"]
 
 
 class Point(NamedTuple):

@@ -1,31 +1,23 @@
 """Several starts of a feature search; the best is kept, and perturbed."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.random import RandomState
 
+from hardbayes.engine.features.descent import FeatureSolution
+from hardbayes.engine.features.search import FeatureSearch
 from hardbayes.engine.status import Status
-from hardbayes.executors.features.protocol import Allocation
+from hardbayes.executors.features.protocol import Allocation, FeatureRows
 from hardbayes.matrices import total_weight
 from hardbayes.moves.features.canonical_form import canonical_membership
 from hardbayes.moves.features.perturbation import perturbed
 from hardbayes.moves.features.refitting import refitted
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.random import RandomState
-
-    from hardbayes.engine.features.descent import FeatureSolution
-    from hardbayes.engine.features.search import FeatureSearch
-    from hardbayes.executors.features.protocol import FeatureRows
-
-    Start = Callable[[FeatureRows, RandomState], Allocation]
-    Report = Callable[[str, int, float], None]
+Start = Callable[[FeatureRows, RandomState], Allocation]
+Report = Callable[[str, int, float], None]
 
 MOST_PERTURBATIONS = 64
 ROUND = 8  # perturbations side by side; a fixed number, so that threads do not matter

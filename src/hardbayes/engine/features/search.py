@@ -1,26 +1,18 @@
 """How hard a feature allocation is minimised: the published steps, or those and better ones."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.random import RandomState
 
-from hardbayes.engine.features.descent import FeatureDescent
+from hardbayes.engine.features.descent import FeatureDescent, FeatureSolution, Point, Stepping
 from hardbayes.engine.features.steps import collapsed_step, local_search_step, published_step
+from hardbayes.executors.features.protocol import Allocation, FeatureRows
 from hardbayes.moves.features.births import open_feature
 from hardbayes.moves.features.collapsed import sweep_collapsed
 from hardbayes.moves.features.columns import combine_features, drop_feature
-from hardbayes.moves.features.proposals import ROUNDING, LocalOptimum
-
-if TYPE_CHECKING:
-    from numpy.random import RandomState
-
-    from hardbayes.engine.features.descent import FeatureSolution, Point, Stepping
-    from hardbayes.executors.features.protocol import Allocation, FeatureRows
-    from hardbayes.moves.features.proposals import Move
-    from hardbayes.structure.feature_allocation import FeatureAllocation
+from hardbayes.moves.features.proposals import ROUNDING, LocalOptimum, Move
+from hardbayes.structure.feature_allocation import FeatureAllocation
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,11 @@
 """Three ways to sweep and refit: as published, with components integrated out, by local search."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from hardbayes.engine.features.descent import Point, Step
+from hardbayes.executors.features.protocol import Allocation, FeatureRows, Sums
 from hardbayes.moves.features.births import open_at_rows
 from hardbayes.moves.features.collapsed import swept_collapsed
 from hardbayes.moves.features.refitting import refitted, without_dependent
-
-if TYPE_CHECKING:
-    from hardbayes.executors.features.protocol import Allocation, FeatureRows, Sums
-    from hardbayes.structure.feature_allocation import FeatureAllocation
+from hardbayes.structure.feature_allocation import FeatureAllocation
 
 
 def published_step(

@@ -1,23 +1,16 @@
 """One feature more at a time: K-features for K = 0, 1, 2, ..., each begun from the one before."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hardbayes.engine.features.descent import FeatureSolution, Point
 from hardbayes.engine.features.restarts import minimise_features
+from hardbayes.engine.features.search import FeatureSearch
 from hardbayes.engine.status import Status
-from hardbayes.executors.features.protocol import Allocation
+from hardbayes.executors.features.protocol import Allocation, FeatureRows
 from hardbayes.structure.feature_allocation import FeatureAllocation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from hardbayes.engine.features.search import FeatureSearch
-    from hardbayes.executors.features.protocol import FeatureRows
 
 
 def no_features(rows: FeatureRows) -> FeatureSolution:

@@ -45,8 +45,7 @@ def feature_spectrum(
 def scatter_values(features: Any, weights: Floats, mean: Floats) -> Floats:
     """Return all eigenvalues of the scatter, falling, from the smaller of both matrices."""
     with one_blas_thread():
-        values: Floats = eigh(scatter(features, weights, mean)[0], eigvals_only=True)
-    return values[::-1]
+        return eigh(scatter(features, weights, mean)[0], eigvals_only=True)[::-1]
 
 
 def weighted_mean(features: Any, weights: Floats) -> Floats:

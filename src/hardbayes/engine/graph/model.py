@@ -99,8 +99,7 @@ class GraphModel(LabelFirstModel[GraphClusters]):
 
     def second_half(self, ids: Ids, division: Division) -> NDArray[np.bool_]:
         """Return the second side of the cut."""
-        half: NDArray[np.bool_] = division.halves
-        return half
+        return division.halves
 
     def move_rows(self, labels: Ids, statistics: GraphClusters, max_passes: int) -> tuple[Ids, int]:
         """Return labels after moves of single vertices."""

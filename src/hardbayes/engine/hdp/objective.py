@@ -1,12 +1,9 @@
 """The one definition of the objective of the hard HDP."""
 
-from __future__ import annotations
+from typing import NamedTuple
 
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from hardbayes.engine.partition.objective import Terms
-    from hardbayes.structure.hdp import GroupedPartition
+from hardbayes.engine.partition.objective import Terms
+from hardbayes.structure.hdp import GroupedPartition
 
 
 class GroupedTerms(NamedTuple):

@@ -1,22 +1,16 @@
 """A fit of topics: its state, and the stages that `engine.loop` goes through."""
 
-from __future__ import annotations
+from collections.abc import Callable
+from typing import NamedTuple
 
-from typing import TYPE_CHECKING, NamedTuple
+from numpy.random import RandomState
 
 from hardbayes.engine.loop import alternate
 from hardbayes.engine.status import Status
 from hardbayes.moves.topics import background, merges, splits
-from hardbayes.moves.topics.state import propose
+from hardbayes.moves.topics.state import Proposal, TopicState, propose
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.random import RandomState
-
-    from hardbayes.moves.topics.state import Proposal, TopicState
-
-    Report = Callable[[int, int, float], None]
+Report = Callable[[int, int, float], None]
 
 STAGES = ("sweep", "merge", "split", "delete", "add_background", "converge")
 # Sweeps that lower the objective by a smaller share of it wait until no topic can be split.

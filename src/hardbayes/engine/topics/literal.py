@@ -1,22 +1,13 @@
 """The published algorithm for words: Kulis & Jordan's Algorithm 2 with the KL divergence."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from hardbayes.engine.loop import alternate
 from hardbayes.engine.status import Status
-from hardbayes.engine.topics.descent import TopicSolution
-from hardbayes.executors.topics.protocol import Topics
+from hardbayes.engine.topics.descent import Report, TopicSolution
+from hardbayes.executors.topics.protocol import Collected, TopicDocuments, Topics
 from hardbayes.moves.topics.state import TopicState
-from hardbayes.structure.topics import NEVER
-
-if TYPE_CHECKING:
-    from hardbayes.engine.topics.descent import Report
-    from hardbayes.executors.topics.protocol import Collected, TopicDocuments
-    from hardbayes.structure.topics import SharedTopics
+from hardbayes.structure.topics import NEVER, SharedTopics
 
 
 class LiteralDescent:

@@ -1,20 +1,13 @@
 """Several starts of a fit of topics; and the global penalty at which there are about so many."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+
+from numpy.random import RandomState
 
 from hardbayes.engine.status import Status
-from hardbayes.engine.topics.descent import TopicDescent
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.random import RandomState
-
-    from hardbayes.engine.topics.descent import Limits, Report, TopicSolution
-    from hardbayes.moves.topics.state import TopicState
+from hardbayes.engine.topics.descent import Limits, Report, TopicDescent, TopicSolution
+from hardbayes.moves.topics.state import TopicState
 
 MAX_PENALTIES = 8  # tried for a number of topics
 NEAR = 0.05  # share of that number by which it may be missed

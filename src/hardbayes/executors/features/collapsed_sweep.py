@@ -1,12 +1,9 @@
 """A collapsed sweep: rows one after another, features opened and closed between them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from hardbayes.executors.features.protocol import Allocation
+from hardbayes.executors.features.tiles import Tile, Tiles
 from hardbayes.kernels.features.collapsing import (
     DONE,
     OPENS,
@@ -15,10 +12,7 @@ from hardbayes.kernels.features.collapsing import (
     collapse,
     new_collapsed,
 )
-
-if TYPE_CHECKING:
-    from hardbayes.executors.features.tiles import Tile, Tiles
-    from hardbayes.matrices import Floats
+from hardbayes.matrices import Floats
 
 WINDOW = 1 << 12  # rows in one call, so that an interrupt need not wait for a whole tile
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
 
 from hardbayes.executors.features.collapsed_sweep import CollapsedSweep
 from hardbayes.executors.features.protocol import (
     Allocation,
     Combination,
     Description,
+    FeatureRows,
     LocalSearch,
     NewFeature,
     Sums,
 )
+from hardbayes.executors.features.tiles import Tile, Tiles
 from hardbayes.kernels.features.allocating import allocate
 from hardbayes.kernels.features.births import grow, join
 from hardbayes.kernels.features.choosing import EXACT, FLIP, FLIP_PAIRS, KEEP
@@ -28,18 +32,8 @@ from hardbayes.kernels.features.layout import (
 )
 from hardbayes.kernels.features.least_squares import refit
 from hardbayes.kernels.features.seeding import draw_seeds
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.random import RandomState
-    from numpy.typing import NDArray
-
-    from hardbayes.executors.features.protocol import FeatureRows
-    from hardbayes.executors.features.tiles import Tile, Tiles
-    from hardbayes.matrices import Floats
-    from hardbayes.pool import Pool
-
+from hardbayes.matrices import Floats
+from hardbayes.pool import Pool
 
 DRAWS = 2  # seeds of a new feature, besides the worst row
 PAIR_NUMBERS = 1 << 23  # that totals of pairs may take: 64 megabytes

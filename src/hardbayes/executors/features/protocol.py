@@ -10,17 +10,14 @@ says otherwise. The same input gives the same bits, whatever the number of threa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.random import RandomState
-    from numpy.typing import NDArray
-
-    from hardbayes.matrices import Floats
+from hardbayes.matrices import Floats
 
 
 class Allocation(NamedTuple):

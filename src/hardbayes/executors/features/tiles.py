@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hardbayes.matrices import is_sparse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from hardbayes.matrices import Floats, Matrix
-    from hardbayes.pool import Pool
+from hardbayes.matrices import Floats, Matrix, is_sparse
+from hardbayes.pool import Pool
 
 # Data of this many numbers is one tile, kept as it is read: two megabytes. Starts then run side by
 # side, each on one thread; with more data the tiles of one start do.

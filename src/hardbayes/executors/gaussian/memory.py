@@ -6,23 +6,17 @@ threads cannot matter.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hardbayes.executors.gaussian.protocol import GaussianRows
+from hardbayes.executors.gaussian.protocol import GaussianRows, Ids, Trial
 from hardbayes.kernels.gaussian import costs, moves
 from hardbayes.kernels.gaussian import scatters as sums
-from hardbayes.matrices import inverse_permutation
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from numpy.typing import NDArray
-
-    from hardbayes.executors.gaussian.protocol import Ids, Trial
-    from hardbayes.matrices import Floats
-    from hardbayes.pool import Pool
+from hardbayes.matrices import Floats, inverse_permutation
+from hardbayes.pool import Pool
 
 TILE = 1 << 20  # multiply-adds: about a millisecond
 MAX_ROUNDS = 12  # of assignment and refit within a division

@@ -6,24 +6,20 @@ Columns have mean zero and variance one. Clusters are weights (k,), means (k, d)
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardbayes.executors.gaussian.memory import MemoryGaussianRows
+from hardbayes.executors.gaussian.protocol import Ids
 from hardbayes.kernels.gaussian import cutting, dividing, neighbours
 from hardbayes.kernels.gaussian import evidence as likelihoods
 from hardbayes.kernels.gaussian import scatters as sums
 from hardbayes.local.dip import dip_p_value
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from hardbayes.executors.gaussian.protocol import Ids
-    from hardbayes.matrices import Floats
-    from hardbayes.pool import Pool
+from hardbayes.matrices import Floats
+from hardbayes.pool import Pool
 
 MAX_ROWS = 1 << 10  # of a cluster, from which its divisions are found
 ROUNDS = np.array([4, 8])  # of a division: with one covariance for both halves, then with two

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardbayes.blas import one_blas_thread
-from hardbayes.executors.gram.protocol import GramRows
+from hardbayes.executors.gram.protocol import GramRows, Ids
 from hardbayes.kernels.gram import sums, visiting
 from hardbayes.matrices import Floats, Matrix, is_sparse
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.executors.gram.protocol import Ids
-    from hardbayes.pool import Pool
+from hardbayes.pool import Pool
 
 SLAB = 1 << 21  # kernel values: 16 MB, computed in some tens of milliseconds
 MOST_IN_SLAB = 512  # rows: their kernel values among each other are copied
@@ -42,7 +37,7 @@ class MemoryGram(GramRows):
 
     def statistics(self, labels: Ids, k: int) -> tuple[Floats, Floats]:
         """Add up slabs in their order."""
-        volumes: Floats = np.bincount(labels, self.weights, k).astype(np.float64)
+        volumes = np.bincount(labels, self.weights, k).astype(np.float64)
         links = np.zeros((k, k))
         weighted = np.empty((MOST_IN_SLAB, k))
         for ids, slab in self._slabs(np.arange(self.n)):
@@ -173,5 +168,4 @@ def _columns(slab: Matrix, ids: NDArray[np.integer]) -> Floats:
 
 
 def _dense(values: Matrix) -> Floats:
-    found: Floats = np.ascontiguousarray(values.toarray() if is_sparse(values) else values)
-    return found
+    return np.ascontiguousarray(values.toarray() if is_sparse(values) else values)

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from hardbayes.executors.graph.protocol import Graph
+from hardbayes.executors.graph.protocol import Graph, Ids
 from hardbayes.kernels.graph import moving, sums
-from hardbayes.matrices import inverse_permutation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from hardbayes.executors.graph.protocol import Ids
-    from hardbayes.matrices import Floats
-    from hardbayes.pool import Pool
+from hardbayes.matrices import Floats, inverse_permutation
+from hardbayes.pool import Pool
 
 TILE = 1 << 22  # links: some ten milliseconds, after which Ctrl-C is handled
 LEAST_GAIN = 1e-11  # of a move, in units of the largest possible cost

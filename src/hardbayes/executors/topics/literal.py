@@ -1,19 +1,13 @@
 """One pass of the published algorithm over documents in memory."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 
+from hardbayes.executors.topics.protocol import WordLabels
 from hardbayes.kernels.topics.literal import assign_words, associate
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from hardbayes.executors.topics.protocol import WordLabels
-    from hardbayes.matrices import Floats
-    from hardbayes.tuples import Corpus
+from hardbayes.matrices import Floats
+from hardbayes.tuples import Corpus
 
 ROOM = 64  # columns for topics that a pass opens, at first
 

@@ -1,28 +1,20 @@
 """Documents in memory, and the passes over them that a search for topics needs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
 
 from hardbayes.executors.topics.literal import LiteralPass
-from hardbayes.executors.topics.protocol import Collected, Sweep, TopicDocuments, WordLabels
+from hardbayes.executors.topics.protocol import Collected, Sweep, TopicDocuments, Topics, WordLabels
 from hardbayes.kernels.topics.choosing import choose
 from hardbayes.kernels.topics.dividing import divide, gather, two_means
 from hardbayes.kernels.topics.totals import add_shares, add_up, cheapest_whole, pair_penalties
-from hardbayes.tuples import TopicSets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.random import RandomState
-    from numpy.typing import NDArray
-
-    from hardbayes.executors.topics.protocol import Topics
-    from hardbayes.matrices import Floats
-    from hardbayes.pool import Pool
-    from hardbayes.tuples import Corpus
+from hardbayes.matrices import Floats
+from hardbayes.pool import Pool
+from hardbayes.tuples import Corpus, TopicSets
 
 TILE_WORK = 1 << 24  # multiply-adds of a call, at most: some hundredths of a second
 SAMPLE = 1 << 20  # entries of documents by which a topic is divided; all of them then judge
@@ -57,7 +49,7 @@ class MemoryDocuments(TopicDocuments):
         n_topics = topics.costs.shape[1]
         sets, regrets = self._choose(topics, sets)
         is_own = sets.is_own
-        losses: Floats = np.bincount(sets.topics[is_own], regrets[is_own], n_topics).astype(float)
+        losses = np.bincount(sets.topics[is_own], regrets[is_own], n_topics).astype(float)
         totals = self._add_up(topics, sets)
         return Sweep(sets, totals, losses)
 
@@ -266,7 +258,7 @@ class MemoryDocuments(TopicDocuments):
         topics, n_topics = names[topics], int(kept.sum())
         cells = words.astype(np.int64) * n_topics + topics
         flat = np.bincount(cells, self.corpus.weights, self.n_words * n_topics)
-        totals: Floats = flat.astype(float, copy=False).reshape(self.n_words, n_topics)
+        totals = flat.astype(float, copy=False).reshape(self.n_words, n_topics)
         return Collected(labels, topics, totals, self._sets(topics, n_topics))
 
     def _sets(self, topics: NDArray[np.int32], n_topics: int) -> TopicSets:

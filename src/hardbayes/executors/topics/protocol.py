@@ -1,16 +1,13 @@
 """The contract between fits of topics and the place where documents live."""
 
-from __future__ import annotations
+from typing import NamedTuple, Protocol
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.random import RandomState
-    from numpy.typing import NDArray
-
-    from hardbayes.matrices import Floats
-    from hardbayes.tuples import TopicSets
+from hardbayes.matrices import Floats
+from hardbayes.tuples import TopicSets
 
 
 class Topics(NamedTuple):

@@ -6,23 +6,13 @@ it. A row decides on old features before it sees new ones. So one parallel pass 
 for all rows, and each birth needs one pass more, over the rows after it.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.random import RandomState
 
-from hardbayes.executors.features.protocol import Allocation
-from hardbayes.moves.features.proposals import Proposal
-
-if TYPE_CHECKING:
-    from numpy.random import RandomState
-
-    from hardbayes.executors.features.protocol import FeatureRows, NewFeature
-    from hardbayes.matrices import Floats
-    from hardbayes.moves.features.proposals import LocalOptimum
-    from hardbayes.structure.feature_allocation import FeatureAllocation
-
+from hardbayes.executors.features.protocol import Allocation, FeatureRows, NewFeature
+from hardbayes.matrices import Floats
+from hardbayes.moves.features.proposals import LocalOptimum, Proposal
+from hardbayes.structure.feature_allocation import FeatureAllocation
 
 # A column is dependent if no more than this share of it is outside the span of the others.
 DEPENDENT = 1e-9

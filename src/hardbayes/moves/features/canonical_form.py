@@ -4,16 +4,10 @@ Memberships with the same span fit equally well. Where a column of ones is in it
 a base, and any other can be exchanged for its complement.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.matrices import Floats
+from hardbayes.matrices import Floats
 
 ROUNDING = 1e-9
 

@@ -1,16 +1,9 @@
 """A sweep with components integrated out, as a step of its own and as a move."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from hardbayes.moves.features.proposals import Proposal
+from hardbayes.executors.features.protocol import Allocation, FeatureRows, Sums
+from hardbayes.moves.features.proposals import LocalOptimum, Proposal
 from hardbayes.moves.features.refitting import refitted
-
-if TYPE_CHECKING:
-    from hardbayes.executors.features.protocol import Allocation, FeatureRows, Sums
-    from hardbayes.moves.features.proposals import LocalOptimum
-    from hardbayes.structure.feature_allocation import FeatureAllocation
+from hardbayes.structure.feature_allocation import FeatureAllocation
 
 
 def swept_collapsed(

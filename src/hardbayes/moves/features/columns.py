@@ -1,19 +1,11 @@
 """Moves on columns of Z: drop one, or replace one or two by a combination of two."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from hardbayes.executors.features.protocol import Allocation
-from hardbayes.moves.features.proposals import Proposal
-
-if TYPE_CHECKING:
-    from hardbayes.executors.features.protocol import Combination, FeatureRows
-    from hardbayes.matrices import Floats
-    from hardbayes.moves.features.proposals import LocalOptimum
-    from hardbayes.structure.feature_allocation import FeatureAllocation
+from hardbayes.executors.features.protocol import Allocation, Combination, FeatureRows
+from hardbayes.matrices import Floats
+from hardbayes.moves.features.proposals import LocalOptimum, Proposal
+from hardbayes.structure.feature_allocation import FeatureAllocation
 
 
 def drop_feature(

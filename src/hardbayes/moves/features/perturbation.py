@@ -4,16 +4,10 @@ Of the ways tried (a feature dropped and another grown, one added and the cheape
 once) this reached the best known objectives soonest.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.random import RandomState
 
 from hardbayes.executors.features.protocol import Allocation
-
-if TYPE_CHECKING:
-    from numpy.random import RandomState
 
 
 def perturbed(allocation: Allocation, max_components: int, rng: RandomState) -> Allocation:

@@ -1,22 +1,16 @@
 """What a move on features starts from, and what it returns."""
 
-from __future__ import annotations
+from collections.abc import Callable
+from typing import NamedTuple
 
-from typing import TYPE_CHECKING, NamedTuple
+from numpy.random import RandomState
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from hardbayes.executors.features.protocol import Allocation, FeatureRows, Sums
+from hardbayes.matrices import Floats
+from hardbayes.structure.feature_allocation import FeatureAllocation
 
-    from numpy.random import RandomState
-
-    from hardbayes.executors.features.protocol import Allocation, FeatureRows, Sums
-    from hardbayes.matrices import Floats
-    from hardbayes.structure.feature_allocation import FeatureAllocation
-
-    # Returns a proposal that lowers the objective, or None; changes nothing.
-    Move = Callable[
-        [FeatureRows, FeatureAllocation, "LocalOptimum", RandomState], "Proposal | None"
-    ]
+# Returns a proposal that lowers the objective, or None; changes nothing.
+Move = Callable[[FeatureRows, FeatureAllocation, "LocalOptimum", RandomState], "Proposal | None"]
 
 # Improvements below this share of the fit term are rounding.
 ROUNDING = 1e-10

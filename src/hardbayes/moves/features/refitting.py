@@ -1,14 +1,7 @@
 """Least squares for a given membership; columns of Z that depend on others are dropped."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from hardbayes.executors.features.protocol import Allocation
+from hardbayes.executors.features.protocol import Allocation, FeatureRows, Sums
 from hardbayes.structure.feature_allocation import independent_least_squares
-
-if TYPE_CHECKING:
-    from hardbayes.executors.features.protocol import FeatureRows, Sums
 
 
 def refitted(rows: FeatureRows, allocation: Allocation, sums: Sums | None = None) -> Allocation:

@@ -72,15 +72,12 @@ def _leading(matrix: Floats, rng: np.random.RandomState) -> Floats:
         if m > MOST_DENSE:
             start = rng.standard_normal(m)
             try:
-                vectors: Floats = eigsh(
-                    matrix, n_axes, which="LA", v0=start, tol=TOLERANCE, maxiter=20
-                )[1]
+                vectors = eigsh(matrix, n_axes, which="LA", v0=start, tol=TOLERANCE, maxiter=20)[1]
             except ArpackNoConvergence as error:
                 vectors = error.eigenvectors
             if vectors.shape[1]:
                 return vectors
-        found: Floats = eigh(matrix, subset_by_index=[m - n_axes, m - 1])[1]
-        return found
+        return eigh(matrix, subset_by_index=[m - n_axes, m - 1])[1]
 
 
 def _cuts(linked: Floats, weights: Floats) -> Floats:

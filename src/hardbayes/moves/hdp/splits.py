@@ -107,7 +107,7 @@ def _divide(
         )
         halves = centres.reshape(c, 2, -1).swapaxes(0, 1)
     heavy = np.bincount(2 * clusters + seconds, weights, 2 * c)
-    parts: Floats = np.asarray(heavy, np.float64).reshape(c, 2)
+    parts = np.asarray(heavy, np.float64).reshape(c, 2)
     real = (parts > 0).all(axis=1)
     saved = partition.union_costs(parts[:, 0], halves[0], parts[:, 1], halves[1])
     both = np.bincount(2 * pairs + seconds, minlength=2 * (pairs.max() + 1)).reshape(-1, 2) > 0
@@ -129,5 +129,4 @@ def _choose(first: Floats, second: Floats, pairs: Ids, local_penalty: float) -> 
         np.bincount(pairs, costs) for costs in (first, second, np.where(cheaper, second, first))
     )
     apart = mixed + local_penalty < np.minimum(all_first, all_second)
-    result: NDArray[np.bool_] = np.where(apart[pairs], cheaper, (all_second < all_first)[pairs])
-    return result
+    return np.where(apart[pairs], cheaper, (all_second < all_first)[pairs])

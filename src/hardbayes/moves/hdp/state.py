@@ -377,7 +377,7 @@ class GroupedState:
             return totals.sums(numbers) / weights[:, np.newaxis], weights
         ids = np.flatnonzero(labels >= 0)
         heavy = np.broadcast_to(rows.weights, rows.n_rows)[ids]
-        sums: Floats = np.asarray(np.bincount(labels[ids], heavy, k), np.float64)
+        sums = np.asarray(np.bincount(labels[ids], heavy, k), np.float64)
         shares = heavy / sums[labels[ids]]
         members = csr_array((shares, (labels[ids], np.arange(len(ids)))), (k, len(ids)))
         means = csr_array(members @ rows.take(ids).matrix())

@@ -1,17 +1,11 @@
 """A background: one topic that every document may use for its common words."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.moves.topics.state import Proposal, swept
+from hardbayes.moves.topics.state import Proposal, TopicState, swept
 from hardbayes.tuples import TopicSets
-
-if TYPE_CHECKING:
-    from hardbayes.moves.topics.state import TopicState
 
 SWEEPS = 4  # before the background is judged
 

@@ -1,22 +1,14 @@
 """Merges of two topics, and deletions of one."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from hardbayes.blas import one_blas_thread
-from hardbayes.moves.topics.state import propose, renamed
+from hardbayes.matrices import Floats
+from hardbayes.moves.topics.state import Proposal, TopicState, propose, renamed
 from hardbayes.tuples import TopicSets
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.matrices import Floats
-    from hardbayes.moves.topics.state import Proposal, TopicState
-
-    Ids = NDArray[np.intp]
+Ids = NDArray[np.intp]
 
 NEIGHBOURS = 4  # topics with which each is compared
 

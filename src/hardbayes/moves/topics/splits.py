@@ -1,20 +1,14 @@
 """Splits of topics: two means in KL divergence over the documents' parts of a topic."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.random import RandomState
+from numpy.typing import NDArray
 
-from hardbayes.moves.topics.state import propose
+from hardbayes.matrices import Floats
+from hardbayes.moves.topics.state import Proposal, TopicState, propose
 from hardbayes.tuples import TopicSets
-
-if TYPE_CHECKING:
-    from numpy.random import RandomState
-    from numpy.typing import NDArray
-
-    from hardbayes.matrices import Floats
-    from hardbayes.moves.topics.state import Proposal, TopicState
 
 TRIES = 10  # pairs of seeds for each topic
 ROUNDS = 2  # of two means over all documents, after those over a sample

@@ -1,21 +1,15 @@
 """A fit of topics: sets of topics, totals, and what follows from them; and proposals of another."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hardbayes.executors.topics.protocol import Topics
+from hardbayes.executors.topics.protocol import TopicDocuments, Topics
+from hardbayes.matrices import Floats
+from hardbayes.structure.topics import SharedTopics
 from hardbayes.tuples import TopicSets
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.executors.topics.protocol import TopicDocuments
-    from hardbayes.matrices import Floats
-    from hardbayes.structure.topics import SharedTopics
 
 # A move must lower the objective by more than this share of it.
 WORTHWHILE = 1e-12
@@ -67,7 +61,7 @@ def swept(
     """
     topics = Topics(structure.costs(totals), int(structure.has_background))
     sets, totals, losses = documents.sweep(topics, sets)
-    kept: NDArray[np.bool_] = np.asarray(totals.any(axis=0))
+    kept = np.asarray(totals.any(axis=0))
     kept[: topics.n_free] = True
     if not kept.all():
         topics = Topics(np.ascontiguousarray(topics.costs[:, kept]), topics.n_free)

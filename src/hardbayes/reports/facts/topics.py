@@ -1,19 +1,13 @@
 """Topics: their words, their weight, and the documents they are strongest in."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import _check_feature_names_in, check_array
 
 from hardbayes.estimators.topic_words import top_word_ids
-from hardbayes.reports.facts.data import checked_names
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from hardbayes.reports.facts.data import Given
+from hardbayes.reports.facts.data import Given, checked_names
 
 MOST_TOPICS = 60
 N_WORDS = 10

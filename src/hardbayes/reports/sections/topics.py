@@ -1,15 +1,9 @@
 """Topics by their words and documents."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from hardbayes.markup import Markup, tag
+from hardbayes.reports.facts.topics import Topic, Topics
 from hardbayes.reports.numbers import percent
 from hardbayes.reports.sections.tables import Section, colour, mark, section, share_bar, table
-
-if TYPE_CHECKING:
-    from hardbayes.reports.facts.topics import Topic, Topics
 
 
 def topics_section(found: Topics) -> Section:
