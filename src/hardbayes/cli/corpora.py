@@ -12,8 +12,6 @@ from hardbayes.cli.opening import open_table
 from hardbayes.cli.text_layout import open_binary
 from hardbayes.cli.wording import counted, listed
 
-STOP_WORDS = ("english", "none")
-
 
 class Texts(NamedTuple):
     """Documents as text."""

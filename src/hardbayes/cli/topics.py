@@ -1,7 +1,5 @@
 """``hardbayes topics``: topics of documents."""
 
-from __future__ import annotations
-
 import argparse
 import shlex
 from pathlib import Path
