@@ -12,7 +12,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from hardbayes.kernels.simd.vectors import _I32, QUAD, _array, _at, _int, _Lanes, _working
+from hardbayes.kernels.simd.vectors import _I32, QUAD, _at, _int, _Lanes, _operands, _working
 
 
 class _Running:
@@ -74,10 +74,9 @@ def score_quad(
     )  # fmt: skip
 
     def generate(context, builder, signature, args):
-        x, members, theta, offset, *outputs = (
-            _array(context, builder, signature.args[at], args[at]) for at in (0, 1, 3, 6, 7, 8, 9)
+        x, members, first, theta, block, n_blocks, offset, *outputs, cell = _operands(
+            context, builder, signature, args
         )
-        first, block, n_blocks, cell = (args[at] for at in (2, 4, 5, 10))
         lanes = _Lanes(context, builder, signature.args[0].dtype)
         d = cgutils.unpack_tuple(builder, x.shape)[1]
         rows = [
@@ -113,10 +112,7 @@ def read_lanes(typing, values, row, shift, scale, x, place):
     signature = x.dtype(values, types.int64, shift, types.float64, x, types.int64)
 
     def generate(context, builder, signature, args):
-        values, shift, x = (
-            _array(context, builder, signature.args[at], args[at]) for at in (0, 2, 4)
-        )
-        row, scale, place = args[1], args[3], args[5]
+        values, row, shift, scale, x, place = _operands(context, builder, signature, args)
         raw_type, type_ = signature.args[0].dtype, signature.args[4].dtype
         d = cgutils.unpack_tuple(builder, values.shape)[1]
         source = _at(builder, values, row, _int(0))
@@ -137,8 +133,7 @@ def read_lanes(typing, values, row, shift, scale, x, place):
                 item = _working(builder, item, offset, factor)
                 if item.type != lanes.vector:
                     item = builder.fptrunc(item, lanes.vector)
-                pointer = builder.bitcast(builder.gep(target, [j]), lanes.vector.as_pointer())
-                builder.store(item, pointer, align=lanes.itemsize)
+                lanes.store(item, builder.gep(target, [j]))
                 lanes.add_product(item, item, squares)
             sums.append(lanes.fold(builder.load(squares), builder.fadd))
             start = stop

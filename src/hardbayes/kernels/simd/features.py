@@ -7,7 +7,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from hardbayes.kernels.simd.vectors import _array, _at, _int, _Lanes
+from hardbayes.kernels.simd.vectors import _at, _int, _Lanes, _operands
 
 UNROLL = 4
 
@@ -18,13 +18,11 @@ def project_block(typing, rows, i, blocks, block, products):
     signature = types.void(rows, types.int64, blocks, types.int64, products)
 
     def generate(context, builder, signature, args):
-        rows, blocks, products = (
-            _array(context, builder, signature.args[at], args[at]) for at in (0, 2, 4)
-        )
+        rows, i, blocks, block, products = _operands(context, builder, signature, args)
         lanes = _Lanes(context, builder, types.float64)
         d = cgutils.unpack_tuple(builder, rows.shape)[1]
-        items = _at(builder, rows, args[1], _int(0))
-        first = builder.mul(args[3], _int(lanes.count))
+        items = _at(builder, rows, i, _int(0))
+        first = builder.mul(block, _int(lanes.count))
         components = builder.gep(blocks.data, [builder.mul(first, d)])
         sums = [lanes.accumulator() for _ in range(UNROLL)]
 
@@ -42,9 +40,7 @@ def project_block(typing, rows, i, blocks, block, products):
         total = builder.load(sums[0])
         for u in range(1, UNROLL):
             total = builder.fadd(total, builder.load(sums[u]))
-        target = builder.gep(products.data, [first])
-        target = builder.bitcast(target, lanes.vector.as_pointer())
-        builder.store(total, target, align=lanes.itemsize)
+        lanes.store(total, builder.gep(products.data, [first]))
         return context.get_dummy_value()
 
     return signature, generate
@@ -64,9 +60,7 @@ class _Strip:
 
     def store(self, values, pointer):
         for at, value in zip(self.starts, values, strict=True):
-            target = self._builder.gep(pointer, [_int(at)])
-            target = self._builder.bitcast(target, self.lanes.vector.as_pointer())
-            self._builder.store(value, target, align=self.lanes.itemsize)
+            self.lanes.store(value, self._builder.gep(pointer, [_int(at)]))
 
 
 def _strips(context, builder):
@@ -90,16 +84,16 @@ def add_residual(typing, residuals, r, weight, members, count, correction):
     signature = types.void(residuals, types.int64, types.float64, members, types.int64, correction)
 
     def generate(context, builder, signature, args):
-        residuals, members, correction = (
-            _array(context, builder, signature.args[at], args[at]) for at in (0, 3, 5)
+        residuals, r, weight, members, count, correction = _operands(
+            context, builder, signature, args
         )
         d = cgutils.unpack_tuple(builder, correction.shape)[1]
 
         def add(strip, j):
-            weight = strip.lanes.splat(args[2])
-            items = strip.load(_at(builder, residuals, args[1], j))
-            items = [builder.fmul(item, weight) for item in items]
-            with cgutils.for_range_slice(builder, _int(0), args[4], _int(1)) as (m, _):
+            factor = strip.lanes.splat(weight)
+            items = strip.load(_at(builder, residuals, r, j))
+            items = [builder.fmul(item, factor) for item in items]
+            with cgutils.for_range_slice(builder, _int(0), count, _int(1)) as (m, _):
                 target = _at(builder, correction, builder.load(builder.gep(members.data, [m])), j)
                 old = strip.load(target)
                 strip.store([builder.fadd(*pair) for pair in zip(old, items, strict=True)], target)
@@ -121,11 +115,11 @@ def subtract_members(typing, rows, i, members, count, components, origin, residu
     )
 
     def generate(context, builder, signature, args):
-        rows, members, components, origin, residuals = (
-            _array(context, builder, signature.args[at], args[at]) for at in (0, 2, 4, 5, 6)
+        rows, i, members, count, components, origin, residuals, r = _operands(
+            context, builder, signature, args
         )
         d = cgutils.unpack_tuple(builder, components.shape)[1]
-        items = _at(builder, rows, args[1], _int(0))
+        items = _at(builder, rows, i, _int(0))
         strips = _strips(context, builder)
         squares = {strip: [strip.lanes.accumulator() for _ in strip.starts] for strip in strips}
 
@@ -134,7 +128,7 @@ def subtract_members(typing, rows, i, members, count, components, origin, residu
                 cgutils.alloca_once_value(builder, builder.fsub(strip.lanes.zero, item))
                 for item in strip.load(builder.gep(origin.data, [j]))
             ]
-            with cgutils.for_range_slice(builder, _int(0), args[3], _int(1)) as (m, _):
+            with cgutils.for_range_slice(builder, _int(0), count, _int(1)) as (m, _):
                 a = builder.load(builder.gep(members.data, [m]))
                 parts = strip.load(_at(builder, components, a, j))
                 for total, part in zip(totals, parts, strict=True):
@@ -143,7 +137,7 @@ def subtract_members(typing, rows, i, members, count, components, origin, residu
                 builder.fsub(item, builder.load(total))
                 for item, total in zip(strip.load(builder.gep(items, [j])), totals, strict=True)
             ]
-            strip.store(left, _at(builder, residuals, args[7], j))
+            strip.store(left, _at(builder, residuals, r, j))
             for item, square in zip(left, squares[strip], strict=True):
                 strip.lanes.add_product(item, item, square)
 

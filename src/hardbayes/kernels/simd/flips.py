@@ -9,7 +9,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from hardbayes.kernels.simd.vectors import QUAD, _array, _at, _int, _Lanes
+from hardbayes.kernels.simd.vectors import QUAD, _at, _int, _Lanes, _operands
 
 EIGHT = 8  # rows side by side: the lanes of a vector
 ROUNDING = 1e-13
@@ -21,12 +21,10 @@ def project_eight(typing, rows, blocks, block, products):
     signature = types.void(rows, blocks, types.int64, products)
 
     def generate(context, builder, signature, args):
-        rows, blocks, products = (
-            _array(context, builder, signature.args[at], args[at]) for at in (0, 1, 3)
-        )
+        rows, blocks, block, products = _operands(context, builder, signature, args)
         lanes = _Lanes(context, builder, types.float64)
         d = cgutils.unpack_tuple(builder, rows.shape)[1]
-        first = builder.mul(args[2], _int(lanes.count))
+        first = builder.mul(block, _int(lanes.count))
         components = builder.gep(blocks.data, [builder.mul(first, d)])
         for start in range(0, EIGHT, QUAD):
             items = [_at(builder, rows, _int(start + u), _int(0)) for u in range(QUAD)]
@@ -59,13 +57,10 @@ def rows_in_doubt(typing, products, signs, gram, margin):
     signature = types.int64(products, signs, gram, types.float64)
 
     def generate(context, builder, signature, args):
-        products, signs, gram = (
-            _array(context, builder, signature.args[at], args[at]) for at in range(3)
-        )
+        products, signs, gram, margin = _operands(context, builder, signature, args)
         lanes = _Lanes(context, builder, types.float64)
         k = cgutils.unpack_tuple(builder, gram.shape)[0]
-        half = ir.Constant(args[3].type, 0.5)
-        factor = builder.fmul(args[3], half)
+        factor = builder.fmul(margin, ir.Constant(margin.type, 0.5))
         doubt = cgutils.alloca_once_value(builder, ir.Constant(ir.IntType(EIGHT), 0))
         with cgutils.for_range_slice(builder, _int(0), k, _int(1)) as (a, _):
             square = builder.load(_at(builder, gram, a, a))
@@ -90,19 +85,12 @@ def flip_eight(typing, products, signs, gram):
     signature = types.int64(products, signs, gram)
 
     def generate(context, builder, signature, args):
-        products, signs, gram = (
-            _array(context, builder, signature.args[at], args[at]) for at in range(3)
-        )
+        products, signs, gram = _operands(context, builder, signature, args)
         lanes = _Lanes(context, builder, types.float64)
         number = lanes.vector.element
         k = cgutils.unpack_tuple(builder, gram.shape)[0]
         none = ir.Constant(ir.IntType(EIGHT), 0)
         flipped = cgutils.alloca_once_value(builder, none)
-
-        def store(value, pointer):
-            builder.store(
-                value, builder.bitcast(pointer, lanes.vector.as_pointer()), align=lanes.itemsize
-            )
 
         with cgutils.for_range_slice(builder, _int(0), k, _int(1)) as (a, _):
             square = builder.load(_at(builder, gram, a, a))
@@ -114,13 +102,13 @@ def flip_eight(typing, products, signs, gram):
             bits = builder.bitcast(flips, ir.IntType(EIGHT))
             with builder.if_then(builder.icmp_unsigned("!=", bits, none), likely=True):
                 builder.store(builder.or_(builder.load(flipped), bits), flipped)
-                store(builder.select(flips, builder.fsub(lanes.zero, sign), sign), place)
+                lanes.store(builder.select(flips, builder.fsub(lanes.zero, sign), sign), place)
                 step = builder.select(flips, sign, lanes.zero)
                 with cgutils.for_range_slice(builder, _int(0), k, _int(1)) as (b, _):
                     target = _at(builder, products, b, _int(0))
                     product = lanes.splat(builder.load(_at(builder, gram, a, b)))
                     change = builder.fmul(step, product)
-                    store(builder.fsub(lanes.load(target), change), target)
+                    lanes.store(builder.fsub(lanes.load(target), change), target)
         return builder.zext(builder.load(flipped), _int(0).type)
 
     return signature, generate

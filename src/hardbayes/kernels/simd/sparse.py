@@ -10,7 +10,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from hardbayes.kernels.simd.vectors import _I64, _array, _at, _int, _Lanes
+from hardbayes.kernels.simd.vectors import _I64, _at, _int, _Lanes, _operands
 
 
 def _keep(builder, lanes, total, offset, outputs, row, block):
@@ -45,11 +45,9 @@ def _score_row(n_blocks):
         )  # fmt: skip
 
         def generate(context, builder, signature, args):
-            values, columns, theta, offset, *outputs = (
-                _array(context, builder, signature.args[at], args[at])
-                for at in (0, 1, 5, 7, 8, 9, 10)
+            values, columns, start, stop, scale, theta, block, offset, *outputs = _operands(
+                context, builder, signature, args
             )
-            start, stop, scale, block = args[2], args[3], args[4], args[6]
             lanes = _Lanes(context, builder, signature.args[0].dtype)
             width = cgutils.unpack_tuple(builder, theta.shape)[2]
             slot = builder.mul(block, _int(lanes.count))

@@ -8,14 +8,12 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from hardbayes.kernels.simd.vectors import _array, _at, _int, _Lanes
+from hardbayes.kernels.simd.vectors import _at, _int, _Lanes, _operands
 
 
 def _gains(context, builder, signature, args):
     """Return the lanes, the largest gain in each of LOW lanes (two vectors), and of all."""
-    subsets, products, high = (
-        _array(context, builder, signature.args[at], args[at]) for at in range(3)
-    )
+    subsets, products, high = _operands(context, builder, signature, args)
     lanes = _Lanes(context, builder, types.float64)
     starts = (0, lanes.count)
 

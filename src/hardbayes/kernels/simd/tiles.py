@@ -11,7 +11,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from hardbayes.kernels.simd.dense import _Running
-from hardbayes.kernels.simd.vectors import _I32, QUAD, _array, _at, _int, _Lanes, _working
+from hardbayes.kernels.simd.vectors import _I32, QUAD, _at, _int, _Lanes, _operands, _working
 
 
 @intrinsic
@@ -24,10 +24,9 @@ def read_tile(typing, values, first, n_rows, shift, scale, x, squares):
     signature = types.void(values, types.int64, types.int64, shift, scale, x, squares)
 
     def generate(context, builder, signature, args):
-        values, shift, scale, x, squares = (
-            _array(context, builder, signature.args[at], args[at]) for at in (0, 3, 4, 5, 6)
+        values, first, n_rows, shift, scale, x, squares = _operands(
+            context, builder, signature, args
         )
-        first, n_rows = args[1], args[2]
         lanes = _Lanes(context, builder, signature.args[5].dtype)
         raw = _Lanes(context, builder, signature.args[0].dtype, lanes.count)
         double = _Lanes(context, builder, types.float64, lanes.count)
@@ -76,10 +75,7 @@ def score_tile(typing, x, theta, n_slots, offset, least, second, place):
     signature = types.void(x, theta, types.int64, offset, least, second, place)
 
     def generate(context, builder, signature, args):
-        x, theta, offset, *outputs = (
-            _array(context, builder, signature.args[at], args[at]) for at in (0, 1, 3, 4, 5, 6)
-        )
-        n_slots = args[2]
+        x, theta, n_slots, offset, *outputs = _operands(context, builder, signature, args)
         lanes = _Lanes(context, builder, signature.args[0].dtype)
         d = cgutils.unpack_tuple(builder, x.shape)[0]
         running = _Running(builder, lanes)

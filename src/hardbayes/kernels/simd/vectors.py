@@ -29,6 +29,14 @@ def _array(context, builder, array_type, value):
     return cgutils.create_struct_proxy(array_type)(context, builder, value=value)
 
 
+def _operands(context, builder, signature, args):
+    """Return what an intrinsic is called with: structs for arrays, values for numbers."""
+    return [
+        _array(context, builder, kind, value) if isinstance(kind, types.Array) else value
+        for kind, value in zip(signature.args, args, strict=True)
+    ]
+
+
 def _at(builder, array, row, column):
     """Pointer to ``array[row, column]`` of a C-contiguous matrix."""
     width = cgutils.unpack_tuple(builder, array.shape)[1]
@@ -155,10 +163,7 @@ def _direct_sum(squared):
         signature = types.float64(values, types.int64, shift, types.float64, points, types.int64)
 
         def generate(context, builder, signature, args):
-            values, shift, points = (
-                _array(context, builder, signature.args[at], args[at]) for at in (0, 2, 4)
-            )
-            row, scale, k = args[1], args[3], args[5]
+            values, row, shift, scale, points, k = _operands(context, builder, signature, args)
             lanes = _Lanes(context, builder, types.float64)
             raw = _Lanes(context, builder, signature.args[0].dtype, lanes.count)
             d = cgutils.unpack_tuple(builder, values.shape)[1]
@@ -221,10 +226,9 @@ def add_split(
     )  # fmt: skip
 
     def generate(context, builder, signature, args):
-        values, shift, coarse, fine, *rounders = (
-            _array(context, builder, signature.args[at], args[at]) for at in (0, 2, 6, 7, 9, 10)
+        values, row, shift, *numbers, coarse, fine, k, rounder, fine_rounder, first, last = (
+            _operands(context, builder, signature, args)
         )
-        row, k, first, last = args[1], args[8], args[11], args[12]
         lanes = _Lanes(context, builder, types.float64)
         raw = _Lanes(context, builder, signature.args[0].dtype, lanes.count)
         value = _at(builder, values, row, _int(0))
@@ -232,12 +236,12 @@ def add_split(
 
         def add(load, store, numbers, j):
             scale, weight, sign = numbers
-            rounder, fine_rounder = (load(lanes, array.data, j) for array in rounders)
             item = _working(builder, load(raw, value, j), load(lanes, shift.data, j), scale)
             item = builder.fmul(item, weight)
-            rounded = builder.fsub(builder.fadd(item, rounder), rounder)
+            large, small = (load(lanes, array.data, j) for array in (rounder, fine_rounder))
+            rounded = builder.fsub(builder.fadd(item, large), large)
             rest = builder.fsub(item, rounded)
-            rest = builder.fsub(builder.fadd(rest, fine_rounder), fine_rounder)
+            rest = builder.fsub(builder.fadd(rest, small), small)
             for target, part in zip(targets, (rounded, rest), strict=True):
                 store(target, j, builder.fadd(load(lanes, target, j), builder.fmul(part, sign)))
 
@@ -245,8 +249,7 @@ def add_split(
             return kind.load(builder.gep(pointer, [j]))
 
         def store_lanes(pointer, j, total):
-            pointer = builder.bitcast(builder.gep(pointer, [j]), lanes.vector.as_pointer())
-            builder.store(total, pointer, align=lanes.itemsize)
+            lanes.store(total, builder.gep(pointer, [j]))
 
         def load_item(kind, pointer, j):
             return builder.load(builder.gep(pointer, [j]))
@@ -254,7 +257,6 @@ def add_split(
         def store_item(pointer, j, total):
             builder.store(total, builder.gep(pointer, [j]))
 
-        numbers = [args[at] for at in (3, 4, 5)]
         vectors = [lanes.splat(number) for number in numbers]
         length = builder.sub(last, first)
         whole = builder.sub(last, builder.srem(length, _int(lanes.count)))
