@@ -18,7 +18,7 @@ from hardbayes.geometry.base import Geometry
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean, distance_rounding
 from hardbayes.matrices import Floats, chunks
 from hardbayes.models.attributes import trace_attributes
-from hardbayes.models.placement import CostPlacement
+from hardbayes.models.placement import CostPlacement, Placed
 from hardbayes.models.spread import is_spread, spread_of
 from hardbayes.pool import Pool
 from hardbayes.problems.gaussian import Whitening
@@ -102,14 +102,6 @@ class GaussianPlacement(CostPlacement):
     matrix: NDArray[np.floating]
     pool: Pool
 
-    def labels(self) -> NDArray[np.int32]:
-        """Return the number of each row's cheapest cluster."""
-        return self._nearest[0]
-
-    def costs(self) -> Floats:
-        """Return each row's cost there."""
-        return self._nearest[1]
-
     def distances(self) -> Floats:
         """Return each row's distance (n, k) from every cluster, in its own metric."""
         clusters = self.model.clusters
@@ -119,21 +111,18 @@ class GaussianPlacement(CostPlacement):
             costs[part] = self.model.rate * rows.distances(clusters.means, roots)
         return np.sqrt(costs)
 
-    @property
-    def _rounding(self) -> Floats:
-        """What a row at the mean of its cluster may cost (n,): the mean is a plain sum."""
-        weights, means, _ = self.model.clusters
-        rounding = distance_rounding(means.shape[1]) * np.square(means).max() * (1 + weights) ** 2
-        return (self.model.rate * rounding)[self.labels()]
-
     @cached_property
-    def _nearest(self) -> tuple[NDArray[np.int32], Floats]:
+    def placed(self) -> Placed:
+        """The cheapest clusters of the rows."""
         n = len(self.matrix)
         labels, costs = np.empty(n, np.int32), np.empty(n)
         for part, rows in self._parts():
             labels[part], costs[part] = nearest(rows, self.model.clusters)
         costs *= self.model.rate
-        return labels, costs
+        # What a row at a mean may cost: the mean is a plain sum, whose rounding grows with the weight.
+        weights, means, _ = self.model.clusters
+        rounding = distance_rounding(means.shape[1]) * np.square(means).max() * (1 + weights) ** 2
+        return Placed(labels, costs, (self.model.rate * rounding)[labels])
 
     def _parts(self) -> Iterator[tuple[slice, GaussianRows]]:
         for part in chunks(*self.matrix.shape):

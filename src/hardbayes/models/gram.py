@@ -18,7 +18,7 @@ from hardbayes.engine.objective import level_rounding
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.matrices import Floats, Matrix
 from hardbayes.models.attributes import trace_attributes
-from hardbayes.models.placement import CostPlacement
+from hardbayes.models.placement import CostPlacement, Placed
 from hardbayes.models.spread import is_spread, spread_of
 from hardbayes.pool import Pool
 from hardbayes.problems.gram import GramProblem
@@ -138,14 +138,10 @@ class GramPlacement(CostPlacement):
     model: FittedGram
     matrix: Matrix
 
-    def labels(self) -> NDArray[np.int32]:
-        """Return the number of each row's cluster."""
-        return self._placed[0]
-
     def costs(self) -> Floats:
         """Return each row's squared distance from the mean of its cluster."""
         self._check_self_values()
-        return self._placed[1]
+        return super().costs()
 
     def distances(self) -> Floats:
         """Return each row's distance (m, k) from the mean of every cluster."""
@@ -153,12 +149,9 @@ class GramPlacement(CostPlacement):
         parts = [own[:, np.newaxis] + gaps for _, own, gaps in self._parts()]
         return np.sqrt(np.maximum(np.concatenate(parts), 0.0))
 
-    @property
-    def _rounding(self) -> Floats:
-        return ROUNDING * np.abs(self._placed[2])
-
     @cached_property
-    def _placed(self) -> tuple[NDArray[np.int32], Floats, Floats]:
+    def placed(self) -> Placed:
+        """The clusters of the rows, and squared distances from their means."""
         labels, costs, selves = [], [], []
         for values, own, gaps in self._parts():
             turned = self.model.turned
@@ -166,7 +159,8 @@ class GramPlacement(CostPlacement):
             labels.append(chosen.astype(np.int32))
             costs.append(np.maximum(own + gaps[np.arange(len(own)), chosen], 0.0))
             selves.append(own)
-        return np.concatenate(labels), np.concatenate(costs), np.concatenate(selves)
+        rounding = ROUNDING * np.abs(np.concatenate(selves))
+        return Placed(np.concatenate(labels), np.concatenate(costs), rounding)
 
     def _parts(self) -> Iterator[tuple[Any, Floats, Floats]]:
         """Yield kernel values, those of rows with themselves, and distances without the latter."""

@@ -28,7 +28,7 @@ from hardbayes.models.gram import (
     turned_arrays,
     turned_from,
 )
-from hardbayes.models.placement import CostPlacement
+from hardbayes.models.placement import CostPlacement, Placed
 from hardbayes.models.spread import is_spread
 from hardbayes.pool import Pool
 from hardbayes.problems.mercer import Mercer, Seen
@@ -151,26 +151,16 @@ class FeaturePlacement(CostPlacement):
     model: FittedFeatures
     features: Any  # (m, f)
 
-    def labels(self) -> NDArray[np.int32]:
-        """Return the number of each row's cluster."""
-        return self._placed[0]
-
-    def costs(self) -> Floats:
-        """Return each row's squared distance from the mean of its cluster."""
-        return self._placed[1]
-
     def distances(self) -> Floats:
         """Return each row's distance (m, k) from the mean of every cluster."""
         return euclidean_distances(self.features, self.model.centres)
 
-    @property
-    def _rounding(self) -> float:
-        return ROUNDING * float(np.square(self.model.centres).sum(axis=1).max())
-
     @cached_property
-    def _placed(self) -> tuple[NDArray[np.int32], Floats]:
+    def placed(self) -> Placed:
+        """The clusters of the rows, and squared distances from their means."""
         with one_blas_thread():
             squares = euclidean_distances(self.features, self.model.centres, squared=True)
             turned = self.model.turned
             chosen = squares.argmin(axis=1) if turned is None else turned.labels(self.features)
-        return chosen.astype(np.int32), squares[np.arange(len(chosen)), chosen]
+        rounding = ROUNDING * float(np.square(self.model.centres).sum(axis=1).max())
+        return Placed(chosen.astype(np.int32), squares[np.arange(len(chosen)), chosen], rounding)
