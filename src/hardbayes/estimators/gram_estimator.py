@@ -42,6 +42,8 @@ class GramEstimator(ClusterEstimator):
     n_landmarks: int | None
     max_clusters: int | None
     n_features_in_: int
+    #: Whether a fit has `eigenvalues_`, and a bound by them.
+    _has_spectrum: ClassVar[bool] = False
 
     _kernel_constraints: ClassVar[dict[str, list[Any]]] = {
         "cluster_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
@@ -109,7 +111,7 @@ class GramEstimator(ClusterEstimator):
         else:
             model = FittedGram.from_arrays(penalty, arrays)
             k = len(model.volumes)
-        check_kernel_clusters(fitted, k, hasattr(type(self), "_spectral"))
+        check_kernel_clusters(fitted, k, self._has_spectrum)
         return model, fitted["n_features_in_"]
 
     def __sklearn_tags__(self) -> Any:

@@ -91,7 +91,7 @@ class SpectralDPMeans(GramEstimator):
     True
     """
 
-    _spectral = True
+    _has_spectrum = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = GramEstimator._kernel_constraints
     _given_number = "Pass {name}(0, max_clusters={k}) for the leading eigenvectors."
 

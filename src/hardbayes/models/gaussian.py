@@ -119,7 +119,7 @@ class GaussianPlacement(CostPlacement):
         for part, rows in self._parts():
             labels[part], costs[part] = nearest(rows, self.model.clusters)
         costs *= self.model.rate
-        # What a row at a mean may cost: the mean is a plain sum, whose rounding grows with the weight.
+        # A row at a mean may cost something: the rounding of a plain sum grows with its weight.
         weights, means, _ = self.model.clusters
         rounding = distance_rounding(means.shape[1]) * np.square(means).max() * (1 + weights) ** 2
         return Placed(labels, costs, (self.model.rate * rounding)[labels])

@@ -25,8 +25,12 @@ def axes_or_new(ax: Any, caller: str) -> Any:
     return ax
 
 
-def check_kind(estimator: Any, attribute: str, caller: str, instead: str) -> None:
-    """Raise unless an estimator is fitted and has an attribute; ``instead``: what to do then."""
+def check_estimator(estimator: Any, attribute: str, caller: str, instead: str) -> None:
+    """Raise unless it can be drawn: matplotlib is there, and a fitted estimator has an attribute.
+
+    ``instead``: what to do where it has not.
+    """
+    check_matplotlib(caller)
     if not hasattr(estimator, "fit"):
         raise TypeError(f"{caller} takes a fitted estimator. Got {type(estimator).__name__}.")
     if hasattr(estimator, "steps"):

@@ -14,8 +14,7 @@ from hardbayes.plot._matplotlib import (
     MARKERS,
     axes_or_new,
     check_at_least_one,
-    check_kind,
-    check_matplotlib,
+    check_estimator,
     counted,
 )
 from hardbayes.plot._projection import comparable_rows, project
@@ -124,15 +123,10 @@ class ClustersDisplay:
             The display, drawn.
         """
         caller = f"{cls.__name__}.from_estimator"
-        check_matplotlib(caller)
         has_kernel = hasattr(estimator, "kernel") and hasattr(estimator, "n_clusters_")
         needed = "n_clusters_" if has_kernel else "cluster_centers_"
-        check_kind(
-            estimator,
-            needed,
-            caller,
-            "For features use ComponentsDisplay, for graphs GraphDisplay.",
-        )
+        instead = "For features use ComponentsDisplay, for graphs GraphDisplay."
+        check_estimator(estimator, needed, caller, instead)
         check_at_least_one("max_points", max_points, caller)
         labels = np.asarray(estimator.predict(X))
         rows = check_array(X, accept_sparse="csr")

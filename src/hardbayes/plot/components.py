@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_array
 
-from hardbayes.plot._matplotlib import COLORS, check_kind, check_matplotlib, counted
+from hardbayes.plot._matplotlib import COLORS, check_estimator, check_matplotlib, counted
 
 _MOST_COMPONENTS = 12
 _MOST_ROWS = 2_000
@@ -114,8 +114,7 @@ class ComponentsDisplay:
             The display, drawn.
         """
         caller = f"{cls.__name__}.from_estimator"
-        check_matplotlib(caller)
-        check_kind(estimator, "components_", caller, "For clusters use ClustersDisplay.")
+        check_estimator(estimator, "components_", caller, "For clusters use ClustersDisplay.")
         membership = np.asarray(estimator.transform(X), dtype=bool)
         rows = check_array(X, accept_sparse="csr")
         examples = rebuilt = None

@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from hardbayes.estimators.graph_dp_means import graph_of_fit
-from hardbayes.plot._matplotlib import COLORS, MARKERS, check_kind, check_matplotlib, counted
+from hardbayes.plot._matplotlib import COLORS, MARKERS, check_estimator, check_matplotlib, counted
 
 _MOST_CELLS = 400  # of the picture of a matrix, along a side
 _MOST_BORDERS = 60  # clusters between which lines are drawn
@@ -100,8 +100,7 @@ class GraphDisplay:
             The display, drawn.
         """
         caller = f"{cls.__name__}.from_estimator"
-        check_matplotlib(caller)
-        check_kind(estimator, "cuts_per_cluster_", caller, "Pass a fitted GraphDPMeans.")
+        check_estimator(estimator, "cuts_per_cluster_", caller, "Pass a fitted GraphDPMeans.")
         links = graph_of_fit(estimator, X)
         display = cls(
             links,

@@ -11,8 +11,7 @@ from hardbayes.plot._matplotlib import (
     LITERAL,
     axes_or_new,
     check_at_least_one,
-    check_kind,
-    check_matplotlib,
+    check_estimator,
     counted,
 )
 
@@ -89,8 +88,7 @@ class GroupsDisplay:
             The display, drawn.
         """
         caller = f"{cls.__name__}.from_estimator"
-        check_matplotlib(caller)
-        check_kind(estimator, "group_cluster_weights_", caller, "Pass a fitted HDPMeans.")
+        check_estimator(estimator, "group_cluster_weights_", caller, "Pass a fitted HDPMeans.")
         check_at_least_one("max_groups", max_groups, caller)
         display = cls(estimator.group_cluster_weights_, estimator.groups_)
         return display.plot(ax=ax, max_groups=max_groups, **mesh_kwargs)

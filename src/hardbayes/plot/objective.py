@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hardbayes.plot._matplotlib import COLORS, axes_or_new, check_kind, check_matplotlib, counted
+from hardbayes.plot._matplotlib import COLORS, axes_or_new, check_estimator, counted
 
 
 class ObjectiveDisplay:
@@ -70,8 +70,7 @@ class ObjectiveDisplay:
             The display, drawn.
         """
         caller = f"{cls.__name__}.from_estimator"
-        check_matplotlib(caller)
-        check_kind(estimator, "objective_history_", caller, "Pass a model of this library.")
+        check_estimator(estimator, "objective_history_", caller, "Pass a model of this library.")
         display = cls(
             estimator.objective_history_, converged=getattr(estimator, "converged_", True)
         )
