@@ -279,11 +279,11 @@ def test_bounds_that_spare_little_are_given_up_until_less_changes(monkeypatch):
         expected = sweeps(state)
         first = carried.index(True)
         view = state._table.view()
-        calm = DistanceBounds.few_changes(2000, rows.layout, view)
-        assert changed[first - 1] <= calm < changed[first - 2]
+        few = DistanceBounds.few_changes(2000, rows.layout, view)
+        assert changed[first - 1] <= few < changed[first - 2]
         assert not carried[first + 1]  # fresh ones, which then left most rows to scores
         again = carried.index(True, first + 1)
-        assert changed[again - 1] <= changed[first + 1] * bounds_file.CALMER
+        assert changed[again - 1] <= changed[first + 1] * bounds_file.FEWER_CHANGES
         always_carry(monkeypatch)
         np.testing.assert_array_equal(sweeps(state), expected)
         assert all(carried[31:])
@@ -297,7 +297,7 @@ def test_bounds_wait_for_fewer_changes_the_more_they_leave_open(monkeypatch):
     groups = 1000 * -(-view.n_blocks // bounds.span)
     share = bounds.affordable_share(1000, table.layout, view)
     shares = (0.0, share, 1.1 * share, 2 * share, 0.9, 1.0)
-    found = [bounds.calmer(table.layout, view, int(part * groups)) for part in shares]
+    found = [bounds.needed_fall(table.layout, view, int(part * groups)) for part in shares]
     assert found[:3] == [1, 1, 1] and 1 > found[3] >= found[4] > found[5] > 0
 
 

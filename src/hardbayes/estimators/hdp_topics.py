@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from hardbayes.engine.status import Status
 from hardbayes.engine.topics.descent import Limits, TopicSolution
 from hardbayes.engine.topics.literal import LiteralDescent
-from hardbayes.engine.topics.search import STEEPNESS, about, best_of_starts
+from hardbayes.engine.topics.search import STEEPNESS, best_of_starts, with_about_n_topics
 from hardbayes.estimators.base import AT_LEAST_ONE, SHARED_CONSTRAINTS, Estimator
 from hardbayes.estimators.fitted_state import check_topics
 from hardbayes.estimators.topic_words import top_word_ids
@@ -314,7 +314,7 @@ class HDPTopics(Estimator):
         ]
         if self.n_topics is None:
             return best_of_starts(starts, rng, limits, self._report)
-        return about(self.n_topics, starts[0], rng, limits, self._report)
+        return with_about_n_topics(self.n_topics, starts[0], rng, limits, self._report)
 
     def _prior(self, weighted: sparse.csr_array) -> Floats:
         """Return the pseudo-counts (v,) of a topic."""

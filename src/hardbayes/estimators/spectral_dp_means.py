@@ -20,7 +20,7 @@ class SpectralDPMeans(GramEstimator):
     normalised indicators of clusters (Kulis & Jordan 2012, Lemma 5.1). Over all orthonormal Y it is
     least for **all eigenvectors of K with eigenvalues above the penalty** (Theorem 5.2), which are
     found here. Each row is then given to one of as many clusters, by the entries of the
-    eigenvectors turned towards rows that point in different directions, as in scikit-learn's
+    eigenvectors rotated towards rows that point in different directions, as in scikit-learn's
     "cluster_qr".
 
     Parameters

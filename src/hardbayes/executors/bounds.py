@@ -31,12 +31,12 @@ BYTES_WITHOUT_LOWER = 17
 # Nanoseconds to score a row against the blocks that share a bound: fewer would not pay for it.
 BOUND_COST = 25
 # Bounds may leave a share of the groups open; see `DistanceBounds.affordable_share`. They begin
-# when at most CALM times that share of the rows change. They are dropped if they leave CLEARLY more
-# open, until at most CALMER times as many rows change.
-CALM = 1 / 8
-CLEARLY = 1.2
-CALMER = 1 / 3
-MOST_SHARE = 0.98  # shares nearer to one do not tell how much calmer a fit must be
+# when at most FEW_CHANGES times that share of the rows change. They are dropped if they leave
+# CLEARLY_MORE open, until at most FEWER_CHANGES times as many rows change.
+FEW_CHANGES = 1 / 8
+CLEARLY_MORE = 1.2
+FEWER_CHANGES = 1 / 3
+MOST_SHARE = 0.98  # shares nearer to one do not tell how far the number of changes must fall
 # Entries of centres that are compared with each other, for each row.
 COMPARED_A_ROW = 8
 FEW = 64  # new centres compared with all others at a time
@@ -107,20 +107,20 @@ class DistanceBounds:
     @classmethod
     def few_changes(cls, n_rows: int, layout: Layout, centres: Centres) -> float:
         """Return how many rows may change in an assignment after which bounds are worth it."""
-        return CALM * cls.affordable_share(n_rows, layout, centres) * n_rows
+        return FEW_CHANGES * cls.affordable_share(n_rows, layout, centres) * n_rows
 
-    def calmer(self, layout: Layout, centres: Centres, n_scored: int) -> float:
-        """Return how many times as many rows may change before bounds are worth it: 1 if they are.
+    def needed_fall(self, layout: Layout, centres: Centres, n_scored: int) -> float:
+        """Return the factor by which changes must fall for bounds to be worth it; 1: they are.
 
         A row is scored if its bounds differ by less than the drift of centres, which goes with the
         number of changes: about ``1 - exp(-c changes)`` of the rows, for some c.
         """
         share = n_scored / (-(-centres.n_blocks // self.span) * len(self.upper))
         affordable = self.affordable_share(len(self.upper), layout, centres)
-        if share <= CLEARLY * affordable:
+        if share <= CLEARLY_MORE * affordable:
             return 1.0
         fewer = np.log1p(-affordable) / np.log1p(-min(share, MOST_SHARE))
-        return min(float(fewer), CALMER)
+        return min(float(fewer), FEWER_CHANGES)
 
     def hold_for(self, centres: Centres) -> bool:
         """Whether the centres have the slots that these bounds were made for."""

@@ -159,9 +159,9 @@ class MemoryRows:
         )
         self._n_changed = n_changed
         if bounds is not None and bounds is carried:
-            calmer = bounds.calmer(self.layout, centres, n_scored)
-            if calmer < 1:
-                self._most_changes = calmer * n_changed
+            fall = bounds.needed_fall(self.layout, centres, n_scored)
+            if fall < 1:
+                self._most_changes = fall * n_changed
                 labelling.drop_bounds()
         if totals is None:
             labelling.counted = before

@@ -32,8 +32,8 @@ CLUSTERS = ("labels", "weights", "inside", "volumes", "spread")
 
 
 @dataclass(frozen=True, eq=False)
-class Turned:
-    """How rows are labelled by eigenvectors: the largest of ``|f @ factors + constants|``.
+class SpectralLabels:
+    """How rows are labelled by rotated eigenvectors: the largest of ``|f @ factors + constants|``.
 
     f are the kernel values of a row with those of the fit, or its features.
     """
@@ -61,7 +61,7 @@ class FittedGram:
     self_value: float | None  # the kernel value of any row with itself, where values are given
     shift: Floats | None  # (d,): subtracted from rows
     spread: Floats  # (k, shares)
-    turned: Turned | None = None  # None where each row goes to the nearest mean
+    spectral: SpectralLabels | None = None  # None where each row goes to the nearest mean
 
     @property
     def geometry(self) -> SquaredEuclidean:
@@ -94,7 +94,7 @@ class FittedGram:
         """Return everything as arrays and numbers; raise ValueError where a kernel is code."""
         found = {name: getattr(self, name) for name in CLUSTERS}
         found |= {"self_value": self.self_value, "shift": self.shift, "scales": self.scales}
-        found |= turned_arrays(self.turned)
+        found |= spectral_arrays(self.spectral)
         found |= mercer_arrays(self.mercer) | rows_arrays("rows", self.seen)
         return {f"working_{name}": value for name, value in found.items()}
 
@@ -105,9 +105,9 @@ class FittedGram:
             own = {name.removeprefix("working_"): value for name, value in arrays.items()}
             seen, mercer = rows_from("rows", own), mercer_from(own)
             clusters = {name: np.array(own.pop(name)) for name in CLUSTERS}
-            turned = turned_from(own)
+            spectral = spectral_from(own)
             model = cls(
-                mercer, seen, own.pop("scales"), penalty=penalty, turned=turned,
+                mercer, seen, own.pop("scales"), penalty=penalty, spectral=spectral,
                 self_value=own.pop("self_value"), shift=own.pop("shift"), **clusters,
             )  # fmt: skip
             k, n = len(model.volumes), len(model.labels)
@@ -122,7 +122,7 @@ class FittedGram:
                 and is_spread(model.spread, k)
                 and (mercer is None) == (seen is None)
                 and (seen is None or seen.rows.shape[0] == n)
-                and (turned is None or turned.factors.shape[0] == n)
+                and (spectral is None or spectral.factors.shape[0] == n)
             )
         except (KeyError, AttributeError, ValueError, TypeError, IndexError) as error:
             raise ValueError(f"The saved model is incomplete: {error}") from None
@@ -154,8 +154,8 @@ class GramPlacement(CostPlacement):
         """The clusters of the rows, and squared distances from their means."""
         labels, costs, selves = [], [], []
         for values, own, gaps in self._parts():
-            turned = self.model.turned
-            chosen = gaps.argmin(axis=1) if turned is None else turned.labels(values)
+            spectral = self.model.spectral
+            chosen = gaps.argmin(axis=1) if spectral is None else spectral.labels(values)
             labels.append(chosen.astype(np.int32))
             costs.append(np.maximum(own + gaps[np.arange(len(own)), chosen], 0.0))
             selves.append(own)
@@ -186,16 +186,15 @@ class GramPlacement(CostPlacement):
             )
 
 
-def turned_arrays(turned: Turned | None) -> dict[str, Any]:
+def spectral_arrays(spectral: SpectralLabels | None) -> dict[str, Any]:
     """Return how rows are labelled as arrays."""
-    factors, constants = (None, None) if turned is None else (turned.factors, turned.constants)
-    return {"factors": factors, "constants": constants}
+    return {name: getattr(spectral, name, None) for name in ("factors", "constants")}
 
 
-def turned_from(own: dict[str, Any]) -> Turned | None:
+def spectral_from(own: dict[str, Any]) -> SpectralLabels | None:
     """Return how rows are labelled by these arrays, which are taken out of them."""
     factors, constants = own.pop("factors"), own.pop("constants")
-    return None if factors is None else Turned(factors, constants)
+    return None if factors is None else SpectralLabels(factors, constants)
 
 
 def mercer_arrays(mercer: Mercer | None) -> dict[str, Any]:
@@ -253,12 +252,15 @@ def rows_from(name: str, own: dict[str, Any]) -> Seen | None:
 
 
 def fitted_attributes(
-    solution: GramSolution, problem: GramProblem, model: GramModel, turned: Turned | None = None
+    solution: GramSolution,
+    problem: GramProblem,
+    model: GramModel,
+    spectral: SpectralLabels | None = None,
 ) -> dict[str, Any]:
     """Return the attributes of a fitted estimator."""
     clusters, history = solution.statistics, level_rounding(solution.history, 1e-9 * model.unit)
     labels, weights = solution.labels.copy(), problem.weights
-    if turned is None and len(light := np.flatnonzero(weights == 0)):
+    if spectral is None and len(light := np.flatnonzero(weights == 0)):
         labels[light] = model.nearest(clusters, light)[0]
     ids = np.flatnonzero(weights > 0)
     ids = ids[:: -(-len(ids) // MOST_MEASURED)]
@@ -267,7 +269,7 @@ def fitted_attributes(
     fitted = FittedGram(
         problem.mercer, problem.seen, problem.scales, problem.weights, labels, clusters.inside,
         volumes, model.penalty, problem.self_value, problem.shift,
-        spread_of(costs, labels[ids].astype(np.int32), len(volumes), weights[ids]), turned,
+        spread_of(costs, labels[ids].astype(np.int32), len(volumes), weights[ids]), spectral,
     )  # fmt: skip
     return {
         "_model": fitted,

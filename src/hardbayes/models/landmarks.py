@@ -20,13 +20,13 @@ from hardbayes.blas import one_blas_thread
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.matrices import Floats, Matrix, chunks
 from hardbayes.models.gram import (
-    Turned,
+    SpectralLabels,
     mercer_arrays,
     mercer_from,
     rows_arrays,
     rows_from,
-    turned_arrays,
-    turned_from,
+    spectral_arrays,
+    spectral_from,
 )
 from hardbayes.models.placement import CostPlacement, Placed
 from hardbayes.models.spread import is_spread
@@ -82,7 +82,7 @@ class FittedFeatures:
     centres: Floats  # (k, f)
     penalty: float
     spread: Floats  # (k, shares)
-    turned: Turned | None = None  # None where each row goes to the nearest mean
+    spectral: SpectralLabels | None = None  # None where each row goes to the nearest mean
 
     @property
     def geometry(self) -> SquaredEuclidean:
@@ -106,16 +106,18 @@ class FittedFeatures:
         """Return the model of rows from which ``shift`` (f,) has not been subtracted."""
         if shift is None or self.features.landmarks is not None:
             return self
-        turned = self.turned
-        if turned is not None:
-            turned = Turned(turned.factors, turned.constants - shift @ turned.factors)
-        return replace(self, centres=self.centres + shift, turned=turned)
+        spectral = self.spectral
+        if spectral is not None:
+            spectral = SpectralLabels(
+                spectral.factors, spectral.constants - shift @ spectral.factors
+            )
+        return replace(self, centres=self.centres + shift, spectral=spectral)
 
     def to_arrays(self) -> dict[str, Any]:
         """Return everything as arrays and numbers; raise ValueError where a kernel is code."""
         found: dict[str, Any] = {"centres": self.centres, "spread": self.spread}
         found["normalisation"] = self.features.normalisation
-        found |= turned_arrays(self.turned) | mercer_arrays(self.features.mercer)
+        found |= spectral_arrays(self.spectral) | mercer_arrays(self.features.mercer)
         found |= rows_arrays("landmarks", self.features.landmarks)
         return {f"working_{name}": value for name, value in found.items()}
 
@@ -126,8 +128,8 @@ class FittedFeatures:
             own = {name.removeprefix("working_"): value for name, value in arrays.items()}
             landmarks, mercer = rows_from("landmarks", own), mercer_from(own)
             features = FeatureMap(mercer, landmarks, own.pop("normalisation"))
-            turned = turned_from(own)
-            model = cls(features, own.pop("centres"), penalty, own.pop("spread"), turned)
+            spectral = spectral_from(own)
+            model = cls(features, own.pop("centres"), penalty, own.pop("spread"), spectral)
             k, f = model.centres.shape
             sound = (
                 not own
@@ -135,7 +137,7 @@ class FittedFeatures:
                 and is_spread(model.spread, k)
                 and (mercer is None) == (landmarks is None)
                 and (features.normalisation is None or features.normalisation.shape[1] == f)
-                and (turned is None or turned.factors.shape[0] == f)
+                and (spectral is None or spectral.factors.shape[0] == f)
             )
         except (KeyError, AttributeError, ValueError, TypeError, IndexError) as error:
             raise ValueError(f"The saved model is incomplete: {error}") from None
@@ -160,7 +162,7 @@ class FeaturePlacement(CostPlacement):
         """The clusters of the rows, and squared distances from their means."""
         with one_blas_thread():
             squares = euclidean_distances(self.features, self.model.centres, squared=True)
-            turned = self.model.turned
-            chosen = squares.argmin(axis=1) if turned is None else turned.labels(self.features)
+            spectral = self.model.spectral
+            chosen = squares.argmin(axis=1) if spectral is None else spectral.labels(self.features)
         rounding = ROUNDING * float(np.square(self.model.centres).sum(axis=1).max())
         return Placed(chosen.astype(np.int32), squares[np.arange(len(chosen)), chosen], rounding)

@@ -21,7 +21,7 @@ from hardbayes.engine.gram.spectrum import (
 )
 from hardbayes.matrices import Floats
 from hardbayes.models.attributes import AtOnce, trace_attributes
-from hardbayes.models.gram import Turned, fitted_attributes
+from hardbayes.models.gram import SpectralLabels, fitted_attributes
 from hardbayes.models.landmarks import FeatureMap, FittedFeatures
 from hardbayes.models.spread import spread_of
 from hardbayes.problems.gram import GramProblem
@@ -53,20 +53,20 @@ def relax_kernel(
     spectrum = spectrum_above(part, penalty, rng)
     # Values of rows with those of the sample, times these, are the entries of eigenvectors.
     factors = np.sqrt(weights)[:, np.newaxis] * spectrum.vectors / spectrum.values
-    found, turned = _labelled(factors, np.zeros((1, 0)), spectrum, most_clusters, weights)
+    found, spectral = _labelled(factors, np.zeros((1, 0)), spectrum, most_clusters, weights)
     labels = np.zeros(n, np.int64)
     labels[ids] = found
-    if turned is not None:
+    if spectral is not None:
         rest = np.ones(n, np.bool_)
         rest[ids[weights > 0]] = False
         for some in np.array_split(np.flatnonzero(rest), 1 + n // SLAB_ROWS):
-            labels[some] = turned.labels(problem.rows.values(some, ids))
-        every = np.zeros((n, turned.factors.shape[1]))
-        every[ids] = turned.factors
-        turned = Turned(every, turned.constants)
+            labels[some] = spectral.labels(problem.rows.values(some, ids))
+        every = np.zeros((n, spectral.factors.shape[1]))
+        every[ids] = spectral.factors
+        spectral = SpectralLabels(every, spectral.constants)
     model = GramModel(problem.rows, penalty, most_clusters, np.arange(n))
-    labels, turned = _without_empty(labels, problem.weights, turned)
-    fitted = fitted_attributes(one_partition(model, labels), problem, model, turned)
+    labels, spectral = _without_empty(labels, problem.weights, spectral)
+    fitted = fitted_attributes(one_partition(model, labels), problem, model, spectral)
     if not is_sampled:
         bound = lower_bound(spectrum, penalty, n)
         return fitted | _spectral_attributes(spectrum, bound)
@@ -98,10 +98,10 @@ def relax_features(
         bound += penalty
         constant = np.full((1, 1), 1.0 / np.sqrt(weights.sum()))
         factors = np.concatenate([np.zeros((len(factors), 1)), factors], axis=1)
-    labels, turned = _labelled(factors, constant, spectrum, most_clusters, weights, mean)
-    if turned is not None:
-        labels = turned.labels(features)
-    labels, turned = _without_empty(labels, weights, turned)
+    labels, spectral = _labelled(factors, constant, spectrum, most_clusters, weights, mean)
+    if spectral is not None:
+        labels = spectral.labels(features)
+    labels, spectral = _without_empty(labels, weights, spectral)
     k = int(labels.max()) + 1
     volumes = np.bincount(labels, weights, k)
     member = np.zeros((problem.n, k))
@@ -110,7 +110,7 @@ def relax_features(
     placed = FittedFeatures(map_, centres, penalty, np.zeros((k, 1)))
     costs = placed.costs_of(features, labels)
     shown = FittedFeatures(
-        map_, centres, penalty, spread_of(costs, labels.astype(np.int32), k, weights), turned
+        map_, centres, penalty, spread_of(costs, labels.astype(np.int32), k, weights), spectral
     )
     shown = shown.shifted(problem.shift)
     inertia = float(weights @ costs)
@@ -133,7 +133,7 @@ def _labelled(
     most_clusters: int,
     weights: Floats,
     mean: Floats | None = None,
-) -> tuple[Any, Turned | None]:
+) -> tuple[Any, SpectralLabels | None]:
     """Return labels (n,) by the eigenvectors, and how any row is labelled.
 
     ``constant``: (1, 1), the entry of the constant eigenvector before all others, or (1, 0).
@@ -147,12 +147,14 @@ def _labelled(
     # Without the weights: entries of equal rows are equal then.
     rows = spectrum.vectors[heavy] / np.sqrt(weights[heavy])[:, np.newaxis]
     rows = np.concatenate([np.repeat(constant, len(rows), axis=0), rows], axis=1)
-    labels[heavy], turn = cluster_qr(rows[:, :k])
+    labels[heavy], rotation = cluster_qr(rows[:, :k])
     entries = np.zeros(k)
     entries[: constant.shape[1]] = constant
     if mean is not None:
         entries = entries - mean @ factors[:, :k]
-    return labels, Turned(np.ascontiguousarray(factors[:, :k] @ turn), entries @ turn)
+    return labels, SpectralLabels(
+        np.ascontiguousarray(factors[:, :k] @ rotation), entries @ rotation
+    )
 
 
 def _spectral_attributes(spectrum: Spectrum, bound: float) -> dict[str, Any]:
@@ -166,15 +168,15 @@ def _spectral_attributes(spectrum: Spectrum, bound: float) -> dict[str, Any]:
 
 
 def _without_empty(
-    labels: Any, weights: Floats, turned: Turned | None
-) -> tuple[Any, Turned | None]:
+    labels: Any, weights: Floats, spectral: SpectralLabels | None
+) -> tuple[Any, SpectralLabels | None]:
     """Return labels 0 to k-1 of clusters with weight; rows of no weight may lose theirs."""
-    if turned is None:
+    if spectral is None:
         return labels, None
-    k = turned.factors.shape[1]
+    k = spectral.factors.shape[1]
     used = np.bincount(labels, weights, k) > 0
     if used.all():
-        return labels, turned
+        return labels, spectral
     labels = np.where(used[labels], (np.cumsum(used) - 1)[labels], 0)
-    factors = np.ascontiguousarray(turned.factors[:, used])
-    return labels, Turned(factors, turned.constants[used])
+    factors = np.ascontiguousarray(spectral.factors[:, used])
+    return labels, SpectralLabels(factors, spectral.constants[used])

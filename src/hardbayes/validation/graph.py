@@ -146,13 +146,13 @@ def _checked_rows(matrix: Any) -> sparse.csr_array:
 
 def _symmetric(matrix: sparse.csr_array) -> tuple[sparse.csr_array, Floats]:
     """Return the links without directions, and the self-loops apart."""
-    turned = matrix.T.tocsr()
+    transposed = matrix.T.tocsr()
     same = (
-        np.array_equal(turned.indptr, matrix.indptr)
-        and np.array_equal(turned.indices, matrix.indices)
-        and np.array_equal(turned.data, matrix.data)
+        np.array_equal(transposed.indptr, matrix.indptr)
+        and np.array_equal(transposed.indices, matrix.indices)
+        and np.array_equal(transposed.data, matrix.data)
     )
-    links = turned if same else 0.5 * matrix + 0.5 * turned
+    links = transposed if same else 0.5 * matrix + 0.5 * transposed
     links.sort_indices()
     loops = links.diagonal()
     if loops.any():

@@ -4,7 +4,7 @@ import pytest
 from hardbayes.engine.status import Status
 from hardbayes.engine.topics import search
 from hardbayes.engine.topics.descent import Limits
-from hardbayes.engine.topics.search import about, best_of_starts, priced
+from hardbayes.engine.topics.search import at_penalty, best_of_starts, with_about_n_topics
 from tests.moves.topics.cases import planted, state_of
 from tests.topic_cases import random_counts
 
@@ -27,7 +27,7 @@ def test_the_best_start_is_kept():
 def test_a_wished_number_is_reached(wished):
     counts = random_counts(0, n=120, v=30, rate=0.6)
     start = state_of(counts, np.zeros(120, int), penalty=6.0, global_penalty=10.0)
-    solution = about(wished, start, np.random.RandomState(0), LIMITS, nothing)
+    solution = with_about_n_topics(wished, start, np.random.RandomState(0), LIMITS, nothing)
     assert abs(solution.state.n_topics - wished) <= 0.1 * wished
     assert solution.status is Status.CONVERGED
 
@@ -35,16 +35,16 @@ def test_a_wished_number_is_reached(wished):
 def test_where_no_penalty_gives_the_number_it_is_a_cap(monkeypatch):
     monkeypatch.setattr(search, "MAX_PENALTIES", 1)  # which gives three topics
     start = state_of(planted(60), np.arange(60) % 2, penalty=8.0, global_penalty=100.0)
-    solution = about(2, start, np.random.RandomState(0), LIMITS, nothing)
+    solution = with_about_n_topics(2, start, np.random.RandomState(0), LIMITS, nothing)
     assert solution.state.n_topics == 2 and solution.status is Status.CONVERGED
 
 
 def test_a_number_that_cannot_be_reached_is_said():
     start = state_of(planted(4), np.zeros(4, int))
-    solution = about(30, start, np.random.RandomState(0), LIMITS, nothing)
+    solution = with_about_n_topics(30, start, np.random.RandomState(0), LIMITS, nothing)
     assert solution.status is Status.CAPPED and solution.state.n_topics < 27
 
 
 def test_another_penalty_changes_the_objective_by_the_number_of_topics():
     state = state_of(planted(), np.arange(30) % 3)
-    np.testing.assert_allclose(priced(state, 10.0).objective - state.objective, 3 * 7.0)
+    np.testing.assert_allclose(at_penalty(state, 10.0).objective - state.objective, 3 * 7.0)

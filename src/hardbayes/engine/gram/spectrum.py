@@ -107,15 +107,15 @@ def lower_bound(spectrum: Spectrum, penalty: float, n: int) -> float:
 
 
 def cluster_qr(vectors: Floats) -> tuple[Ids, Floats]:
-    """Return the cluster (n,) of each row of k eigenvectors, and how they were turned (k, k).
+    """Return the cluster (n,) of each row of k eigenvectors, and their rotation (k, k).
 
     As in scikit-learn's ``assign_labels="cluster_qr"`` (Damle, Minden & Ying 2019): k rows that
-    point in different directions are found by pivoting; the vectors are turned towards these, and
+    point in different directions are found by pivoting; the vectors are rotated towards these, and
     each row takes the entry that is largest. Without random starts or parameters, and independent
     of the length of a row, which in a spectral embedding tells its density.
     """
     with one_blas_thread():
         pivots = qr(vectors.T, mode="r", pivoting=True)[1][: vectors.shape[1]]
         left, _, right = svd(vectors[pivots].T)
-        turn = left @ right
-        return np.abs(vectors @ turn).argmax(axis=1), turn
+        rotation = left @ right
+        return np.abs(vectors @ rotation).argmax(axis=1), rotation

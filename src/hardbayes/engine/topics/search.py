@@ -24,7 +24,7 @@ def best_of_starts(
     return min(solutions, key=lambda solution: solution.objective)
 
 
-def about(
+def with_about_n_topics(
     n_topics: int, start: TopicState, rng: RandomState, limits: Limits, report: Report
 ) -> TopicSolution:
     """Return a solution with about ``n_topics`` topics, by a search over global penalties.
@@ -55,11 +55,11 @@ def about(
         else:
             ratio = (state.n_topics / n_topics) ** STEEPNESS
             penalty *= max(STEP, ratio) if missed > 0 else min(1 / STEP, ratio)
-        state = priced(state if missed > 0 else start, penalty)
+        state = at_penalty(state if missed > 0 else start, penalty)
     assert best is not None  # there is at least one descent
     if _is_far(best, n_topics) and low:
         limits = limits._replace(max_topics=n_topics)
-        best = TopicDescent(priced(start, lowest), rng, limits, report).run()
+        best = TopicDescent(at_penalty(start, lowest), rng, limits, report).run()
     if _is_far(best, n_topics):
         return best._replace(status=Status.CAPPED)
     return best._replace(status=Status.CONVERGED) if best.status is Status.CAPPED else best
@@ -69,7 +69,7 @@ def _is_far(solution: TopicSolution, n_topics: int) -> bool:
     return abs(solution.state.n_topics - n_topics) > FAR * n_topics
 
 
-def priced(state: TopicState, penalty: float) -> TopicState:
+def at_penalty(state: TopicState, penalty: float) -> TopicState:
     """Return the state under another global penalty."""
     structure = replace(state.structure, global_penalty=penalty)
     objective = structure.objective(state.totals, state.documents.penalties, state.sets.sizes)
