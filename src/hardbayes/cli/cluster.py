@@ -6,18 +6,19 @@ from typing import Any
 from hardbayes.cli import options as shared
 from hardbayes.cli.errors import CommandError
 from hardbayes.cli.evidence import why_so_many
-from hardbayes.cli.fitting import computed, say
+from hardbayes.cli.fitting import computed
+from hardbayes.cli.messages import (
+    about_rows,
+    other_warnings,
+    predict_or_save,
+    say,
+    table_arguments,
+    where_files_lie,
+)
 from hardbayes.cli.profiles import profile_lines
 from hardbayes.cli.results import check_outputs
 from hardbayes.cli.row_results import write_clusters
 from hardbayes.cli.rows import Rows, read_rows
-from hardbayes.cli.telling import (
-    about_rows,
-    other_warnings,
-    predict_or_save,
-    table_arguments,
-    where_files_lie,
-)
 
 
 def add_parser(commands: Any) -> None:
@@ -50,14 +51,14 @@ def run(options: argparse.Namespace) -> None:
     rows = read_rows(options, scalable=plain)
     model, warned = computed(rows.table.path, lambda: fitted(options, rows), rows.cell)
     penalty = {"cluster_penalty": float(model.cluster_penalty_)}
-    profiles, names = write_clusters(options, model, rows, warned, penalty)
+    profiles = write_clusters(options, model, rows, warned, penalty)
     several = model.n_clusters_ > 1
     say(
         "",
         *about_rows(rows),
         *why_so_many(options, model),
         *other_warnings(model, warned),
-        *(["", *profile_lines(profiles, names)] if several else []),
+        *(["", *profile_lines(profiles, rows.names)] if several else []),
         "",
         *where_files_lie(options, "labels"),
         next_command(options, model),

@@ -4,7 +4,7 @@ import argparse
 import math
 from typing import Any
 
-from hardbayes.cli.telling import typed
+from hardbayes.cli.messages import typed
 from hardbayes.cli.wording import counted, rounded
 
 

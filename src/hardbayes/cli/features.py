@@ -7,12 +7,12 @@ import numpy as np
 
 from hardbayes.cli import options as shared
 from hardbayes.cli.drawing import check_picture, write_figure
-from hardbayes.cli.fitting import computed, say
+from hardbayes.cli.fitting import computed
+from hardbayes.cli.messages import about_rows, predict_or_save, say, where_files_lie
 from hardbayes.cli.model_files import name_columns
 from hardbayes.cli.results import check_outputs
 from hardbayes.cli.row_results import RowResults, write_row_results
 from hardbayes.cli.rows import Rows, read_rows
-from hardbayes.cli.telling import about_rows, centre_names, predict_or_save, where_files_lie
 from hardbayes.cli.wording import counted, rounded, shown_name
 
 MOST_COLUMNS = 4
@@ -45,7 +45,6 @@ def run(options: argparse.Namespace) -> None:
     model, warned = computed(rows.table.path, lambda: fitted(options, rows), rows.cell)
     name_columns(model, rows)
     components = rows.preparation.in_own_units(model.components_)
-    names = centre_names(rows, components.shape[1])
     columns = [rows.in_table(column) for column in model.membership_.T.astype(np.int8)]
     n_rows = rows.X.shape[0] if rows.kept is None else len(rows.kept)
     if options.plot is not None:
@@ -55,7 +54,7 @@ def run(options: argparse.Namespace) -> None:
         options,
         model,
         rows,
-        RowResults(values, "feature", model.membership_.sum(axis=0), names, components),
+        RowResults(values, "feature", model.membership_.sum(axis=0), rows.names, components),
         {
             "n_features": int(model.n_components_),
             "notes": rows.notes + warned,
@@ -70,7 +69,7 @@ def run(options: argparse.Namespace) -> None:
         f"{rounded(model.component_penalty_)} each.",
         *(f"Note: {line}" for line in warned),
         "",
-        *feature_lines(model, components, names),
+        *feature_lines(model, components, rows.names),
         "",
         *where_files_lie(options, "features"),
         predict_or_save(options),

@@ -1,7 +1,6 @@
 """A fit or a prediction whose errors and warnings become plain lines."""
 
 import re
-import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -38,10 +37,3 @@ def computed(
                 text = _CELL.sub(lambda found: cell(int(found[1]), int(found[2])), text)
             raise CommandError(f"{path}: {text}") from error
     return value, list(dict.fromkeys(one_line(str(w.message)) for w in caught))
-
-
-def say(*lines: str) -> None:
-    """Print lines for people on the standard error stream, if it is open."""
-    if sys.stderr is not None:
-        for line in lines:
-            print("".join(c if c.isprintable() else "?" for c in line), file=sys.stderr)

@@ -8,11 +8,11 @@ import numpy as np
 from hardbayes.cli import options as shared
 from hardbayes.cli.edges import Edges, as_frame, read_edges
 from hardbayes.cli.errors import CommandError
-from hardbayes.cli.fitting import computed, say
+from hardbayes.cli.fitting import computed
+from hardbayes.cli.messages import predict_or_save, say, where_files_lie
 from hardbayes.cli.model_files import save_values
 from hardbayes.cli.reporting import write_report
 from hardbayes.cli.results import check_outputs, csv_bytes, json_bytes, write_result
-from hardbayes.cli.telling import predict_or_save, where_files_lie
 from hardbayes.cli.wording import counted, rounded, shown_name
 
 MOST_CLUSTERS = 20

@@ -5,12 +5,12 @@ import shlex
 from typing import Any
 
 from hardbayes.cli import options as shared
-from hardbayes.cli.fitting import computed, say
+from hardbayes.cli.fitting import computed
+from hardbayes.cli.messages import about_rows, predict_or_save, say, where_files_lie
 from hardbayes.cli.profiles import profile_lines
 from hardbayes.cli.results import check_outputs
 from hardbayes.cli.row_results import write_clusters
 from hardbayes.cli.rows import Rows, read_rows
-from hardbayes.cli.telling import about_rows, predict_or_save, where_files_lie
 from hardbayes.cli.wording import counted, rounded, shown_name
 
 MOST_GROUPS = 20
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> None:
         "groups": [str(group) for group in model.groups_],
         "group_cluster_weights": model.group_cluster_weights_.tolist(),
     }
-    profiles, names = write_clusters(options, model, rows, warned, as_json)
+    profiles = write_clusters(options, model, rows, warned, as_json)
     say(
         "",
         *about_rows(rows, f" in {counted(len(model.groups_), 'group')}"),
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> None:
         "that uses it.",
         *(f"Note: {line}" for line in warned),
         "",
-        *profile_lines(profiles, names),
+        *profile_lines(profiles, rows.names),
         "",
         *group_lines(model),
         "",

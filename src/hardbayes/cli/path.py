@@ -6,10 +6,10 @@ from typing import Any
 
 from hardbayes.cli import options as shared
 from hardbayes.cli.drawing import check_picture, write_figure
-from hardbayes.cli.fitting import computed, say
+from hardbayes.cli.fitting import computed
+from hardbayes.cli.messages import about_rows, say, table_arguments, typed, where_files_lie
 from hardbayes.cli.results import check_outputs, csv_bytes, json_bytes, write_result
 from hardbayes.cli.rows import read_rows
-from hardbayes.cli.telling import about_rows, table_arguments, typed, where_files_lie
 from hardbayes.cli.wording import rounded
 
 MOST_SHOWN = 12

@@ -11,14 +11,14 @@ from hardbayes.cli.columns import check_column
 from hardbayes.cli.corpora import count_known_words, read_counts, read_texts
 from hardbayes.cli.edges import read_edges
 from hardbayes.cli.errors import CommandError
-from hardbayes.cli.fitting import computed, say
+from hardbayes.cli.fitting import computed
 from hardbayes.cli.graph import links_of_new
+from hardbayes.cli.messages import say
 from hardbayes.cli.model_files import Values, load_model, table_preparation
 from hardbayes.cli.opening import open_table
 from hardbayes.cli.preparation import Preparation, assembled, complete, is_missing
-from hardbayes.cli.results import check_outputs, csv_bytes, json_bytes, write_result
+from hardbayes.cli.results import check_outputs, csv_bytes, json_bytes, with_rows, write_result
 from hardbayes.cli.tables import Table
-from hardbayes.cli.telling import with_rows
 from hardbayes.cli.topics import shares_bytes
 from hardbayes.cli.wording import counted, listed
 

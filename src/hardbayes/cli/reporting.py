@@ -9,7 +9,6 @@ import numpy as np
 from hardbayes.cli.errors import cannot_write
 from hardbayes.cli.fitting import computed
 from hardbayes.cli.rows import Rows
-from hardbayes.cli.telling import centre_names
 
 
 def report_rows(options: argparse.Namespace, model: Any, rows: Rows) -> None:
@@ -24,7 +23,7 @@ def report_rows(options: argparse.Namespace, model: Any, rows: Rows) -> None:
         model,
         rows.X,
         values=rows.preparation.in_own_units(rows.X) if scaled else None,
-        feature_names=centre_names(rows, rows.X.shape[1]),
+        feature_names=rows.names,
         row_names=(ids if rows.kept is None else ids[rows.kept]).tolist(),
         groups=rows.groups,
         sample_weight=rows.weights,

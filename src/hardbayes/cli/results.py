@@ -12,6 +12,7 @@ from typing import Any
 
 from hardbayes.cli.errors import CommandError, cannot_write
 from hardbayes.cli.files import check_writable, write_atomically
+from hardbayes.cli.tables import Table
 from hardbayes.cli.text_layout import unique_names
 
 _NO_TEXT = (".parquet", ".pq", ".npy", ".npz", ".xlsx", ".xls", ".gz", ".zip")
@@ -49,6 +50,31 @@ def write_result(options: argparse.Namespace, content: bytes) -> None:
     sys.stdout.flush()
     sys.stdout.buffer.write(content)  # UTF-8, whatever the terminal has
     sys.stdout.buffer.flush()
+
+
+def with_rows(
+    options: argparse.Namespace, table: Table, ids: list[Any] | None, found: dict[str, list[Any]]
+) -> dict[str, list[Any]]:
+    """Return columns of a result after those that tell the rows.
+
+    These are the whole table with ``--append``, else the names of the rows, or their numbers
+    counted from 1.
+    """
+    before: dict[str, list[Any]]
+    n = len(ids) if ids is not None else table.n_rows
+    if options.append:
+        cells = table.read([], table.names)
+        before = {name: _shown(cells.texts[name]) for name in table.names}
+    elif ids is None:
+        before = {"row": list(range(1, n + 1))}
+    else:
+        before = {options.id_column or "file": _shown(ids)}
+    names = unique_names([*before, *found])
+    return dict(zip(names, [*before.values(), *found.values()], strict=True))
+
+
+def _shown(cells: list[Any]) -> list[Any]:
+    return ["" if cell is None else cell for cell in cells]
 
 
 def csv_bytes(columns: Mapping[str, Iterable[Any]], output: str | None) -> bytes:

@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 from hardbayes.cli.model_files import name_columns, save_rows_model
 from hardbayes.cli.profiles import Profiles, profile
 from hardbayes.cli.reporting import report_rows
-from hardbayes.cli.results import csv_bytes, json_bytes, write_centres, write_result
+from hardbayes.cli.results import csv_bytes, json_bytes, with_rows, write_centres, write_result
 from hardbayes.cli.rows import Rows
-from hardbayes.cli.telling import centre_names, with_rows
 
 
 class RowResults(NamedTuple):
@@ -23,22 +22,21 @@ class RowResults(NamedTuple):
 
 def write_clusters(
     options: argparse.Namespace, model: Any, rows: Rows, warned: list[str], as_json: dict[str, Any]
-) -> tuple[Profiles, list[str]]:
-    """Write what was found; return what sets clusters apart, and the names of their columns."""
+) -> Profiles:
+    """Write what was found; return what sets clusters apart."""
     name_columns(model, rows)
     profiles = profile(rows.X, model.labels_, model.n_clusters_, rows.preparation)
     labels = rows.in_table(model.labels_)
     centres = rows.preparation.in_own_units(model.cluster_centers_)
-    names = centre_names(rows, centres.shape[1])
     clusters = [
         {"cluster": k, "rows": int(profiles.sizes[k]), "center": centre.tolist()}
         for k, centre in enumerate(centres)
     ]
-    found = RowResults({"cluster": labels}, "cluster", profiles.sizes, names, centres)
+    found = RowResults({"cluster": labels}, "cluster", profiles.sizes, rows.names, centres)
     about = {"n_clusters": int(model.n_clusters_), "notes": rows.notes + warned}
     every = {"clusters": clusters, "ids": rows.ids, "labels": labels}
     write_row_results(options, model, rows, found, about | as_json | every)
-    return profiles, names
+    return profiles
 
 
 def write_row_results(

@@ -41,9 +41,7 @@ class Rows(NamedTuple):
         """Return the words for a cell of X."""
         if self.kept is not None:
             row = int(np.flatnonzero(self.kept)[row])
-        names = self.names
-        name = names[column] if column < len(names) else f"x{column}"
-        return f"{self.table.row_name(row)}, column {name!r}"
+        return f"{self.table.row_name(row)}, column {self.names[column]!r}"
 
     def in_table(self, values: np.ndarray) -> list[Any]:
         """Return values of rows of X for all rows of the table, None for those left out."""

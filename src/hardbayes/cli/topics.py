@@ -11,11 +11,11 @@ from hardbayes.cli import options as shared
 from hardbayes.cli.corpora import Counts, count_words, read_counts, read_texts
 from hardbayes.cli.errors import CommandError
 from hardbayes.cli.files import write_atomically
-from hardbayes.cli.fitting import computed, say
+from hardbayes.cli.fitting import computed
+from hardbayes.cli.messages import model_name, same_command, say, where_files_lie
 from hardbayes.cli.model_files import save_values
 from hardbayes.cli.reporting import write_report
 from hardbayes.cli.results import check_outputs, csv_bytes, json_bytes, write_result
-from hardbayes.cli.telling import model_name, same_command, where_files_lie
 from hardbayes.cli.wording import counted, rounded
 
 

@@ -1,45 +1,20 @@
-"""What the commands say after their work: names of rows, files, and what to type next."""
+"""What the commands say after their work: rows, warnings, files, and what to type next."""
 
 import argparse
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
 from hardbayes.cli.rows import Rows
-from hardbayes.cli.tables import Table
-from hardbayes.cli.text_layout import unique_names
 from hardbayes.cli.wording import counted
 
 
-def with_rows(
-    options: argparse.Namespace, table: Table, ids: list[Any] | None, found: dict[str, list[Any]]
-) -> dict[str, list[Any]]:
-    """Return columns of a result after those that tell the rows.
-
-    These are the whole table with ``--append``, else the names of the rows, or their numbers
-    counted from 1.
-    """
-    before: dict[str, list[Any]]
-    n = len(ids) if ids is not None else table.n_rows
-    if options.append:
-        cells = table.read([], table.names)
-        before = {name: _shown(cells.texts[name]) for name in table.names}
-    elif ids is None:
-        before = {"row": list(range(1, n + 1))}
-    else:
-        before = {options.id_column or "file": _shown(ids)}
-    names = unique_names([*before, *found])
-    return dict(zip(names, [*before.values(), *found.values()], strict=True))
-
-
-def _shown(cells: list[Any]) -> list[Any]:
-    return ["" if cell is None else cell for cell in cells]
-
-
-def centre_names(rows: Rows, d: int) -> list[str]:
-    """Return the names of the columns of centres."""
-    names = rows.names
-    return names if len(names) == d else [f"x{j}" for j in range(d)]
+def say(*lines: str) -> None:
+    """Print lines for people on the standard error stream, if it is open."""
+    if sys.stderr is not None:
+        for line in lines:
+            print("".join(c if c.isprintable() else "?" for c in line), file=sys.stderr)
 
 
 def about_rows(rows: Rows, of: str = "") -> list[str]:
