@@ -1,7 +1,5 @@
 """One pass of the published algorithm over documents in memory."""
 
-from collections.abc import Callable
-
 import numpy as np
 
 from hardbayes.executors.topics.protocol import WordLabels
@@ -12,67 +10,32 @@ from hardbayes.tuples import Corpus
 ROOM = 64  # columns for topics that a pass opens, at first
 
 
-class LiteralPass:
-    """A pass on its way; topics that it opens are columns beside those there were.
+def literal_pass(
+    corpus: Corpus,
+    costs: Floats,
+    never: float,
+    global_penalty: float,
+    labels: WordLabels,
+    tiles: list[tuple[int, int]],
+) -> int:
+    """Make steps 4 and 5 of the algorithm; return the number of topics.
 
-    Parameters
-    ----------
-    corpus : Corpus
-    costs : array (v, k)
-    never : float
-        The cost of a word that a topic does not have.
-    global_penalty : float
-    labels : WordLabels
-        Changed in place.
-    tiles : list of (first, last)
-        Documents of one call, in order.
+    Topics that the pass opens are columns beside those of ``costs`` (v, k); a word that a topic
+    does not have costs ``never``. ``tiles`` are the documents of each call, in order. INOUT labels.
     """
-
-    def __init__(
-        self,
-        corpus: Corpus,
-        costs: Floats,
-        never: float,
-        global_penalty: float,
-        labels: WordLabels,
-        tiles: list[tuple[int, int]],
-    ) -> None:
-        self.corpus = corpus
-        self.n_topics = costs.shape[1]
-        self.costs = costs
-        self.never = never
-        self.global_penalty = global_penalty
-        self.labels = labels
-        self.tiles = tiles
-        self.longest = int(np.diff(corpus.starts).max(initial=0))
-
-    def run(self) -> None:
-        """Make steps 4 and 5."""
-        scratch = [np.empty(2 * self.longest, np.int64) for _ in range(3)]
-
-        def words(first: int, last: int) -> tuple[int, int]:
-            in_use = np.zeros(self.costs.shape[1], np.bool_)
-            return self._call(assign_words, first, last, scratch[0], in_use, *scratch[1:])
-
-        self._visit(words)
-        self._visit(lambda first, last: self._call(associate, first, last, scratch[0]))
-
-    def _call(
-        self, kernel: Callable[..., tuple[int, int]], first: int, last: int, *scratch: np.ndarray
-    ) -> tuple[int, int]:
-        return kernel(
-            self.corpus, self.costs, self.n_topics, self.global_penalty, self.never, *self.labels,
-            first, last, *scratch,
-        )  # fmt: skip
-
-    def _visit(self, call: Callable[[int, int], tuple[int, int]]) -> None:
-        for first, last in self.tiles:
+    n_topics, longest = costs.shape[1], int(np.diff(corpus.starts).max(initial=0))
+    own, counts, renumbered = (np.empty(2 * longest, np.int64) for _ in range(3))
+    for step in (assign_words, associate):
+        for first, last in tiles:
             while first < last:
-                self.n_topics, first = call(first, last)
-                if first < last:
-                    self._make_room()
-
-    def _make_room(self) -> None:
-        more = max(ROOM, self.costs.shape[1], self.longest)
-        empty = np.empty((len(self.costs), more))
-        self.costs = np.ascontiguousarray(np.concatenate([self.costs, empty], axis=1))
+                scratch: list[np.ndarray] = [own]
+                if step is assign_words:
+                    in_use = np.zeros(costs.shape[1], np.bool_)
+                    scratch = [own, in_use, counts, renumbered]
+                n_topics, first = step(
+                    corpus, costs, n_topics, global_penalty, never, *labels, first, last, *scratch
+                )
+                if first < last:  # there is no room for more topics
+                    more = np.empty((len(costs), max(ROOM, costs.shape[1], longest)))
+                    costs = np.ascontiguousarray(np.concatenate([costs, more], axis=1))
+    return n_topics

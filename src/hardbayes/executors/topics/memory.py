@@ -7,7 +7,7 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from hardbayes.executors.topics.literal import LiteralPass
+from hardbayes.executors.topics.literal import literal_pass
 from hardbayes.executors.topics.protocol import Collected, Sweep, TopicDocuments, Topics, WordLabels
 from hardbayes.kernels.topics.choosing import choose
 from hardbayes.kernels.topics.dividing import divide, gather, two_means
@@ -244,9 +244,7 @@ class MemoryDocuments(TopicDocuments):
         """Visit words, then local clusters, in order."""
         labels = WordLabels(*(array.copy() for array in labels))
         tiles = self._tiles(64 + costs.shape[1])  # some topics more are opened on the way
-        visit = LiteralPass(self.corpus, costs, never, global_penalty, labels, tiles)
-        visit.run()
-        return labels, visit.n_topics
+        return labels, literal_pass(self.corpus, costs, never, global_penalty, labels, tiles)
 
     def collect(self, labels: WordLabels, n_topics: int) -> Collected:
         """Look up the topic of each word's local cluster, and count."""
