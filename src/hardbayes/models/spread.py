@@ -80,7 +80,7 @@ def _scales(
 ) -> Floats:
     """Return the mean cost of each cluster (k,), averaged with a few rows of the overall one.
 
-    One row in each cluster does not count: its centre went to meet it.
+    One row of each cluster is not counted: the centre uses up one degree of freedom.
     """
     k = len(members)
     sums, sizes = np.bincount(labels, weights * costs, k), np.bincount(labels, weights, k)

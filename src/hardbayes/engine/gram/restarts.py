@@ -20,8 +20,8 @@ OVERSHOOT = 4.0
 MAX_GROWN = 64
 # Rows up to which exchanges of clusters are tried often.
 FEW_ROWS = 1 << 9
-# A fit of many rows ends with the first step that gains less than this part of the objective: in
-# rows without structure borders creep on, and each step takes all kernel values twice.
+# A fit of many rows ends with the first step that gains no more than this part of the objective: in
+# rows without structure borders keep moving, and each step takes all kernel values twice.
 LEAST_GAIN = 1e-4
 EXCHANGES = (30, 2)
 
@@ -63,9 +63,8 @@ def minimise(
             stages, labels = "local", _from_sample(rows, search, rng)
         else:
             labels = _grown(model, search, rng)
-        is_long = stages == "local" and rows.n > MANY_ROWS
-        run = _descend_while_it_pays if is_long else descend
-        ends.append(run(model, labels, stages, search.max_steps, rng, report))
+        least_gain = LEAST_GAIN if stages == "local" and rows.n > MANY_ROWS else None
+        ends.append(descend(model, labels, stages, search.max_steps, rng, report, least_gain))
         if given is not None:
             break
     return min(ends, key=lambda end: end.objective)
@@ -78,49 +77,13 @@ def descend(
     max_steps: int,
     rng: np.random.RandomState,
     report: Callable[[int, int, int], None] = say_nothing,
+    least_gain: float | None = None,
 ) -> GramSolution:
     """Return the fit from these labels (n,)."""
     exchanges = EXCHANGES[model.rows.n > FEW_ROWS]
     descent = Descent(labelled(model, labels), rng, report, exchanges)
-    end = descent.run(stages, max_steps, checks_cap=stages == "split-merge")
+    end = descent.run(stages, max_steps, stages == "split-merge", least_gain)
     return end._replace(fit=float(model.costs(end.statistics).sum()))
-
-
-def _descend_while_it_pays(
-    model: GramModel,
-    labels: Ids,
-    stages: str,
-    max_steps: int,
-    rng: np.random.RandomState,
-    report: Callable[[int, int, int], None],
-) -> GramSolution:
-    """Return the fit from these labels (n,), step by step while a step gains enough."""
-    history: list[float] = []
-    n_merges = 0
-    while True:
-        say = _continued(report, max(0, len(history) - 1))
-        end = descend(model, labels, stages, min(2, max_steps), rng, say)
-        history.extend(end.history[bool(history) :])
-        n_merges += end.n_merges
-        pays = len(history) > 1 and history[-2] - history[-1] > LEAST_GAIN * abs(history[-1])
-        if end.status is Status.OUT_OF_STEPS and pays and len(history) < max_steps:
-            labels = end.labels
-            continue
-        is_cut = pays and end.status is Status.OUT_OF_STEPS
-        status = Status.OUT_OF_STEPS if is_cut else Status.CONVERGED
-        return end._replace(history=np.array(history), status=status, n_merges=n_merges)
-
-
-def _continued(
-    report: Callable[[int, int, int], None], done: int
-) -> Callable[[int, int, int], None]:
-    """Return a report of a fit that goes on after so many steps, the last of which it repeats."""
-
-    def say(step: int, n_clusters: int, n_changed: int) -> None:
-        if step > 1 or not done:
-            report(step + done, n_clusters, n_changed)
-
-    return say
 
 
 def _grown(model: GramModel, search: Search, rng: np.random.RandomState) -> Ids:

@@ -74,18 +74,34 @@ class Descent(Generic[S]):
         self.n_splits = self.n_merges = 0
         self.capped = False
 
-    def run(self, search: str, max_steps: int, checks_cap: bool = False) -> Solution[S]:
+    def run(
+        self,
+        search: str,
+        max_steps: int,
+        checks_cap: bool = False,
+        least_gain: float | None = None,
+    ) -> Solution[S]:
         """Minimise by the stages of a search.
 
-        ``checks_cap``: whether the status tells of splits that ``max_clusters`` prevents.
+        ``checks_cap``: whether the status tells of splits that ``max_clusters`` prevents;
+        ``least_gain``: the fit ends with the first step that gains no more than this part of the
+        objective.
         """
+
+        def is_slow() -> bool:
+            if least_gain is None or len(self.history) < 2:
+                return False
+            before, now = self.history[-2:]
+            return before - now <= least_gain * abs(now)
+
         if self.current.k:
             self.apply(Proposal(-np.inf, self.current, len(self.current.labels)))
         stages = [getattr(self, name) for name in STAGES[search]]
-        status = Status.OUT_OF_STEPS
-        if alternate(stages, lambda: len(self.history) < max_steps):
+        if alternate(stages, lambda: len(self.history) < max_steps and not is_slow()):
             capped = self.capped or (checks_cap and self._cap_prevents_splits())
             status = Status.CAPPED if capped else Status.CONVERGED
+        else:
+            status = Status.CONVERGED if is_slow() else Status.OUT_OF_STEPS
         end, history = self.current, np.array(self.history)
         return Solution(end.labels, end.statistics, history, status, self.n_splits, self.n_merges)
 
