@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from importlib.util import find_spec
-from typing import Protocol
 
 SECONDS = 0.5  # between two lines
 FRAME_SECONDS = 0.1  # between two pictures of a bar
@@ -19,33 +18,20 @@ BAR_WIDTH = 30
 _ERASE = "\r\x1b[2K"  # to the begin of the line, which is cleared
 
 
-class Report(Protocol):
-    """Hears of stages, such as "reference 2 of 6", and of steps within them."""
+class Report:
+    """Is called with stages, such as "reference 2 of 6", and steps within them; shows nothing."""
 
     def stage(self, name: str) -> None:
         """Begin a stage."""
 
     def step(self, what: str, done: int, of: int) -> None:
-        """Tell how much of the stage is done; ``of``: how much there is in all."""
+        """Note how much of the stage is done; ``of``: how much there is in all."""
 
     def close(self) -> None:
-        """End: nothing more will be told."""
+        """End: no call will follow."""
 
 
-class Silent:
-    """Reports nothing."""
-
-    def stage(self, name: str) -> None:
-        """Do nothing."""
-
-    def step(self, what: str, done: int, of: int) -> None:
-        """Do nothing."""
-
-    def close(self) -> None:
-        """Do nothing."""
-
-
-class Lines:
+class Lines(Report):
     """Writes lines to standard error, at most two a second."""
 
     _seconds = property(lambda self: SECONDS)
@@ -69,9 +55,6 @@ class Lines:
     def say(self, sentence: str) -> None:
         """Write a line at once."""
         print(f"[{self._name}] {sentence}", file=sys.stderr)  # noqa: T201 - verbose
-
-    def close(self) -> None:
-        """Do nothing: every line is complete."""
 
     def _show(self, sentence: str, done: int, of: int) -> None:
         self.say(sentence)
@@ -122,7 +105,7 @@ def _has_rich() -> bool:
     return find_spec("rich") is not None
 
 
-SILENT = Silent()
+SILENT = Report()
 _SHOWN: ContextVar[Report] = ContextVar("shown", default=SILENT)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from hardbayes.progress import shown_by
+from hardbayes.progress import Report, shown_by
 
 SECONDS = 0.1  # between two changes of the line
 
@@ -22,7 +22,7 @@ def working(what: str) -> Iterator[None]:
         yield
 
 
-class Spinner:
+class Spinner(Report):
     """Writes stages and steps of a search into a line that turns."""
 
     def __init__(self, status: Any, what: str) -> None:
@@ -40,9 +40,6 @@ class Spinner:
         if now - self._last >= SECONDS:
             self._last = now
             self._status.update(_line(f"{self._stage}, {what} {done} of {of}"))
-
-    def close(self) -> None:
-        """Do nothing: the line goes with the block that shows it."""
 
 
 def _line(what: str) -> Any:

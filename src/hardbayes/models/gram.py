@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from hardbayes.blas import one_blas_thread
 from hardbayes.engine.gram.model import GramModel
 from hardbayes.engine.gram.restarts import GramSolution
 from hardbayes.engine.objective import level_rounding
+from hardbayes.geometry.base import Geometry
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.matrices import Floats, Matrix
 from hardbayes.models.attributes import trace_attributes
@@ -50,6 +51,7 @@ class SpectralLabels:
 class FittedGram:
     """Clusters of the rows of a fit, which are kept: their means are sums of kernel values."""
 
+    geometry: ClassVar[Geometry] = SquaredEuclidean()  # in the space of the kernel
     mercer: Mercer | None  # None where kernel values are given
     seen: Seen | None  # the rows of the fit
     scales: Floats | None  # (n,): of given kernel values that were balanced
@@ -62,11 +64,6 @@ class FittedGram:
     shift: Floats | None  # (d,): subtracted from rows
     spread: Floats  # (k, shares)
     spectral: SpectralLabels | None = None  # None where each row goes to the nearest mean
-
-    @property
-    def geometry(self) -> SquaredEuclidean:
-        """The divergence, in the space of the kernel."""
-        return SquaredEuclidean()
 
     def place(self, matrix: Matrix, pool: Pool) -> GramPlacement:
         """Place rows, or rows of kernel values."""

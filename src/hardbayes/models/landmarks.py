@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
 
 from hardbayes.blas import one_blas_thread
+from hardbayes.geometry.base import Geometry
 from hardbayes.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.matrices import Floats, Matrix, chunks
 from hardbayes.models.gram import (
@@ -78,16 +79,12 @@ def landmark_map(mercer: Mercer, landmarks: Seen) -> FeatureMap:
 class FittedFeatures:
     """Clusters with means in the space of features."""
 
+    geometry: ClassVar[Geometry] = SquaredEuclidean()
     features: FeatureMap
     centres: Floats  # (k, f)
     penalty: float
     spread: Floats  # (k, shares)
     spectral: SpectralLabels | None = None  # None where each row goes to the nearest mean
-
-    @property
-    def geometry(self) -> SquaredEuclidean:
-        """The divergence, in the space of features."""
-        return SquaredEuclidean()
 
     def place(self, matrix: Matrix, pool: Pool) -> FeaturePlacement:
         """Place rows."""
