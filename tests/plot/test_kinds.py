@@ -12,6 +12,7 @@ from hardbayes.plot import (
     ComponentsDisplay,
     ObjectiveDisplay,
     PenaltyPathDisplay,
+    TopicsDisplay,
     fit_figure,
 )
 from hardbayes.plot._matplotlib import COLORS
@@ -27,6 +28,8 @@ def test_features_are_no_clusters_and_clusters_no_features():
         fit_figure(features, X)
     with pytest.raises(TypeError, match=r"DPMeans does not have\. For clusters use ClustersDis"):
         ComponentsDisplay.from_estimator(clusters, X)
+    with pytest.raises(TypeError, match=r"DPMeans does not have\. Pass a fitted HDPTopics"):
+        TopicsDisplay.from_estimator(clusters)
     with pytest.raises(TypeError, match=r"KMeans does not have\. Pass a model of this library"):
         ObjectiveDisplay.from_estimator(KMeans(2).fit(X))
     with pytest.raises(

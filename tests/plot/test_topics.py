@@ -41,5 +41,5 @@ def test_many_topics_are_cut_and_the_title_says_so(model):
 
 
 def test_without_matplotlib_the_error_says_what_to_install(model, no_matplotlib):
-    with pytest.raises(ImportError, match="TopicsDisplay needs matplotlib"):
+    with pytest.raises(ImportError, match=r"TopicsDisplay\.from_estimator needs matplotlib"):
         TopicsDisplay.from_estimator(model)

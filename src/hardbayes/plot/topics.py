@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from hardbayes.estimators.topic_words import top_word_ids
-from hardbayes.plot._matplotlib import COLORS, LITERAL, check_matplotlib, counted
+from hardbayes.plot._matplotlib import COLORS, LITERAL, check_estimator, check_matplotlib, counted
 
 _MOST_TOPICS = 24
 _COLUMNS = 4
@@ -99,7 +98,8 @@ class TopicsDisplay:
         display : TopicsDisplay
             With the figure.
         """
-        check_is_fitted(estimator)
+        caller = f"{cls.__name__}.from_estimator"
+        check_estimator(estimator, "topic_weights_", caller, "Pass a fitted HDPTopics.")
         words = estimator.top_words(n_words, feature_names)[:max_topics]
         best = top_word_ids(estimator, n_words)[:max_topics]
         shares = list(np.take_along_axis(estimator.components_[:max_topics], best, axis=1))
@@ -115,19 +115,8 @@ class TopicsDisplay:
         return display.plot(figure=figure)
 
     def plot(self, *, figure: Any = None) -> TopicsDisplay:
-        """Draw the topics.
-
-        Parameters
-        ----------
-        figure : matplotlib Figure or None, default=None
-            Where to draw; None makes a new pyplot figure.
-
-        Returns
-        -------
-        display : TopicsDisplay
-            Itself.
-        """
-        check_matplotlib("TopicsDisplay")
+        """Draw the display and return it. Parameters are those of :meth:`from_estimator`."""
+        check_matplotlib(f"{type(self).__name__}.plot")
         columns = min(_COLUMNS, len(self.words))
         rows = -(-len(self.words) // columns)
         if figure is None:
