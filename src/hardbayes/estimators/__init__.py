@@ -8,9 +8,9 @@ from hardbayes.estimators.hdp_means import HDPMeans
 from hardbayes.estimators.hdp_topics import HDPTopics
 from hardbayes.estimators.k_features import KFeatures
 from hardbayes.estimators.kernel_dp_means import KernelDPMeans
-from hardbayes.estimators.labelling import objective
 from hardbayes.estimators.lower_bound import objective_lower_bound
 from hardbayes.estimators.numbering import by_size
+from hardbayes.estimators.objectives import objective
 from hardbayes.estimators.spectral_dp_means import SpectralDPMeans
 
 __all__ = [

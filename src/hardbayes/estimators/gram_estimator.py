@@ -13,7 +13,7 @@ from hardbayes.estimators.cluster_estimator import ClusterEstimator
 from hardbayes.estimators.fitted_state import check_kernel_clusters
 from hardbayes.matrices import Floats, Matrix
 from hardbayes.models.gram import FittedGram
-from hardbayes.models.landmarks import FeatureMap, FittedFeatures, landmark_map
+from hardbayes.models.landmarks import FittedKernelFeatures, KernelFeatureMap, landmark_map
 from hardbayes.pool import Pool
 from hardbayes.problems.gram import GramProblem, KernelOptions, pose_gram
 
@@ -91,7 +91,7 @@ class GramEstimator(ClusterEstimator):
             warnings.warn(INDEFINITE.format(negative), UserWarning, stacklevel=6)
         return problem
 
-    def _landmark_map(self, problem: GramProblem) -> FeatureMap:
+    def _landmark_map(self, problem: GramProblem) -> KernelFeatureMap:
         """Return features of the rows from which the kernel is adapted."""
         if problem.mercer is None or problem.seen is None:
             raise ValueError(
@@ -102,11 +102,11 @@ class GramEstimator(ClusterEstimator):
 
     def _model_from(
         self, arrays: dict[str, Any], fitted: dict[str, Any]
-    ) -> tuple[FittedGram | FittedFeatures, int]:
+    ) -> tuple[FittedGram | FittedKernelFeatures, int]:
         penalty = fitted.get("cluster_penalty_", np.nan)  # checked below
-        model: FittedGram | FittedFeatures
+        model: FittedGram | FittedKernelFeatures
         if "working_centres" in arrays:
-            model = FittedFeatures.from_arrays(penalty, arrays)
+            model = FittedKernelFeatures.from_arrays(penalty, arrays)
             k = len(model.centres)
         else:
             model = FittedGram.from_arrays(penalty, arrays)

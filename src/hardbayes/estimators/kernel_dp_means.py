@@ -13,7 +13,7 @@ from hardbayes.estimators.dp_means import DPMeans
 from hardbayes.estimators.gram_estimator import LANDMARKS, GramEstimator
 from hardbayes.matrices import Floats, Matrix
 from hardbayes.models.gram import fitted_attributes
-from hardbayes.models.landmarks import FittedFeatures
+from hardbayes.models.landmarks import FittedKernelFeatures
 from hardbayes.models.spread import spread_of
 from hardbayes.pool import Pool
 from hardbayes.problems.gram import GramProblem
@@ -221,7 +221,7 @@ class KernelDPMeans(GramEstimator):
         quantiles = spread_of(costs, fitted["labels_"], len(centres), problem.weights)
         found = {name: fitted[name] for name in OF_FEATURES}
         return found | {
-            "_model": FittedFeatures(features, centres, penalty, quantiles),
+            "_model": FittedKernelFeatures(features, centres, penalty, quantiles),
             "cluster_penalty_": penalty,
             "status_": fitted["status_"] + LANDMARKS.format(features.n_landmarks),
         }, status

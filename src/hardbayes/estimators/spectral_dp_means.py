@@ -7,7 +7,7 @@ import numpy as np
 from hardbayes.engine.status import Status
 from hardbayes.estimators.gram_estimator import LANDMARKS, GramEstimator
 from hardbayes.matrices import Floats, Matrix
-from hardbayes.models.landmarks import FeatureMap
+from hardbayes.models.landmarks import KernelFeatureMap
 from hardbayes.models.spectral import relax_features, relax_kernel
 from hardbayes.pool import Pool
 from hardbayes.selection.gram_penalty import choose_clusters
@@ -139,7 +139,7 @@ class SpectralDPMeans(GramEstimator):
             fitted = relax_features(problem, penalty, self._most_clusters, features, rng)
             fitted["status_"] += LANDMARKS.format(features.n_landmarks)
         elif self.kernel == "linear" and not problem.options.balance:
-            rows = FeatureMap(None, None, None)
+            rows = KernelFeatureMap(None, None, None)
             fitted = relax_features(problem, penalty, self._most_clusters, rows, rng)
         else:
             fitted = relax_kernel(problem, penalty, self._most_clusters, rng)

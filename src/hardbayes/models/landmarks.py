@@ -39,7 +39,7 @@ ROUNDING = 1e-12  # of squared distances, by the largest squared length
 
 
 @dataclass(frozen=True, eq=False)
-class FeatureMap:
+class KernelFeatureMap:
     """From rows to features; without landmarks, the rows themselves."""
 
     mercer: Mercer | None
@@ -66,40 +66,41 @@ class FeatureMap:
         return values @ self.normalisation
 
 
-def landmark_map(mercer: Mercer, landmarks: Seen) -> FeatureMap:
+def landmark_map(mercer: Mercer, landmarks: Seen) -> KernelFeatureMap:
     """Return Nystroem's features for these landmarks."""
     with one_blas_thread():
         values, vectors = np.linalg.eigh(mercer.between(landmarks, landmarks))
     kept = values > SMALLEST * values[-1]
     normalisation = np.ascontiguousarray(vectors[:, kept] / np.sqrt(values[kept]))
-    return FeatureMap(mercer, landmarks, normalisation)
+    return KernelFeatureMap(mercer, landmarks, normalisation)
+
+
+def squared_distances(features: Any, centres: Floats, labels: NDArray[np.integer]) -> Floats:
+    """Return the squared distance (n,) of features (n, f) from the centres of their clusters."""
+    costs = np.empty(len(labels))
+    for part in chunks(len(labels), features.shape[1]):
+        rows = features[part]
+        gaps = (rows.toarray() if sparse.issparse(rows) else rows) - centres[labels[part]]
+        costs[part] = np.einsum("ij,ij->i", gaps, gaps)
+    return costs
 
 
 @dataclass(frozen=True, eq=False)
-class FittedFeatures:
+class FittedKernelFeatures:
     """Clusters with means in the space of features."""
 
     geometry: ClassVar[Geometry] = SquaredEuclidean()
-    features: FeatureMap
+    features: KernelFeatureMap
     centres: Floats  # (k, f)
     penalty: float
     spread: Floats  # (k, shares)
     spectral: SpectralLabels | None = None  # None where each row goes to the nearest mean
 
-    def place(self, matrix: Matrix, pool: Pool) -> FeaturePlacement:
+    def place(self, matrix: Matrix, pool: Pool) -> KernelFeaturePlacement:
         """Place rows."""
-        return FeaturePlacement(self, self.features(matrix))
+        return KernelFeaturePlacement(self, self.features(matrix))
 
-    def costs_of(self, features: Any, labels: NDArray[np.integer]) -> Floats:
-        """Return the squared distance (n,) of features from the centres of these clusters."""
-        costs = np.empty(len(labels))
-        for part in chunks(len(labels), features.shape[1]):
-            rows = features[part]
-            gaps = (rows.toarray() if sparse.issparse(rows) else rows) - self.centres[labels[part]]
-            costs[part] = np.einsum("ij,ij->i", gaps, gaps)
-        return costs
-
-    def shifted(self, shift: Floats | None) -> FittedFeatures:
+    def shifted(self, shift: Floats | None) -> FittedKernelFeatures:
         """Return the model of rows from which ``shift`` (f,) has not been subtracted."""
         if shift is None or self.features.landmarks is not None:
             return self
@@ -119,12 +120,12 @@ class FittedFeatures:
         return {f"working_{name}": value for name, value in found.items()}
 
     @classmethod
-    def from_arrays(cls, penalty: float, arrays: dict[str, Any]) -> FittedFeatures:
+    def from_arrays(cls, penalty: float, arrays: dict[str, Any]) -> FittedKernelFeatures:
         """Return the model that `to_arrays` was called on; raise ValueError if it is malformed."""
         try:
             own = {name.removeprefix("working_"): value for name, value in arrays.items()}
             landmarks, mercer = rows_from("landmarks", own), mercer_from(own)
-            features = FeatureMap(mercer, landmarks, own.pop("normalisation"))
+            features = KernelFeatureMap(mercer, landmarks, own.pop("normalisation"))
             spectral = spectral_from(own)
             model = cls(features, own.pop("centres"), penalty, own.pop("spread"), spectral)
             k, f = model.centres.shape
@@ -144,10 +145,10 @@ class FittedFeatures:
 
 
 @dataclass(frozen=True)
-class FeaturePlacement(CostPlacement):
+class KernelFeaturePlacement(CostPlacement):
     """Rows placed in fitted clusters."""
 
-    model: FittedFeatures
+    model: FittedKernelFeatures
     features: Any  # (m, f)
 
     def distances(self) -> Floats:

@@ -22,7 +22,7 @@ from hardbayes.engine.gram.spectrum import (
 from hardbayes.matrices import Floats
 from hardbayes.models.attributes import AtOnce, trace_attributes
 from hardbayes.models.gram import SpectralLabels, fitted_attributes
-from hardbayes.models.landmarks import FeatureMap, FittedFeatures
+from hardbayes.models.landmarks import FittedKernelFeatures, KernelFeatureMap, squared_distances
 from hardbayes.models.spread import spread_of
 from hardbayes.problems.gram import GramProblem
 
@@ -82,7 +82,7 @@ def relax_features(
     problem: GramProblem,
     penalty: float,
     most_clusters: int,
-    map_: FeatureMap,
+    map_: KernelFeatureMap,
     rng: np.random.RandomState,
 ) -> dict[str, Any]:
     """Return the attributes of a fit to features, centred where they are the rows."""
@@ -107,15 +107,12 @@ def relax_features(
     member = np.zeros((problem.n, k))
     member[np.arange(problem.n), labels] = weights / volumes[labels]
     centres = np.ascontiguousarray(np.asarray(features.T @ member).T)
-    placed = FittedFeatures(map_, centres, penalty, np.zeros((k, 1)))
-    costs = placed.costs_of(features, labels)
-    shown = FittedFeatures(
-        map_, centres, penalty, spread_of(costs, labels.astype(np.int32), k, weights), spectral
-    )
-    shown = shown.shifted(problem.shift)
+    costs = squared_distances(features, centres, labels)
+    spread = spread_of(costs, labels.astype(np.int32), k, weights)
+    model = FittedKernelFeatures(map_, centres, penalty, spread, spectral).shifted(problem.shift)
     inertia = float(weights @ costs)
     return {
-        "_model": shown,
+        "_model": model,
         "labels_": labels.astype(np.int32),
         "n_clusters_": k,
         "cluster_weights_": volumes,

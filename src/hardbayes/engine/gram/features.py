@@ -1,4 +1,4 @@
-"""The same relaxation where rows have features: their kernel is a product of these."""
+"""The spectral relaxation of DP-means for rows with features: the kernel is their inner product."""
 
 from typing import Any, NamedTuple
 
