@@ -16,7 +16,7 @@ from tests.conftest import make_blobs, quiet_fit
 @pytest.fixture
 def all_lines(monkeypatch):
     """Every step is told, however soon it comes."""
-    monkeypatch.setattr(progress, "SECONDS", 0.0)
+    monkeypatch.setattr(Lines, "seconds", 0.0)
 
 
 def lines_of(capfd):
@@ -118,7 +118,7 @@ def begin_terminal(monkeypatch):
     """Not in a fixture: pytest sets standard error anew when a test begins."""
     found = Terminal()
     monkeypatch.setattr(progress.sys, "stderr", found)
-    monkeypatch.setattr(progress, "FRAME_SECONDS", 0.0)
+    monkeypatch.setattr(Bar, "seconds", 0.0)
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLUMNS", "100")
     return found

@@ -12,8 +12,6 @@ from contextvars import ContextVar
 from functools import cache
 from importlib.util import find_spec
 
-SECONDS = 0.5  # between two lines
-FRAME_SECONDS = 0.1  # between two pictures of a bar
 BAR_WIDTH = 30
 _ERASE = "\r\x1b[2K"  # to the begin of the line, which is cleared
 
@@ -34,7 +32,7 @@ class Report:
 class Lines(Report):
     """Writes lines to standard error, at most two a second."""
 
-    _seconds = property(lambda self: SECONDS)
+    seconds = 0.5  # between two lines
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -48,7 +46,7 @@ class Lines(Report):
     def step(self, what: str, done: int, of: int) -> None:
         """Write a line, unless the last one was a moment ago."""
         now = time.monotonic()
-        if now - self._last >= self._seconds:
+        if now - self._last >= self.seconds:
             self._last = now
             self._show(f"{now - self._begin:.1f} s, {self._stage}{what} {done} of {of}", done, of)
 
@@ -66,7 +64,7 @@ class Bar(Lines):
     Nothing is kept from one picture to the next, so that any other line may come between them.
     """
 
-    _seconds = property(lambda self: FRAME_SECONDS)
+    seconds = 0.1  # between two pictures
 
     def say(self, sentence: str) -> None:
         """Write a line in place of the bar."""

@@ -42,13 +42,13 @@ def propose_local_relocations(
     if proposal is None:
         return None
     numbers = np.append(proposal.numbers, -1)
-    return _of_rows(state, local, numbers, proposal.opened, proposal.change)
+    return _of_rows(local, numbers, proposal.opened, proposal.change)
 
 
 def propose_global_moves(
     state: GroupedState, grouped: GroupedPartition, solve: Solve
 ) -> PartitionProposal | None:
-    """Propose the partition of the local clusters that today's moves lead to.
+    """Propose the partition of the local clusters that the moves of partitions lead to.
 
     ``solve`` minimises without regard to groups. Local clusters of a group that end in one cluster
     become one, which saves the local penalty beside.
@@ -71,11 +71,10 @@ def propose_global_moves(
     if not change < -WORTHWHILE * (grouped.partition.penalty + abs(before.value)):
         return None
     opened = whole.centres()[1][is_new] if is_new.any() else None
-    return _of_rows(state, local, np.append(numbers, -1), opened, change)
+    return _of_rows(local, np.append(numbers, -1), opened, change)
 
 
 def _of_rows(
-    state: GroupedState,
     local: LocalClusters,
     numbers: NDArray[np.intp],
     opened: Floats | None,
