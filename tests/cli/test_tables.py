@@ -9,7 +9,7 @@ from scipy import sparse
 
 from hardbayes.cli import text_layout
 from hardbayes.cli.errors import CommandError
-from hardbayes.cli.opening import open_table
+from hardbayes.cli.open_table import open_table
 from hardbayes.cli.tables import new_matrix
 
 

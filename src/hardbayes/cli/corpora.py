@@ -8,7 +8,7 @@ import numpy as np
 from hardbayes.cli.array_tables import npz_table
 from hardbayes.cli.columns import check_column
 from hardbayes.cli.errors import CommandError, cannot_read
-from hardbayes.cli.opening import open_table
+from hardbayes.cli.open_table import open_table
 from hardbayes.cli.text_layout import open_binary
 from hardbayes.cli.wording import counted, listed
 

@@ -15,7 +15,7 @@ from hardbayes.cli.fitting import computed
 from hardbayes.cli.graph import links_of_new
 from hardbayes.cli.messages import say
 from hardbayes.cli.model_files import Values, load_model, table_preparation
-from hardbayes.cli.opening import open_table
+from hardbayes.cli.open_table import open_table
 from hardbayes.cli.preparation import Preparation, assembled, complete, is_missing
 from hardbayes.cli.results import check_outputs, csv_bytes, json_bytes, with_rows, write_result
 from hardbayes.cli.tables import Table

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from hardbayes.cli.columns import Chosen, Roles, choose_columns
 from hardbayes.cli.errors import CommandError
-from hardbayes.cli.opening import open_table
+from hardbayes.cli.open_table import open_table
 from hardbayes.cli.preparation import Preparation, assembled, complete, levels_of
 from hardbayes.cli.scaling import with_scale
 from hardbayes.cli.spinner import working

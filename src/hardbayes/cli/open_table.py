@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from hardbayes.cli.array_tables import ParquetTable, npy_table, npz_table
-from hardbayes.cli.delimited import DelimitedTable
+from hardbayes.cli.delimited_tables import DelimitedTable
 from hardbayes.cli.errors import cannot_read
-from hardbayes.cli.pictures import PictureTable
+from hardbayes.cli.picture_tables import PictureTable
 from hardbayes.cli.tables import Table
 from hardbayes.cli.text_layout import open_binary
 
