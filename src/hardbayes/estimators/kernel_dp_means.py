@@ -3,6 +3,7 @@
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
 from hardbayes.engine.gram.model import MANY_ROWS, GramModel
@@ -182,7 +183,26 @@ class KernelDPMeans(GramEstimator):
         given = None
         if choice is not None and self.search != "paper":
             given = extend_labels(problem.rows, choice.ids, choice.weights, choice.labels)
-        return fit_at(self, problem, penalty, given, rng)
+        return self._fitted_to_kernel(problem, penalty, given, rng)
+
+    def _fitted_to_kernel(
+        self,
+        problem: GramProblem,
+        penalty: float,
+        given: NDArray[np.int64] | None,
+        rng: np.random.RandomState,
+    ) -> tuple[dict[str, Any], Status]:
+        """Return the attributes of a fit to kernel values; ``given``: labels (n,) to start with."""
+        search = Search(
+            penalty, self._most_clusters, self.search, self.order, self.n_init, self.max_iter,
+            not problem.is_sparse,
+        )  # fmt: skip
+        solution = minimise(problem.rows, search, given, rng, self._report_changes)
+        model = GramModel(problem.rows, penalty, search.max_clusters, np.arange(problem.n))
+        fitted = fitted_attributes(solution, problem, model)
+        if search.samples and search.search != "paper" and problem.n > MANY_ROWS:
+            fitted["status_"] += MANY
+        return fitted, solution.status
 
     def _fitted_to_features(
         self,
@@ -204,17 +224,10 @@ class KernelDPMeans(GramEstimator):
                 ]
             )
         inner = DPMeans(
-            penalty,
-            search=self.search,
-            init=init,
-            order=self.order,
-            max_clusters=self.max_clusters,
-            n_init=self.n_init,
-            max_iter=self.max_iter,
-            random_state=rng,
-            n_jobs=self.n_jobs,
-            prior_weight=0,
-        )
+            penalty, prior_weight=0, search=self.search, init=init, order=self.order,
+            max_clusters=self.max_clusters, n_init=self.n_init, max_iter=self.max_iter,
+            random_state=rng, n_jobs=self.n_jobs,
+        )  # fmt: skip
         fitted, status = inner._fit_rows(rows, problem.weights)
         centres = fitted["_model"].shown_centres()
         costs = np.square(rows - centres[fitted["labels_"]]).sum(axis=1)
@@ -225,31 +238,3 @@ class KernelDPMeans(GramEstimator):
             "cluster_penalty_": penalty,
             "status_": fitted["status_"] + LANDMARKS.format(features.n_landmarks),
         }, status
-
-
-def fit_at(
-    estimator: KernelDPMeans,
-    problem: GramProblem,
-    penalty: float,
-    given: Any,
-    rng: np.random.RandomState,
-) -> tuple[dict[str, Any], Status]:
-    """Return the attributes of a fit at a penalty, and its status.
-
-    ``given``: labels (n,) to start with, or None.
-    """
-    search = Search(
-        penalty,
-        estimator._most_clusters,
-        estimator.search,
-        estimator.order,
-        estimator.n_init,
-        estimator.max_iter,
-        not problem.is_sparse,
-    )
-    solution = minimise(problem.rows, search, given, rng, estimator._report_changes)
-    model = GramModel(problem.rows, penalty, search.max_clusters, np.arange(problem.n))
-    fitted = fitted_attributes(solution, problem, model)
-    if search.samples and search.search != "paper" and problem.n > MANY_ROWS:
-        fitted["status_"] += MANY
-    return fitted, solution.status
