@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
 from hardbayes.engine.gram.model import MANY_ROWS, GramModel
-from hardbayes.engine.gram.restarts import Search, extend_labels, minimise
+from hardbayes.engine.gram.restarts import GramSearch, extend_labels, minimise
 from hardbayes.engine.status import Status
 from hardbayes.estimators.base import SHARED_CONSTRAINTS
 from hardbayes.estimators.dp_means import DPMeans
@@ -193,7 +193,7 @@ class KernelDPMeans(GramEstimator):
         rng: np.random.RandomState,
     ) -> tuple[dict[str, Any], Status]:
         """Return the attributes of a fit to kernel values; ``given``: labels (n,) to start with."""
-        search = Search(
+        search = GramSearch(
             penalty, self._most_clusters, self.search, self.order, self.n_init, self.max_iter,
             not problem.is_sparse,
         )  # fmt: skip

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from hardbayes.engine.gram import restarts
-from hardbayes.engine.gram.restarts import Search, minimise
+from hardbayes.engine.gram.restarts import GramSearch, minimise
 from hardbayes.engine.status import Status
 from hardbayes.executors.gram.memory import MemoryGram, held
 from hardbayes.pool import Pool
@@ -15,7 +15,7 @@ def rows_of(kernel, weights):
 
 
 def search(penalty, name="split-merge", order="random", n_init=1):
-    return Search(penalty, 1000, name, order, n_init, 300, True)
+    return GramSearch(penalty, 1000, name, order, n_init, 300, True)
 
 
 @pytest.mark.parametrize("seed", range(8))

@@ -18,7 +18,7 @@ TRIAL_ROWS = 1 << 10  # of a cluster on which its division is tried
 MANY_ROWS = 1 << 13  # from which on a pass over all rows takes so long that few are made
 
 
-class Sample(NamedTuple):
+class HalvedSample(NamedTuple):
     """Some rows of a cluster, and which are in its second half."""
 
     ids: Ids  # (m,)
@@ -108,11 +108,11 @@ class GramModel(LabelFirstModel[GramClusters]):
         else:
             weights = self.weights[ids]
         saved, second = halve(self.rows.part(ids, weights), rng)
-        return Division(saved, Sample(ids, weights, second))
+        return Division(saved, HalvedSample(ids, weights, second))
 
     def second_half(self, ids: Ids, division: Division) -> NDArray[np.bool_]:
         """Return which rows are nearer to the mean of the second half than to that of the first."""
-        sample: Sample = division.halves
+        sample: HalvedSample = division.halves
         sides = np.full(len(ids), -1)
         sides[np.searchsorted(ids, sample.ids)] = sample.second
         rest = np.flatnonzero(sides < 0)

@@ -26,7 +26,7 @@ LEAST_GAIN = 1e-4
 EXCHANGES = (30, 2)
 
 
-class Search(NamedTuple):
+class GramSearch(NamedTuple):
     """How a fit is made."""
 
     penalty: float
@@ -40,7 +40,7 @@ class Search(NamedTuple):
 
 def minimise(
     rows: GramRows,
-    search: Search,
+    search: GramSearch,
     given: Ids | None,
     rng: np.random.RandomState,
     report: Callable[[int, int, int], None] = say_nothing,
@@ -86,7 +86,7 @@ def descend(
     return end._replace(fit=float(model.costs(end.statistics).sum()))
 
 
-def _grown(model: GramModel, search: Search, rng: np.random.RandomState) -> Ids:
+def _grown(model: GramModel, search: GramSearch, rng: np.random.RandomState) -> Ids:
     """Return the better labels of two ways: from one cluster, and from those of a lower penalty."""
     rows = model.rows
     lower = GramModel(
@@ -102,7 +102,7 @@ def _grown(model: GramModel, search: Search, rng: np.random.RandomState) -> Ids:
     return min(ends, key=lambda end: end.objective).labels
 
 
-def _from_sample(rows: GramRows, search: Search, rng: np.random.RandomState) -> Ids:
+def _from_sample(rows: GramRows, search: GramSearch, rng: np.random.RandomState) -> Ids:
     """Return labels (n,) of clusters that were found on a sample with the weight of all rows."""
     ids = sample(rows.weights, MAX_SAMPLE, rng)
     weights = rows.weights[ids] * (rows.weights.sum() / rows.weights[ids].sum())

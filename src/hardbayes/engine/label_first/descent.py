@@ -9,7 +9,7 @@ from hardbayes.engine.loop import alternate
 from hardbayes.engine.status import Status, say_nothing
 from hardbayes.matrices import Floats
 from hardbayes.moves.label_first import moves
-from hardbayes.moves.label_first.labelling import Labelling, Proposal
+from hardbayes.moves.label_first.labelling import Labelled, Proposal
 from hardbayes.moves.label_first.model import Ids, S
 
 STAGES = {
@@ -47,7 +47,7 @@ class Descent(Generic[S]):
 
     Parameters
     ----------
-    start : Labelling
+    start : Labelled
         A partition, or clusters alone (`moves.label_first.labelling.unlabelled`).
     rng : RandomState
         For the divisions that are tried.
@@ -59,7 +59,7 @@ class Descent(Generic[S]):
 
     def __init__(
         self,
-        start: Labelling[S],
+        start: Labelled[S],
         rng: np.random.RandomState,
         report: Callable[[int, int, int], None] = say_nothing,
         exchanges: int = MAX_EXCHANGES,

@@ -8,7 +8,13 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 
 from hardbayes.executors.topics.literal import literal_pass
-from hardbayes.executors.topics.protocol import Collected, Sweep, TopicDocuments, Topics, WordLabels
+from hardbayes.executors.topics.protocol import (
+    Collected,
+    TopicDocuments,
+    Topics,
+    TopicSweep,
+    WordLabels,
+)
 from hardbayes.kernels.topics.choosing import choose
 from hardbayes.kernels.topics.dividing import divide, gather, two_means
 from hardbayes.kernels.topics.totals import add_shares, add_up, cheapest_whole, pair_penalties
@@ -22,7 +28,7 @@ MAX_ROUNDS = 10  # of two means
 MOST_SHARED = 1 << 25  # numbers of totals that threads have for themselves, in all
 
 
-class Parts(NamedTuple):
+class TopicParts(NamedTuple):
     """The words of some documents that belong to one topic."""
 
     starts: NDArray[np.int64]  # (m + 1,)
@@ -44,14 +50,14 @@ class MemoryDocuments(TopicDocuments):
 
     # -- sweeps -----------------------------------------------------------------------------------
 
-    def sweep(self, topics: Topics, sets: TopicSets) -> Sweep:
+    def sweep(self, topics: Topics, sets: TopicSets) -> TopicSweep:
         """Choose topics, then add up words."""
         n_topics = topics.costs.shape[1]
         sets, regrets = self._choose(topics, sets)
         is_own = sets.is_own
         losses = np.bincount(sets.topics[is_own], regrets[is_own], n_topics).astype(float)
         totals = self._add_up(topics, sets)
-        return Sweep(sets, totals, losses)
+        return TopicSweep(sets, totals, losses)
 
     def choose(self, topics: Topics, sets: TopicSets) -> TopicSets:
         """Choose topics."""
@@ -147,7 +153,7 @@ class MemoryDocuments(TopicDocuments):
         k: int,
         documents: NDArray[np.int64],
         numbers: NDArray[np.int32],
-    ) -> Parts:
+    ) -> TopicParts:
         """Return a topic's parts of documents, or of as many of them as fit a sample."""
         starts = self.corpus.starts
         size = int((starts[documents + 1] - starts[documents]).sum())
@@ -159,9 +165,9 @@ class MemoryDocuments(TopicDocuments):
             self.corpus, *topics, sets, k, documents, numbers, part_starts, words, weights,
             vocabulary,
         )  # fmt: skip
-        return Parts(part_starts[: count + 1], words, weights, vocabulary[:n_words])
+        return TopicParts(part_starts[: count + 1], words, weights, vocabulary[:n_words])
 
-    def _two_means(self, parts: Parts, prior: Floats, drawn: Floats, ratios: Floats) -> None:
+    def _two_means(self, parts: TopicParts, prior: Floats, drawn: Floats, ratios: Floats) -> None:
         """OUT ratios (v,): of the best of some tries."""
         vocabulary = parts.vocabulary
         n_parts, n_words = len(parts.starts) - 1, len(vocabulary)

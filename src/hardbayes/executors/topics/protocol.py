@@ -17,7 +17,7 @@ class Topics(NamedTuple):
     n_free: int  # the first so many topics are open to every document, and in no set
 
 
-class Sweep(NamedTuple):
+class TopicSweep(NamedTuple):
     """The result of one pass over all documents."""
 
     sets: TopicSets  # only topics that have words of the document
@@ -53,7 +53,7 @@ class TopicDocuments(Protocol):
     n_words: int  # of the vocabulary
     penalties: Floats  # (n,)
 
-    def sweep(self, topics: Topics, sets: TopicSets) -> Sweep:
+    def sweep(self, topics: Topics, sets: TopicSets) -> TopicSweep:
         """Choose the topics of each document, from those it has, and give its words to them.
 
         Topics are added, dropped and swapped as long as the cost of the document falls. Each word

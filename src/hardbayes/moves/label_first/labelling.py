@@ -12,7 +12,7 @@ from hardbayes.moves.label_first.model import Ids, LabelFirstModel, S
 
 
 @dataclass(frozen=True, eq=False)
-class Labelling(Generic[S]):
+class Labelled(Generic[S]):
     """Labels without empty clusters, and their statistics. Nothing of it changes."""
 
     model: LabelFirstModel[S]
@@ -48,34 +48,34 @@ class Proposal(NamedTuple, Generic[S]):
     """A move: what it leads to, and what that changes."""
 
     change: float  # exact change of the objective
-    outcome: Labelling[S]
+    outcome: Labelled[S]
     n_changed: int  # rows or clusters, as they are reported
     n_splits: int = 0
     n_merges: int = 0
 
 
-def unlabelled(model: LabelFirstModel[S], statistics: S) -> Labelling[S]:
+def unlabelled(model: LabelFirstModel[S], statistics: S) -> Labelled[S]:
     """Return a start from clusters alone: rows have no labels until they first choose."""
-    return Labelling(model, np.full(len(model.weights), -1), 0, statistics)
+    return Labelled(model, np.full(len(model.weights), -1), 0, statistics)
 
 
-def labelled(model: LabelFirstModel[S], labels: Ids) -> Labelling[S]:
+def labelled(model: LabelFirstModel[S], labels: Ids) -> Labelled[S]:
     """Return the partition of these labels (n,); clusters without weight are dropped."""
     used = np.zeros(int(labels.max()) + 1, bool)
     used[labels[model.weights > 0]] = True
     k = int(np.count_nonzero(used))
     if k == len(used):
-        return Labelling(model, labels, k, model.statistics(labels, k))
+        return Labelled(model, labels, k, model.statistics(labels, k))
     lost = ~used[labels]  # rows of no weight whose cluster is dropped
     labels = np.where(used, np.cumsum(used) - 1, 0)[labels]
     statistics = model.statistics(labels, k)
     if lost.any() and (chosen := model.choose(statistics)) is not None:
         labels[lost] = chosen[lost]
-    return Labelling(model, labels, k, statistics)
+    return Labelled(model, labels, k, statistics)
 
 
 def propose(
-    current: Labelling[S], labels: Ids, n_changed: int, n_splits: int = 0, n_merges: int = 0
+    current: Labelled[S], labels: Ids, n_changed: int, n_splits: int = 0, n_merges: int = 0
 ) -> Proposal[S]:
     """Return the proposal of other labels (n,)."""
     outcome = labelled(current.model, labels)

@@ -5,7 +5,7 @@ Each returns a proposal, or None, and changes nothing of the fit.
 
 import numpy as np
 
-from hardbayes.moves.label_first.labelling import Labelling, Proposal, labelled, propose
+from hardbayes.moves.label_first.labelling import Labelled, Proposal, labelled, propose
 from hardbayes.moves.label_first.model import Division, Ids, LabelFirstModel, S
 
 # A move must lower the objective by more than this part of what is compared.
@@ -27,7 +27,7 @@ class Divisions:
         self._rng = rng
         self._found: dict[bytes, Division] = {}
 
-    def of(self, current: Labelling[S]) -> list[Division]:
+    def of(self, current: Labelled[S]) -> list[Division]:
         """Return a division of each cluster."""
         model, keys = current.model, current.keys
         new = [c for c, key in enumerate(keys) if key not in self._found]
@@ -37,35 +37,35 @@ class Divisions:
             self._found = {key: self._found[key] for key in keys}
         return [self._found[key] for key in keys]
 
-    def correct(self, current: Labelling[S], c: int, saved: float) -> None:
+    def correct(self, current: Labelled[S], c: int, saved: float) -> None:
         """Replace what the division of cluster c was estimated to save by what it does save."""
         key = current.keys[c]
         self._found[key] = self._found[key]._replace(saved=saved)
 
 
-def choose(current: Labelling[S]) -> Proposal[S] | None:
+def choose(current: Labelled[S]) -> Proposal[S] | None:
     """Return the proposal that every row goes to its cheapest cluster."""
     return _relabel(current, current.model.choose(current.statistics))
 
 
-def sweep(current: Labelling[S]) -> tuple[Proposal[S] | None, bool]:
+def sweep(current: Labelled[S]) -> tuple[Proposal[S] | None, bool]:
     """Return the same with births, and whether the cap prevented one."""
     labels, capped = current.model.sweep(current.statistics) or (None, False)
     return _relabel(current, labels), capped
 
 
-def move_rows(current: Labelling[S]) -> Proposal[S] | None:
+def move_rows(current: Labelled[S]) -> Proposal[S] | None:
     """Return the proposal of single-row moves, each of which lowers the objective."""
     labels, n_moves = current.model.move_rows(current.labels, current.statistics, MAX_PASSES)
     return propose(current, labels, n_moves) if n_moves else None
 
 
-def regroup(current: Labelling[S], rng: np.random.RandomState) -> Proposal[S] | None:
+def regroup(current: Labelled[S], rng: np.random.RandomState) -> Proposal[S] | None:
     """Return the proposal that groups of rows move."""
     return _relabel(current, current.model.regroup(current.labels, rng))
 
 
-def merge(current: Labelling[S]) -> Proposal[S] | None:
+def merge(current: Labelled[S]) -> Proposal[S] | None:
     """Return the proposal of the cheapest unions of disjoint pairs that lower the objective."""
     model = current.model
     if current.k < 2:
@@ -83,7 +83,7 @@ def merge(current: Labelling[S]) -> Proposal[S] | None:
     return propose(current, labels, n_merges, n_merges=n_merges) if n_merges else None
 
 
-def split(current: Labelling[S], divisions: Divisions) -> Proposal[S] | None:
+def split(current: Labelled[S], divisions: Divisions) -> Proposal[S] | None:
     """Return the proposal of divisions that lower the objective, as all rows judge them."""
     model, k = current.model, current.k
     room = model.max_clusters - k
@@ -111,7 +111,7 @@ def worth_dividing(model: LabelFirstModel[S], divisions: list[Division]) -> list
     return [c for c, division in enumerate(divisions) if division.saved > least]
 
 
-def exchange(current: Labelling[S], divisions: Divisions) -> Proposal[S] | None:
+def exchange(current: Labelled[S], divisions: Divisions) -> Proposal[S] | None:
     """Return the proposal to unite two clusters and divide a third, where only both pay."""
     model = current.model
     lefts, rights, costs = model.unions(current.statistics)
@@ -140,7 +140,7 @@ def exchange(current: Labelling[S], divisions: Divisions) -> Proposal[S] | None:
     return None
 
 
-def _relabel(current: Labelling[S], labels: Ids | None) -> Proposal[S] | None:
+def _relabel(current: Labelled[S], labels: Ids | None) -> Proposal[S] | None:
     if labels is None:
         return None
     n_changed = int(np.count_nonzero(labels != current.labels))
@@ -151,7 +151,7 @@ def _least_saving(model: LabelFirstModel[S]) -> float:
     return model.penalty * (1 + WORTHWHILE) + WORTHWHILE * model.unit
 
 
-def _divide(current: Labelling[S], c: int, division: Division, labels: Ids, new: int) -> None:
+def _divide(current: Labelled[S], c: int, division: Division, labels: Ids, new: int) -> None:
     """IN/OUT labels (n,): the second half of cluster c becomes cluster ``new``."""
     ids = current.members[c]
     labels[ids[current.model.second_half(ids, division)]] = new
