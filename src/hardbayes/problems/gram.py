@@ -31,6 +31,7 @@ LARGEST_HELD = 1 << 24  # kernel values that are held in memory: 128 MB
 MOST_CHECKED = 512  # rows whose kernel matrix is checked for negative eigenvalues
 NEGATIVE = 1e-8  # eigenvalues below minus this part of the largest are no rounding
 ASYMMETRIC = 1e-8  # differences of K_ij and K_ji above this part of the largest value
+BLOCK_ROWS = 256  # of a dense matrix that are compared with its columns at a time
 
 
 class KernelOptions(NamedTuple):
@@ -198,9 +199,6 @@ def check_kernel_matrix(matrix: Matrix) -> None:
         if gaps.max() > ASYMMETRIC * largest:
             row, column = np.unravel_index(np.argmax(gaps), gaps.shape)
             _refuse_asymmetric(matrix, start + int(row), int(column))
-
-
-BLOCK_ROWS = 256
 
 
 def _refuse_asymmetric(matrix: Matrix, row: int, column: int) -> None:

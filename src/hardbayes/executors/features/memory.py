@@ -42,7 +42,7 @@ LONGEST_CALL = 1 << 28  # multiply-adds in one call of a kernel: some tenths of 
 
 
 class MemoryFeatureRows:
-    """The `FeatureRows` of data in memory.
+    """The rows of data in memory; what the methods return is said in `FeatureRows`.
 
     Parameters
     ----------

@@ -23,7 +23,10 @@ MAX_ROUNDS = 12  # of assignment and refit within a division
 
 
 class MemoryGaussianRows(GaussianRows):
-    """Rows (n, d) with weights (n,), both float64 and C-contiguous."""
+    """Rows (n, d) with weights (n,), both float64 and C-contiguous.
+
+    What the methods return is said in `GaussianRows`.
+    """
 
     def __init__(self, rows: Floats, weights: Floats, diagonal: bool, pool: Pool) -> None:
         self.rows = rows

@@ -25,7 +25,10 @@ Values = Callable[["NDArray[np.integer]", "NDArray[np.integer] | None"], Matrix]
 
 
 class MemoryGram(GramRows):
-    """Kernel values from a function, which threads of the pool call for slabs of rows."""
+    """Kernel values from a function, which threads of the pool call for slabs of rows.
+
+    What the methods return is said in `GramRows`.
+    """
 
     def __init__(self, values: Values, diagonal: Floats, weights: Floats, pool: Pool) -> None:
         self._values = values

@@ -21,7 +21,8 @@ LEAST_GAIN = 1e-11  # of a move, in units of the largest possible cost
 class MemoryGraph(Graph):
     """Links as CSR arrays indptr, indices and data (float64); inner and volume (n,).
 
-    ``pool``: of the fit, which may have been interrupted in another thread.
+    ``pool``: of the fit, which may have been interrupted in another thread. What the methods return
+    is said in `Graph`.
     """
 
     def __init__(

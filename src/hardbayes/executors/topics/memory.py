@@ -38,7 +38,7 @@ class TopicParts(NamedTuple):
 
 
 class MemoryDocuments(TopicDocuments):
-    """The `TopicDocuments` of a corpus in memory."""
+    """The documents of a corpus in memory; what the methods return is said in `TopicDocuments`."""
 
     def __init__(self, corpus: Corpus, n_words: int, pool: Pool) -> None:
         self.corpus = corpus
