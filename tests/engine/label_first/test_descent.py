@@ -41,6 +41,19 @@ def test_a_start_is_the_first_step():
     np.testing.assert_array_equal(end.labels, start)
 
 
+def test_a_step_that_gains_too_little_is_the_last():
+    model = normalised_cut(np.random.default_rng(1), 12)
+    start = labelled(model, np.arange(12) % 3)
+    whole = Descent(start, np.random.RandomState(0)).run("split-merge", 300)
+    gains = -np.diff(whole.history) / np.abs(whole.history[1:])
+    for least in gains[:-1]:
+        end = Descent(start, np.random.RandomState(0)).run("split-merge", 300, least_gain=least)
+        n_steps = 2 + int(np.argmax(gains <= least))
+        assert end.status is Status.CONVERGED and n_steps < len(whole.history)
+        np.testing.assert_array_equal(end.history, whole.history[:n_steps])
+    assert len(gains) > 1
+
+
 def test_a_start_from_clusters_alone_begins_with_a_choice():
     model = kernel_means(np.random.default_rng(2), 8)
     clusters = model.statistics(np.arange(8) % 2, 2)
