@@ -1,10 +1,12 @@
 """Detours: more clusters for a while, and a proposal where that ends lower."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from hardbayes.moves.partition import detours
-from hardbayes.moves.partition.detours import _lengths, propose_detour
+from hardbayes.moves.partition.detours import _lengths, _transfers, propose_detour
 from tests.moves.partition.cases import labelled, random_case
 
 
@@ -43,6 +45,15 @@ def test_a_transfer_shifts_a_border(monkeypatch):
         assert proposal is not None
         case.state.apply(proposal)
         np.testing.assert_array_equal(case.state.numbers()[8:], case.state.numbers()[8])
+
+
+def test_halves_that_differ_by_rounding_have_no_negative_weights():
+    """The mean of the first cluster lies beyond one of its halves, by rounding."""
+    halves = np.array([[[1.0], [1.0 + 2**-52]], [[4.0], [6.0]]])
+    centres, savings = np.array([[1.0 + 2**-51], [5.0]]), np.array([1e-30, 2.0])
+    walk = SimpleNamespace(centres=centres, halves=halves, savings=savings)
+    found = _transfers(walk, np.array([1.0, 1.0]))
+    assert sorted(found) == [(c, side, 1 - c) for c in range(2) for side in range(2)]
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -82,8 +82,10 @@ def _transfers(walk: IncrementalPartition, weights: Floats) -> list[tuple[int, i
     gaps = halves[:, 0] - halves[:, 1]
     lengths = np.einsum("kd,kd->k", gaps, gaps)
     divided = (walk.savings[:k] > 0) & (lengths > 0)
-    # The mean of a cluster lies between its halves, as near to either as it has weight.
-    first = np.einsum("kd,kd->k", centres - halves[:, 1], gaps) / np.where(divided, lengths, 1.0)
+    # The mean of a cluster lies between its halves, as near to either as it has weight; rounding
+    # may put it beyond one of two halves that hardly differ.
+    along = np.einsum("kd,kd->k", centres - halves[:, 1], gaps) / np.where(divided, lengths, 1.0)
+    first = np.clip(along, 0.0, 1.0)
     sizes = weights[:, np.newaxis] * np.stack([first, 1.0 - first], axis=1)
     found: list[tuple[float, int, int, int]] = []
     for c in np.flatnonzero(divided).tolist():
