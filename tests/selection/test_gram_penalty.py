@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from sklearn.datasets import make_circles, make_moons
+from sklearn.datasets import load_iris, make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
 
 from hardbayes.pool import Pool
@@ -70,6 +70,11 @@ def test_a_kernel_without_scale_goes_by_the_widest_plateau():
     X[np.arange(150), np.minimum(y, 2)] += np.where(y < 3, 5.0, -5.0)
     choice = chosen(X, "linear", balance=False)
     assert choice.k == 4 and adjusted_rand_score(y, choice.labels) == 1.0
+
+
+def test_a_kernel_so_narrow_that_uniform_rows_fall_apart():
+    choice = chosen(load_iris().data, gamma=2.0)
+    assert np.isfinite([choice.penalty, choice.spectral_penalty]).all()
 
 
 def test_caps_and_the_fewest_rows():

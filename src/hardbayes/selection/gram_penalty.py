@@ -152,7 +152,9 @@ def _uniform_cut(problem: GramProblem, ids: Ids, rng: np.random.RandomState) -> 
     n = min(problem.n_counted, MAX_ANCHORS)
     uniform = rng.uniform(-1.0, 1.0, (n, len(spread))) * spread
     null = pose_gram(uniform, None, problem.options, rng, problem.pool)
-    return 1.0 - float(_leading(weighted_matrix(null.rows), 2)[0][1])
+    cut = 1.0 - float(_leading(weighted_matrix(null.rows), 2)[0][1])
+    # Where the kernel is narrow, uniform rows fall apart too, and only rounding is left.
+    return max(cut, float(np.finfo(float).eps))
 
 
 def _leading(matrix: Floats, count: int = MOST_CLUSTERS + 1) -> tuple[Floats, Floats]:
