@@ -51,6 +51,12 @@ def test_large_corpora_are_sampled(monkeypatch):
     assert 15 <= sample.shape[0] <= 25 and sample.nnz <= 75
 
 
+def test_equal_documents_have_equal_coordinates():
+    counts = random_counts(0, 40, 30)
+    found = groups_of(np.repeat(counts, 3, axis=0)).coordinates.reshape(40, 3, -1)
+    np.testing.assert_array_equal(found, found[:, :1].repeat(3, axis=1))
+
+
 def test_documents_without_words_are_left_out():
     counts = planted()
     counts[4] = 0

@@ -26,6 +26,7 @@ SAMPLE = 1 << 22  # entries of documents of which groups are made
 GROUPS = 20
 FEW_WORDS = 64  # of the vocabulary, up to which a fit also begins with a topic for each word
 MAX_STEPS = 30  # of the partition of documents
+DECIMALS = 8  # of coordinates of documents, whose length is at most one
 # Both automatic penalties are measured on generated corpora and on four of newspapers, mail and
 # papers; see docs/topics.md.
 LOCAL_SHARE = 1.35
@@ -103,7 +104,9 @@ def group_documents(
     rank = min(n_directions, *sample.shape)
     with one_blas_thread():  # more threads would change the last bits
         left, values, _ = randomized_svd(rows, rank, random_state=rng)
-    return DocumentGroups(sample, left * values)
+    # Equal documents get equal coordinates: those of the decomposition differ by rounding, in a way
+    # that depends on the processor, and groups without a penalty would divide them.
+    return DocumentGroups(sample, np.round(left * values, DECIMALS))
 
 
 def local_rate(
