@@ -57,9 +57,8 @@ def halves_for(form: TotalsForm, n_rows: int) -> Halves:
     sizes = np.full(2, form.prior_weight)
     return Halves(
         np.zeros(n_rows, np.intp), np.zeros(n_rows, np.int64), np.zeros(n_rows, bool),
-        np.zeros(n_rows), np.zeros((2, n_rows)), totals_of(alone, sizes), sizes,
-        np.zeros(2, np.int64), np.array([0, 2]), np.zeros(2, np.int64), np.zeros(1),
-        np.full(1, np.nan),
+        np.zeros(n_rows), totals_of(alone, sizes), sizes, np.zeros(2, np.int64), np.array([0, 2]),
+        np.zeros(2, np.int64), np.zeros(1), np.full(1, np.nan),
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.kernels.partition.halving import halve
+from hardbayes.kernels.partition.halving import halve, refine, survey
 from hardbayes.kernels.partition.local import HOPE, add_up, choose, project, relocate
 from hardbayes.local.cluster_totals import centres_of, halves_for
 from hardbayes.tuples import Centres, no_totals
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 ENTRIES_A_CALL = 1 << 20
 MOST_ENTRIES_A_CALL = 1 << 22
 OUT_OF_REACH = 1e300
-FEW_GROUPS = 8  # are halved in each way by itself, so that all threads have something to do
 
 Tiles = list[tuple[int, int]]
 
@@ -214,30 +213,52 @@ class GroupedRows:
     ) -> tuple[Floats, NDArray[np.bool_]]:
         """Halve every group in so many ways; return what the best saves (g,), and the halves (m,).
 
-        Rows are sorted by group.
+        Rows are sorted by group. The first row of a group is in its first half, so that rounding
+        does not decide which half keeps the number of a cluster.
         """
         n_groups, m = len(self.first) - 1, len(self._ids)
         ends = np.searchsorted(self.groups, np.arange(n_groups + 1))
+        used = np.flatnonzero(ends[:-1] < ends[1:])
+        # Rows that follow each other in the data are often alike, and would be placed together.
+        order = np.lexsort((rng.random_sample(m), self.groups))
         draws = rng.random_sample((n_groups, n_ways, 2))
-        at_once = 1 if n_groups < FEW_GROUPS else n_ways
-        n_parts = n_ways // at_once
-        saved, second = np.zeros((n_parts, n_groups)), np.zeros((n_parts, m), bool)
+        data = self._rows, self._weights, self._constants, self._ids[order]
+        costs, wholes, saved = np.empty(m), np.zeros(n_groups), np.zeros((n_ways, n_groups))
+        second = np.zeros((n_ways, m), bool)
         spaces: dict[int, Halves] = {}
 
-        def task(number: int, worker: int) -> None:
-            part, group = divmod(number, n_groups)
-            if worker not in spaces:
-                spaces[worker] = halves_for(form, m)
-            if ends[group] < ends[group + 1]:
-                saved[part, group] = halve(
-                    self._rows, self._weights, self._constants, self._ids,
-                    draws[group, part * at_once : (part + 1) * at_once], spaces[worker],
-                    second[part], ends[group], ends[group + 1],
-                )  # fmt: skip
+        def run(task: Callable[[int, int, Halves, int, int], None], number: int) -> None:
+            """Run ``task(way, group, space, start, stop)``."""
 
-        self._local.pool.run(task, n_parts * n_groups)
+            def one(number: int, worker: int) -> None:
+                if worker not in spaces:
+                    spaces[worker] = halves_for(form, m)
+                way, group = number // len(used), used[number % len(used)]
+                task(way, group, spaces[worker], ends[group], ends[group + 1])
+
+            self._local.pool.run(one, number * len(used))
+
+        def look(way: int, group: int, space: Halves, start: int, stop: int) -> None:
+            wholes[group] = survey(*data, space, costs, start, stop)
+
+        def begin(way: int, group: int, space: Halves, start: int, stop: int) -> None:
+            saved[way, group] = halve(
+                *data, costs, draws[group, way], wholes[group], space, second[way], start, stop
+            )
+
+        def finish(way: int, group: int, space: Halves, start: int, stop: int) -> None:
+            way = best[group]
+            if saved[way, group] > 0.0:
+                saved[way, group] = refine(*data, wholes[group], space, second[way], start, stop)
+
+        run(look, 1)
+        run(begin, n_ways)
         best = saved.argmax(axis=0)
-        return saved[best, np.arange(n_groups)], second[best[self.groups], np.arange(m)]
+        run(finish, 1)
+        gains = np.maximum(saved[best, np.arange(n_groups)], 0.0)
+        halves = np.empty(m, bool)
+        halves[order] = second[best[self.groups], np.arange(m)] & (gains > 0.0)[self.groups]
+        return gains, halves != halves[ends[self.groups]]
 
     @cached_property
     def _tiles(self) -> list[Tiles]:
