@@ -81,9 +81,10 @@ def pay(rows, weights, constants, ids, space, k, sign, costs, start, stop):
 
 @kernel
 def survey(rows, weights, constants, ids, space, costs, start, stop):
-    """Return the potential of the cluster of rows ``ids[start:stop]``, beyond the prior's.
+    """Return the potential of the cluster of rows ``ids[start:stop]``, and of a second prior.
 
-    OUT costs (m,): what rows free where they leave it. SCRATCH space.
+    What halves save is the sum of their potentials less this. OUT costs (m,): what rows free where
+    they leave the cluster. SCRATCH space.
     """
     parts = space.parts
     for p in range(start, stop):

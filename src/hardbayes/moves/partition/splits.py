@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.moves.partition.merges import WORTHWHILE, nearest_partners
+from hardbayes.moves.partition.merges import WORTHWHILE
 from hardbayes.moves.partition.proposal import PartitionProposal
 from hardbayes.tuples import TotalsForm
 
@@ -129,7 +129,7 @@ def _affordable(
     paid = [partition.penalty] * len(chosen)
     unions = [(-1, -1)] * len(chosen)
     if with_unions and len(wanted) > room and state.n_clusters > 2:
-        partners, costs = nearest_partners(partition, *state.centres(), pool=state.rows.pool)
+        partners, costs = state.unions()
         pairs = [(int(a), int(partners[a])) for a in np.argsort(costs, kind="stable")]
         taken = set(chosen)
         for c in wanted[room:].tolist():
@@ -157,8 +157,7 @@ def divide_clusters(
 
     Clusters that have hardly changed keep the division ``known``.
     """
-    weights, totals = state.totals()
-    centres = partition.centres(weights, totals)
+    weights, centres = state.centres()
     k, d = centres.shape
     found = Divisions(np.zeros(k), centres.copy(), centres.copy(), state.names, weights, centres)
     size = min(max(SAMPLE, SAMPLE_A_CLUSTER * k), state.rows.most_taken)
