@@ -36,6 +36,7 @@ def totals_of(form: TotalsForm, sizes: Floats) -> ClusterTotals:
         turnover=np.zeros(slots),
         absences=np.zeros((2, slots)),
         absent_weights=np.zeros((2, slots)),
+        fresh=np.ones(slots, bool),
     )
     recount(clusters, sizes)
     return clusters

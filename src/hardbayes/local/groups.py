@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 ENTRIES_A_CALL = 1 << 20
 MOST_ENTRIES_A_CALL = 1 << 22
 OUT_OF_REACH = 1e300
+MOST_HALVED = 1 << 10  # rows of a cluster on which halves are tried
 
 Tiles = list[tuple[int, int]]
 
@@ -164,12 +165,18 @@ class GroupedRows:
         room: int,
         max_passes: int = 1,
         goals: Floats | None = None,
+        fresh: NDArray[np.bool_] | None = None,
     ) -> Relocated:
         """Move rows one by one while the objective falls.
 
         ``room``: how many clusters may be opened, in slots without members. ``goals`` (g,): what
-        each group should gain. One that has reached it, or is far from it, ends sooner.
+        each group should gain. One that has reached it, or is far from it, ends sooner. ``fresh``
+        (slots,): where clusters are given by totals, those that are not as they were when no row
+        could gain; at first the rows of the others are compared with these only.
         """
+        by_totals = not isinstance(clusters.table, Centres)
+        if by_totals and fresh is not None:
+            clusters.table.fresh[:] = fresh
         if goals is None:
             goals = np.full(len(self.first) - 1, np.nan)
         near = np.empty(len(self._ids), bool)
@@ -191,6 +198,8 @@ class GroupedRows:
         for _ in range(max_passes if any(len(unit) > 1 for unit in units) else 1):
             before = tally[:, 1].copy()
             self._run(task, units)
+            if by_totals:
+                clusters.table.fresh[:] = True
             unmoved = before == tally[:, 1]
             # Where a unit has several tiles it is one group.
             goal = goals[self.groups[[unit[0][0] for unit in units]]]
@@ -291,6 +300,13 @@ class GroupedRows:
                 task(unit, start, stop)
 
         self._local.pool.run(run, len(units))
+
+
+def thin(groups: NDArray[np.intp], most: int) -> NDArray[np.intp]:
+    """Return where at most so many rows of each group are, evenly spread; groups (m,) ascend."""
+    within = np.arange(len(groups)) - np.searchsorted(groups, groups)
+    step = (np.bincount(groups) - 1) // most + 1
+    return np.flatnonzero(within % step[groups] == 0)
 
 
 def _cut(start: int, stop: int, size: int) -> Tiles:

@@ -221,7 +221,10 @@ def _make(
     # Copies, because kernels would be compiled once more for views of strided memory.
     groups, rows = map(np.ascontiguousarray, np.nonzero(slots[:, numbers] >= 0))
     numbers = numbers[rows]
+    fresh = np.zeros(first[-1], bool)
+    fresh[first[1:] - 1] = True
     for t, trial in enumerate(trials):
+        fresh[slots[t, [*trial.united, *trial.divided]]] = True
         if trial.united:
             older, younger = trial.united
             slots[t, younger] = slots[t, older]
@@ -239,7 +242,7 @@ def _make(
     worth = before.worth
     if worth is not None:
         worth = np.array([worth[trial.around].sum() for trial in trials])
-    weights, centres = refine(grouped, partition, partition.penalty, room, worth)
+    weights, centres = refine(grouped, partition, partition.penalty, room, worth, fresh)
     after = np.where(weights > 0, partition.explained(weights, centres, before.origin), 0.0)
     outcomes = []
     for t, trial in enumerate(trials):
