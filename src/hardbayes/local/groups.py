@@ -15,7 +15,7 @@ import numpy as np
 from hardbayes.kernels.partition.halving import halve, refine, survey
 from hardbayes.kernels.partition.local import HOPE, add_up, choose, project, relocate
 from hardbayes.local.cluster_totals import centres_of, halves_for
-from hardbayes.tuples import Centres, no_totals
+from hardbayes.tuples import Centres, Formula, no_totals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +34,9 @@ ENTRIES_A_CALL = 1 << 20
 MOST_ENTRIES_A_CALL = 1 << 22
 OUT_OF_REACH = 1e300
 MOST_HALVED = 1 << 10  # rows of a cluster on which halves are tried
+# Ways to halve a cluster that are refined, those that save most: all, or so many of many rows.
+REFINED = 2
+FEW_ROWS = 1 << 12
 
 Tiles = list[tuple[int, int]]
 
@@ -52,6 +55,11 @@ class MovingClusters(NamedTuple):
         if isinstance(self.table, Centres):
             return self.table.exact
         return centres_of(self.table, self.sizes)
+
+    def set_fresh(self, fresh: NDArray[np.bool_] | bool) -> None:
+        """Say which clusters (slots,) have changed; of no account for squared distances."""
+        if not isinstance(self.table, Centres):
+            self.table.fresh[:] = fresh
 
     def worth(self, penalty: float) -> Floats | None:
         """Return the potential of each cluster (slots,), less its penalty.
@@ -174,9 +182,8 @@ class GroupedRows:
         (slots,): where clusters are given by totals, those that are not as they were when no row
         could gain; at first the rows of the others are compared with these only.
         """
-        by_totals = not isinstance(clusters.table, Centres)
-        if by_totals and fresh is not None:
-            clusters.table.fresh[:] = fresh
+        if fresh is not None:
+            clusters.set_fresh(fresh)
         if goals is None:
             goals = np.full(len(self.first) - 1, np.nan)
         near = np.empty(len(self._ids), bool)
@@ -198,8 +205,7 @@ class GroupedRows:
         for _ in range(max_passes if any(len(unit) > 1 for unit in units) else 1):
             before = tally[:, 1].copy()
             self._run(task, units)
-            if by_totals:
-                clusters.table.fresh[:] = True
+            clusters.set_fresh(True)
             unmoved = before == tally[:, 1]
             # Where a unit has several tiles it is one group.
             goal = goals[self.groups[[unit[0][0] for unit in units]]]
@@ -255,15 +261,18 @@ class GroupedRows:
                 *data, costs, draws[group, way], wholes[group], space, second[way], start, stop
             )
 
-        def finish(way: int, group: int, space: Halves, start: int, stop: int) -> None:
-            way = best[group]
+        def finish(place: int, group: int, space: Halves, start: int, stop: int) -> None:
+            way = ranked[place, group]
             if saved[way, group] > 0.0:
                 saved[way, group] = refine(*data, wholes[group], space, second[way], start, stop)
 
         run(look, 1)
         run(begin, n_ways)
+        is_rough = self._local.shape[0] > FEW_ROWS and form.formula is not Formula.BINARY
+        n_refined = min(REFINED, n_ways) if is_rough else n_ways
+        ranked = np.argsort(-saved, axis=0, kind="stable")
+        run(finish, n_refined)
         best = saved.argmax(axis=0)
-        run(finish, 1)
         gains = np.maximum(saved[best, np.arange(n_groups)], 0.0)
         halves = np.empty(m, bool)
         halves[order] = second[best[self.groups], np.arange(m)] & (gains > 0.0)[self.groups]

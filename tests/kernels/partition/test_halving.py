@@ -83,7 +83,7 @@ def test_the_whole_and_what_rows_free_where_they_leave_it(example):
     partition = example.partition
     prior = partition.prior_weight * partition.geometry.potential(partition.prior_mean)
     assert example.whole == pytest.approx(example.potential(rows) + 2.0 * prior, rel=1e-9)
-    for p, row in enumerate(rows):
+    for p in range(len(rows)):
         weight, left = example.local.weights_at(rows[[p]])[0], np.delete(rows, p)
         kept = (example.potential(rows) - example.potential(left)) / weight
         expected = max(example.local.constants_at(rows[[p]])[0] - kept, 0.0)

@@ -1,6 +1,6 @@
 """Halve clusters that are given by their totals.
 
-In several ways, of which the best is refined: rows are placed one after the other around a pair of
+In several ways, of which the best are refined: rows are placed one after the other around a pair of
 rows drawn by their cost; single-row moves follow where that saved most.
 """
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from hardbayes.kernels.compiling import inlined, kernel, part
 from hardbayes.kernels.partition.cluster_totals import (
+    BINARY,
     ClusterTotals,
     add,
     forget_sums,
@@ -100,7 +101,8 @@ def survey(rows, weights, constants, ids, space, costs, start, stop):
 def halve(rows, weights, constants, ids, costs, draws, whole, space, second, start, stop):
     """Halve the cluster of rows ``ids[start:stop]`` around two of them; return what that saves.
 
-    The others join, one after the other, the half in which they cost less.
+    The others join, one after the other, the half in which they cost less. Binary rows are placed
+    all at once.
 
     IN costs (m,), whole: from `survey`; draws (2,) in [0, 1); OUT second (m,) bool: which rows are
     in the second half. SCRATCH space.
@@ -115,15 +117,26 @@ def halve(rows, weights, constants, ids, costs, draws, whole, space, second, sta
         space.places[seeds[k]] = k
         if k == 0:
             pay(rows, weights, constants, ids, space, 0, 1.0, space.distances, start, stop)
+    # The larger a half of binary rows, the less a row unlike all others costs in it: nearly all
+    # would join one half. So binary rows choose between the two rows alone.
+    at_once = parts.formula != BINARY
     for p in range(start, stop):
         if p != seeds[0] and p != seeds[1]:
             i = ids[p]
             join(rows, i, pick(weights, i), parts, sizes, 0, 2)
-            kept, other = parts.joined[0] - parts.potentials[0], parts.joined[1] - parts.potentials[1]
-            k = np.int64(other > kept)
-            put(rows, weights, i, space, k)
+            kept = parts.joined[0] - parts.potentials[0]
+            other = parts.joined[1] - parts.potentials[1]
+            space.places[p] = np.int64(other > kept)
+            if at_once:
+                k = space.places[p]
+                put(rows, weights, i, space, k)
+                refresh(parts, sizes[k], k)
+    if not at_once:
+        for p in range(start, stop):
+            if p != seeds[0] and p != seeds[1]:
+                put(rows, weights, ids[p], space, space.places[p])
+        for k in range(2):
             refresh(parts, sizes[k], k)
-            space.places[p] = k
     saved = 0.0
     if seeds[0] != seeds[1] and space.members[0] > 0 and space.members[1] > 0:
         saved = parts.potentials[0] + parts.potentials[1] - whole
