@@ -221,6 +221,38 @@ def test_passes_go_on_until_no_row_gains_by_moving(seed, entries, monkeypatch):
     assert again == (0, 0.0)
 
 
+@pytest.mark.parametrize("entries", [1, 1 << 20])
+@pytest.mark.parametrize("name", ["kl", "cosine", "poisson"])
+def test_the_rows_of_clusters_that_are_not_fresh_join_only_fresh_ones_at_first(
+    name, entries, monkeypatch
+):
+    monkeypatch.setattr(groups_file, "MOST_ENTRIES_A_CALL", entries)  # also in several calls
+    rng = np.random.default_rng(3)
+    n, slots = 200, 5
+    problem = pose_here(rows_for(name, rng, n, 6), name, rng.choice([0.0, 0.5, 1.0], n))
+    partition, rows = problem.partition(1.0, 1.0, None), problem.rows.take()
+    start = rng.integers(0, slots, n)
+    fresh = np.array([False, True, False, True, False])
+    found = []
+    for is_fresh in (None, np.ones(slots, bool), fresh):
+        for max_passes in (1, 100):
+            grouped = rows.grouped(np.arange(n), np.zeros(n, np.intp), np.array([0, slots]))
+            grouped.places[:] = start
+            weights, totals = grouped.totals()
+            form = partition.moving_form(partition.centres(weights, totals))
+            clusters = grouped.moving(form, weights, partition.prior_weight)
+            grouped.relocate(clusters, 0.0, 0, max_passes, fresh=is_fresh)
+            assert clusters.table.fresh.all()
+            found.append((grouped.places.copy(), clusters))
+            assert grouped.relocate(clusters, 0.0, 0, 100).n_moves == 0 or max_passes == 1
+    for one, other in zip(found[:2], found[2:4], strict=True):
+        np.testing.assert_array_equal(one[0], other[0])
+    moved = found[4][0] != start
+    assert moved[~fresh[start]].any() and moved[fresh[start]].any()
+    assert fresh[found[4][0]][moved & ~fresh[start]].all()
+    assert not fresh[found[0][0]][(found[0][0] != start) & ~fresh[start]].all()
+
+
 def test_groups_do_not_mix_and_threads_do_not_matter(monkeypatch):
     monkeypatch.setattr(groups_file, "ENTRIES_A_CALL", 1)  # groups in units of their own
     rng = np.random.default_rng(0)

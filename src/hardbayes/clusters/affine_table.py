@@ -1,5 +1,6 @@
 """Centres where costs are affine in the row: ``constant + offset - <x, theta>``."""
 
+import math
 from functools import cached_property
 
 import numpy as np
@@ -19,15 +20,19 @@ class AffineTable(CentreTable):
 
     _most: Floats
     _least: Floats
-    per_slot = (*CentreTable.per_slot, "_level", "_doubt", "_most", "_least")
+    per_slot = (*CentreTable.per_slot, "_potentials", "_level", "_doubt", "_most", "_least")
 
     def refit(self, totals: Totals) -> tuple[float, float]:
-        """Move the clusters to the centres that are best for their members."""
-        slots = self.slots
-        weights = totals.weights(slots)
-        centres = self._partition.centres(weights, totals.sums(slots))
-        self._write(slots, centres)
-        return self._partition.potential(weights, centres), 0.0
+        """Move the clusters to their best centres; those whose members have not changed stay."""
+        partition, slots = self._partition, self.slots
+        touched = slots[totals.touched[slots]]
+        if len(touched):
+            weights = totals.weights(touched)
+            centres = partition.centres(weights, totals.sums(touched))
+            self._write(touched, centres)
+            self._potentials[touched] = partition.potentials(weights, centres)
+            totals.touched[touched] = False
+        return math.fsum(self._potentials[slots]), 0.0
 
     def _write(self, slots: NDArray[np.intp], centres: Floats) -> None:
         super()._write(slots, centres)
@@ -61,5 +66,6 @@ class AffineTable(CentreTable):
     def _allocate(self, blocks: int) -> None:
         super()._allocate(blocks)
         slots = self.n_slots
+        self._potentials = np.zeros(slots)
         self._level, self._doubt = np.zeros(slots), np.zeros(slots)
         self._most, self._least = np.zeros(slots), np.zeros(slots)

@@ -36,6 +36,7 @@ def totals_of(form: TotalsForm, sizes: Floats) -> ClusterTotals:
         turnover=np.zeros(slots),
         absences=np.zeros((2, slots)),
         absent_weights=np.zeros((2, slots)),
+        fresh=np.ones(slots, bool),
     )
     recount(clusters, sizes)
     return clusters
@@ -57,9 +58,8 @@ def halves_for(form: TotalsForm, n_rows: int) -> Halves:
     sizes = np.full(2, form.prior_weight)
     return Halves(
         np.zeros(n_rows, np.intp), np.zeros(n_rows, np.int64), np.zeros(n_rows, bool),
-        np.zeros(n_rows), np.zeros((2, n_rows)), totals_of(alone, sizes), sizes,
-        np.zeros(2, np.int64), np.array([0, 2]), np.zeros(2, np.int64), np.zeros(1),
-        np.full(1, np.nan),
+        np.zeros(n_rows), totals_of(alone, sizes), sizes, np.zeros(2, np.int64), np.array([0, 2]),
+        np.zeros(2, np.int64), np.zeros(1), np.full(1, np.nan),
     )  # fmt: skip
 
 

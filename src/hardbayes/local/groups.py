@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.kernels.partition.halving import halve
+from hardbayes.kernels.partition.halving import halve, refine, survey
 from hardbayes.kernels.partition.local import HOPE, add_up, choose, project, relocate
 from hardbayes.local.cluster_totals import centres_of, halves_for
-from hardbayes.tuples import Centres, no_totals
+from hardbayes.tuples import Centres, Formula, no_totals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 ENTRIES_A_CALL = 1 << 20
 MOST_ENTRIES_A_CALL = 1 << 22
 OUT_OF_REACH = 1e300
-FEW_GROUPS = 8  # are halved in each way by itself, so that all threads have something to do
+MOST_HALVED = 1 << 10  # rows of a cluster on which halves are tried
+# Ways to halve a cluster that are refined, those that save most: all, or so many of many rows.
+REFINED = 2
+FEW_ROWS = 1 << 12
 
 Tiles = list[tuple[int, int]]
 
@@ -52,6 +55,11 @@ class MovingClusters(NamedTuple):
         if isinstance(self.table, Centres):
             return self.table.exact
         return centres_of(self.table, self.sizes)
+
+    def set_fresh(self, fresh: NDArray[np.bool_] | bool) -> None:
+        """Say which clusters (slots,) have changed; of no account for squared distances."""
+        if not isinstance(self.table, Centres):
+            self.table.fresh[:] = fresh
 
     def worth(self, penalty: float) -> Floats | None:
         """Return the potential of each cluster (slots,), less its penalty.
@@ -165,12 +173,17 @@ class GroupedRows:
         room: int,
         max_passes: int = 1,
         goals: Floats | None = None,
+        fresh: NDArray[np.bool_] | None = None,
     ) -> Relocated:
         """Move rows one by one while the objective falls.
 
         ``room``: how many clusters may be opened, in slots without members. ``goals`` (g,): what
-        each group should gain. One that has reached it, or is far from it, ends sooner.
+        each group should gain. One that has reached it, or is far from it, ends sooner. ``fresh``
+        (slots,): where clusters are given by totals, those that are not as they were when no row
+        could gain; at first the rows of the others are compared with these only.
         """
+        if fresh is not None:
+            clusters.set_fresh(fresh)
         if goals is None:
             goals = np.full(len(self.first) - 1, np.nan)
         near = np.empty(len(self._ids), bool)
@@ -192,6 +205,7 @@ class GroupedRows:
         for _ in range(max_passes if any(len(unit) > 1 for unit in units) else 1):
             before = tally[:, 1].copy()
             self._run(task, units)
+            clusters.set_fresh(True)
             unmoved = before == tally[:, 1]
             # Where a unit has several tiles it is one group.
             goal = goals[self.groups[[unit[0][0] for unit in units]]]
@@ -214,30 +228,55 @@ class GroupedRows:
     ) -> tuple[Floats, NDArray[np.bool_]]:
         """Halve every group in so many ways; return what the best saves (g,), and the halves (m,).
 
-        Rows are sorted by group.
+        Rows are sorted by group. The first row of a group is in its first half, so that rounding
+        does not decide which half keeps the number of a cluster.
         """
         n_groups, m = len(self.first) - 1, len(self._ids)
         ends = np.searchsorted(self.groups, np.arange(n_groups + 1))
+        used = np.flatnonzero(ends[:-1] < ends[1:])
+        # Rows that follow each other in the data are often alike, and would be placed together.
+        order = np.lexsort((rng.random_sample(m), self.groups))
         draws = rng.random_sample((n_groups, n_ways, 2))
-        at_once = 1 if n_groups < FEW_GROUPS else n_ways
-        n_parts = n_ways // at_once
-        saved, second = np.zeros((n_parts, n_groups)), np.zeros((n_parts, m), bool)
+        data = self._rows, self._weights, self._constants, self._ids[order]
+        costs, wholes, saved = np.empty(m), np.zeros(n_groups), np.zeros((n_ways, n_groups))
+        second = np.zeros((n_ways, m), bool)
         spaces: dict[int, Halves] = {}
 
-        def task(number: int, worker: int) -> None:
-            part, group = divmod(number, n_groups)
-            if worker not in spaces:
-                spaces[worker] = halves_for(form, m)
-            if ends[group] < ends[group + 1]:
-                saved[part, group] = halve(
-                    self._rows, self._weights, self._constants, self._ids,
-                    draws[group, part * at_once : (part + 1) * at_once], spaces[worker],
-                    second[part], ends[group], ends[group + 1],
-                )  # fmt: skip
+        def run(task: Callable[[int, int, Halves, int, int], None], number: int) -> None:
+            """Run ``task(way, group, space, start, stop)``."""
 
-        self._local.pool.run(task, n_parts * n_groups)
+            def one(number: int, worker: int) -> None:
+                if worker not in spaces:
+                    spaces[worker] = halves_for(form, m)
+                way, group = number // len(used), used[number % len(used)]
+                task(way, group, spaces[worker], ends[group], ends[group + 1])
+
+            self._local.pool.run(one, number * len(used))
+
+        def look(way: int, group: int, space: Halves, start: int, stop: int) -> None:
+            wholes[group] = survey(*data, space, costs, start, stop)
+
+        def begin(way: int, group: int, space: Halves, start: int, stop: int) -> None:
+            saved[way, group] = halve(
+                *data, costs, draws[group, way], wholes[group], space, second[way], start, stop
+            )
+
+        def finish(place: int, group: int, space: Halves, start: int, stop: int) -> None:
+            way = ranked[place, group]
+            if saved[way, group] > 0.0:
+                saved[way, group] = refine(*data, wholes[group], space, second[way], start, stop)
+
+        run(look, 1)
+        run(begin, n_ways)
+        is_rough = self._local.shape[0] > FEW_ROWS and form.formula is not Formula.BINARY
+        n_refined = min(REFINED, n_ways) if is_rough else n_ways
+        ranked = np.argsort(-saved, axis=0, kind="stable")
+        run(finish, n_refined)
         best = saved.argmax(axis=0)
-        return saved[best, np.arange(n_groups)], second[best[self.groups], np.arange(m)]
+        gains = np.maximum(saved[best, np.arange(n_groups)], 0.0)
+        halves = np.empty(m, bool)
+        halves[order] = second[best[self.groups], np.arange(m)] & (gains > 0.0)[self.groups]
+        return gains, halves != halves[ends[self.groups]]
 
     @cached_property
     def _tiles(self) -> list[Tiles]:
@@ -270,6 +309,13 @@ class GroupedRows:
                 task(unit, start, stop)
 
         self._local.pool.run(run, len(units))
+
+
+def thin(groups: NDArray[np.intp], most: int) -> NDArray[np.intp]:
+    """Return where at most so many rows of each group are, evenly spread; groups (m,) ascend."""
+    within = np.arange(len(groups)) - np.searchsorted(groups, groups)
+    step = (np.bincount(groups) - 1) // most + 1
+    return np.flatnonzero(within % step[groups] == 0)
 
 
 def _cut(start: int, stop: int, size: int) -> Tiles:

@@ -20,6 +20,7 @@ from hardbayes.kernels.partition.stepping import (
     unite_slots,
 )
 from hardbayes.local.cluster_totals import centres_of, totals_of, with_own_scratch
+from hardbayes.local.groups import MOST_HALVED, thin
 from hardbayes.local.incremental import Saved
 from hardbayes.local.tiling import Tiling
 from hardbayes.tuples import Formula
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from hardbayes.matrices import Floats
     from hardbayes.tuples import TotalsForm
 
-# Rows on which a cluster is divided; single-row moves place the others.
-MOST_DIVIDED = 1 << 10
 # Multiply-adds that take as long as the change of one term.
 TERM = 8
 # Parts of a cluster that may change before rows are compared with it again, and before those are
@@ -228,12 +227,11 @@ class IncrementalTotals:
         groups = number[clusters.labels]
         rows = np.argsort(groups, kind="stable")
         rows = rows[np.searchsorted(groups[rows], 0) :]
-        step = (clusters.members[slots] - 1) // MOST_DIVIDED + 1
-        within = np.arange(len(rows)) - np.searchsorted(groups[rows], groups[rows])
-        rows = rows[within % step[groups[rows]] == 0]
+        n_rows = np.bincount(groups[rows])
+        rows = rows[thin(groups[rows], MOST_HALVED)]
         grouped = self._local.grouped(rows, groups[rows], np.arange(len(slots) + 1))
         saved, second = grouped.halve(self._form, n_starts, self._rng)
-        self.savings[slots] = saved * step
+        self.savings[slots] = saved * (n_rows / np.bincount(groups[rows]))
         self._halving[slots] = self._n_halvings + np.arange(len(slots))
         self._n_halvings += len(slots)
         self._halved[rows] = self._halving[slots][groups[rows]]

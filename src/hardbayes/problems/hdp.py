@@ -86,7 +86,7 @@ def rows_of_means(
 
     geometry, d = partition.geometry, means.shape[1]
     layout = layout_for(geometry, is_sparse(means), means.dtype)
-    if geometry.needs_mean:
+    if geometry.needs_mean and not layout.sparse:
         layout = layout._replace(anchor=partition.prior_mean)
     largest = np.abs(means).max(axis=0)
     bounds = largest.toarray().ravel() if is_sparse(means) else largest

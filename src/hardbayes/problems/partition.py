@@ -177,7 +177,8 @@ def pose(matrix: Matrix, geometry: Geometry, weights: Floats | None, pool: Pool)
     geometry.check_scale(matrix.shape, weights, float(largest.max()))
     rows = rows_in_memory(matrix, geometry, frame, weights * weight_unit, largest, pool)
     problem = Problem(rows, frame, geometry, weight_unit, float(largest.max()))
-    if geometry.needs_mean:
+    # Sparse rows have no bounds on costs, and to keep costs at the anchor takes time.
+    if geometry.needs_mean and not rows.layout.sparse:
         rows.layout = rows.layout._replace(anchor=problem.mean)
     return problem
 

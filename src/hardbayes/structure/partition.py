@@ -130,8 +130,7 @@ class Partition:
         Whatever the partition of a set of rows, the sum of its objective without penalties and of
         this does not change.
         """
-        terms = (weights + self.prior_weight) * self.geometry.potential(centres)
-        return math.fsum([*terms, -len(centres) * self._prior_potential])
+        return math.fsum(self.potentials(weights, centres))
 
     def potentials(self, weights: Floats, centres: Floats) -> Floats:
         """Return the terms (k,) of `potential`."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from hardbayes.kernels.partition.halving import halve
+from hardbayes.kernels.partition.halving import halve, refine, survey
 from hardbayes.local.cluster_totals import halves_for
 from tests.partition_states import pose_here
 from tests.test_divergences import rows_for
@@ -30,15 +30,24 @@ class Example:
         self.ids = np.random.default_rng(1).permutation(N)
         self.form = self.partition.moving_form(self.partition.prior_mean[np.newaxis])
         self.space = halves_for(self.form, N)
-        self.second = np.ones(N, bool)
+        self.second, self.costs = np.ones(N, bool), np.full(N, -1.0)
+        self.data = self.local.rows, self.local.weights, self.local.constants, self.ids
+        self.whole = survey(*self.data, self.space, self.costs, START, STOP)
 
-    def halve(self, n_ways, seed=0):
-        draws = np.random.RandomState(seed).random_sample((n_ways, 2))
-        local = self.local
+    def halve(self, seed):
+        """Halve in one way."""
+        draws = np.random.RandomState(seed).random_sample(2)
         return halve(
-            local.rows, local.weights, local.constants, self.ids, draws, self.space, self.second,
-            START, STOP,
-        )  # fmt: skip
+            *self.data, self.costs, draws, self.whole, self.space, self.second, START, STOP
+        )
+
+    def refine(self):
+        return refine(*self.data, self.whole, self.space, self.second, START, STOP)
+
+    def grouped(self):
+        """The rows of the cluster as the only group."""
+        rows = self.ids[START:STOP]
+        return self.local.grouped(rows, np.zeros(len(rows), np.intp), np.arange(2))
 
     def potential(self, members):
         """What these rows and the prior keep of it, beyond the prior alone."""
@@ -69,19 +78,40 @@ def example(request):
     return Example(*request.param)
 
 
-def test_a_half_saves_what_it_says_and_the_first_row_stays(example):
+def test_the_whole_and_what_rows_free_where_they_leave_it(example):
+    rows = example.ids[START:STOP]
+    partition = example.partition
+    prior = partition.prior_weight * partition.geometry.potential(partition.prior_mean)
+    assert example.whole == pytest.approx(example.potential(rows) + 2.0 * prior, rel=1e-9)
+    for p in range(len(rows)):
+        weight, left = example.local.weights_at(rows[[p]])[0], np.delete(rows, p)
+        kept = (example.potential(rows) - example.potential(left)) / weight
+        expected = max(example.local.constants_at(rows[[p]])[0] - kept, 0.0)
+        assert example.costs[START + p] == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert (example.costs[:START] == -1.0).all() and (example.costs[STOP:] == -1.0).all()
+
+
+def test_halves_save_what_they_say(example):
     for seed in range(4):
-        saved = example.halve(1, seed)
-        second = example.second[START:STOP]
-        if second.any():
-            assert saved == pytest.approx(example.saves(second), rel=1e-9)
-        else:
-            assert saved == 0.0
-        assert not second[0]
+        for step in (lambda: example.halve(seed), example.refine):  # noqa: B023
+            saved = step()
+            second = example.second[START:STOP]
+            if 0 < second.sum() < len(second):
+                assert saved == pytest.approx(example.saves(second), rel=1e-9)
+            else:
+                assert saved == 0.0
+
+
+def test_single_row_moves_never_save_less(example):
+    for seed in range(8):
+        saved = example.halve(seed)
+        if saved > 0.0:
+            assert example.refine() >= saved * (1 - 1e-12)
 
 
 def test_the_rows_of_other_clusters_are_left_alone(example):
     example.halve(3)
+    example.refine()
     assert example.second[:START].all() and example.second[STOP:].all()
 
 
@@ -89,25 +119,30 @@ def test_with_many_ways_it_is_the_best_division(example):
     m = STOP - START
     sides = [np.array((False, *rest)) for rest in itertools.product((False, True), repeat=m - 1)]
     best = max((side for side in sides if side.any()), key=example.saves)
-    saved = example.halve(40)
-    assert saved == pytest.approx(max(example.saves(best), 0.0), rel=1e-9)
-    np.testing.assert_array_equal(example.second[START:STOP], best)
+    saved, second = example.grouped().halve(example.form, 200, np.random.RandomState(0))
+    assert saved[0] == pytest.approx(max(example.saves(best), 0.0), rel=1e-9)
+    np.testing.assert_array_equal(second, best)
+
+
+def test_the_first_row_stays_in_the_first_half(example):
+    for seed in range(8):
+        saved, second = example.grouped().halve(example.form, 1, np.random.RandomState(seed))
+        assert not second[0]
+        assert second.any() == (saved[0] > 0.0)
 
 
 def test_nothing_is_left_behind(example):
     before = [part.copy() for part in example.space.parts[1:6]]
-    first, second = example.halve(3), example.second.copy()
+    steps = lambda: (example.halve(3), example.second.copy(), example.refine())  # noqa: E731
+    first, second, refined = steps()
     for part, kept in zip(example.space.parts[1:6], before, strict=True):
         np.testing.assert_array_equal(part, kept)
-    assert example.halve(3) == first
-    np.testing.assert_array_equal(example.second, second)
-
-
-def test_more_ways_are_never_worse(example):
-    draws = [example.halve(n_ways) for n_ways in (1, 3, 9)]
-    assert draws == sorted(draws)
+    again = steps()
+    assert (first, refined) == (again[0], again[2])
+    np.testing.assert_array_equal(second, again[1])
 
 
 def test_equal_rows_are_not_divided():
     example = Example("kl", 0.0, equal=True)
-    assert example.halve(5) == pytest.approx(0.0, abs=1e-12)
+    saved, _ = example.grouped().halve(example.form, 5, np.random.RandomState(0))
+    assert saved[0] == pytest.approx(0.0, abs=1e-12)

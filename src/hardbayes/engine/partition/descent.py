@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 STAGES = {
     "paper": ("sweep",),
     "split-merge": (
-        "sweep", "merge", "split", "sweep_to_convergence", "relocate", "exchange", "detour",
+        "sweep", "merge_early", "split", "sweep_to_convergence", "relocate", "merge", "exchange",
+        "detour",
     ),
     "collapsed": ("collapse", "sweep"),
 }  # fmt: skip
@@ -136,6 +137,7 @@ class Descent:
         self.points: list[Potential] = []
         self.relocated: Potential | None = None  # after the last relocation of all rows
         self.is_capped = False  # there would be more clusters, were it not for the cap
+        self.has_births = False  # rows have opened clusters since merges were last tried
         self.n_splits = 0
         self.n_merges = 0
         self.exchanges_left = effort.rounds
@@ -177,6 +179,7 @@ class Descent:
         self._note(self.state.refit(), swept.n_changed)
         # Births may give the partition before other slots only.
         renamed = swept.same_partition and self.points[-1].n_clusters == n_before
+        self.has_births |= swept.n_opened > 0
         self.is_capped = swept.n_above > swept.n_opened and self.state.n_clusters >= cap
         return self._swept(swept.n_changed > 0 and not renamed, swept.n_changed)
 
@@ -219,6 +222,13 @@ class Descent:
         At the cap not before detours, which single rows prepare as well.
         """
         return not self._has_detours() and self._converge()
+
+    def merge_early(self) -> bool:
+        """Do the same as `merge`; where that takes long, only after rows have opened clusters."""
+        if not (self.passes.merges_early or self.has_births):
+            return False
+        self.has_births = False
+        return self.merge()
 
     def merge(self) -> bool:
         """Pairs of clusters unite where that lowers the objective."""

@@ -45,6 +45,7 @@ class Passes:
     walked_entries: int  # all rows are relocated if fewer entries than this are compared
     are_compiled: bool  # single-row moves: any number of rows may be visited
     makes_detours: bool  # at the cap (`moves.partition.detours`)
+    merges_early: bool  # after every sweep; else all costs of unions are computed, which takes long
 
 
 def passes_for(partition: Partition) -> Passes:
@@ -52,10 +53,10 @@ def passes_for(partition: Partition) -> Passes:
     geometry = partition.geometry
     if geometry.distance_costs:
         alone = not partition.prior_weight
-        return Passes(walk_compiled, refine_by_rows, alone, SMALL, 0.9, 0, True, alone)
+        return Passes(walk_compiled, refine_by_rows, alone, SMALL, 0.9, 0, True, alone, True)
     if geometry.formula is not None:
-        return Passes(walk_compiled, refine_by_rows, False, 0, 0.8, WALKED, True, False)
-    return Passes(walk_by_potentials, refine_by_turns, False, 0, 0.8, 0, False, False)
+        return Passes(walk_compiled, refine_by_rows, False, 0, 0.8, WALKED, True, False, False)
+    return Passes(walk_by_potentials, refine_by_turns, False, 0, 0.8, 0, False, False, True)
 
 
 def layout_for(geometry: Geometry, sparse: bool, dtype: np.dtype) -> Layout:

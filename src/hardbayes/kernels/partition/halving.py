@@ -1,11 +1,16 @@
-"""Halve clusters that are given by their totals: the best of several ways, each around two rows."""
+"""Halve clusters that are given by their totals.
+
+In several ways, of which the best are refined: rows are placed one after the other around a pair of
+rows drawn by their cost; single-row moves follow where that saved most.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from hardbayes.kernels.compiling import kernel, part
+from hardbayes.kernels.compiling import inlined, kernel, part
 from hardbayes.kernels.partition.cluster_totals import (
+    BINARY,
     ClusterTotals,
     add,
     forget_sums,
@@ -26,8 +31,7 @@ class Halves(NamedTuple):
     groups: np.ndarray  # (m,) intp: zeros, for they are all of one group
     places: np.ndarray  # (m,) int64
     near: np.ndarray  # (m,) bool
-    costs: np.ndarray  # (m,)
-    distances: np.ndarray  # (2, m): to the rows around which the halves begin
+    distances: np.ndarray  # (m,): what rows pay beside the one around which the first half begins
     parts: ClusterTotals  # of two slots
     sizes: np.ndarray  # (2,): with the prior's
     members: np.ndarray  # (2,) int64
@@ -37,9 +41,9 @@ class Halves(NamedTuple):
     no_goal: np.ndarray  # (1,): NaN
 
 
-@part
+@inlined
 def put(rows, weights, i, space, k):
-    """Add row i to part k."""
+    """Add row i to part k; `refresh` follows."""
     weight = pick(weights, i)
     add(rows, i, weight, space.parts, k)
     space.sizes[k] += weight
@@ -77,51 +81,93 @@ def pay(rows, weights, constants, ids, space, k, sign, costs, start, stop):
 
 
 @kernel
-def halve(rows, weights, constants, ids, draws, space, best, start, stop):
-    """Halve the cluster of rows ``ids[start:stop]``; return what that saves, at best.
+def survey(rows, weights, constants, ids, space, costs, start, stop):
+    """Return the potential of the cluster of rows ``ids[start:stop]``, and of a second prior.
 
-    Each way starts around a pair of rows drawn by their cost; then rows move one by one. The first
-    row stays in the first half, so that rounding does not decide which half keeps the cluster's
-    number.
+    What halves save is the sum of their potentials less this. OUT costs (m,): what rows free where
+    they leave the cluster. SCRATCH space.
+    """
+    parts = space.parts
+    for p in range(start, stop):
+        put(rows, weights, ids[p], space, np.int64(0))
+    refresh(parts, space.sizes[0], 0)
+    whole = parts.potentials[0] + parts.alone[2]
+    pay(rows, weights, constants, ids, space, 0, -1.0, costs, start, stop)
+    clear(rows, ids, space, start, stop)
+    return whole
 
-    IN draws (starts, 2) in [0, 1); OUT best (m,) bool: which rows are in the second half. SCRATCH
-    space.
+
+@kernel
+def halve(rows, weights, constants, ids, costs, draws, whole, space, second, start, stop):
+    """Halve the cluster of rows ``ids[start:stop]`` around two of them; return what that saves.
+
+    The others join, one after the other, the half in which they cost less. Binary rows are placed
+    all at once.
+
+    IN costs (m,), whole: from `survey`; draws (2,) in [0, 1); OUT second (m,) bool: which rows are
+    in the second half. SCRATCH space.
+    """
+    parts, sizes, seeds = space.parts, space.sizes, space.tally
+    m = stop - start
+    for k in range(2):
+        chances = costs if k == 0 else space.distances
+        seeds[k] = start + draw(weights, ids[start:stop], chances[start:stop], m, draws[k])
+        put(rows, weights, ids[seeds[k]], space, np.int64(k))
+        refresh(parts, sizes[k], k)
+        space.places[seeds[k]] = k
+        if k == 0:
+            pay(rows, weights, constants, ids, space, 0, 1.0, space.distances, start, stop)
+    # The larger a half of binary rows, the less a row unlike all others costs in it: nearly all
+    # would join one half. So binary rows choose between the two rows alone.
+    at_once = parts.formula != BINARY
+    for p in range(start, stop):
+        if p != seeds[0] and p != seeds[1]:
+            i = ids[p]
+            join(rows, i, pick(weights, i), parts, sizes, 0, 2)
+            kept = parts.joined[0] - parts.potentials[0]
+            other = parts.joined[1] - parts.potentials[1]
+            space.places[p] = np.int64(other > kept)
+            if at_once:
+                k = space.places[p]
+                put(rows, weights, i, space, k)
+                refresh(parts, sizes[k], k)
+    if not at_once:
+        for p in range(start, stop):
+            if p != seeds[0] and p != seeds[1]:
+                put(rows, weights, ids[p], space, space.places[p])
+        for k in range(2):
+            refresh(parts, sizes[k], k)
+    saved = 0.0
+    if seeds[0] != seeds[1] and space.members[0] > 0 and space.members[1] > 0:
+        saved = parts.potentials[0] + parts.potentials[1] - whole
+    for p in range(start, stop):
+        second[p] = space.places[p] == 1
+    clear(rows, ids, space, start, stop)
+    return saved
+
+
+@kernel
+def refine(rows, weights, constants, ids, whole, space, second, start, stop):
+    """Move rows one by one between the halves of a cluster; return what these save then.
+
+    IN whole: from `survey`; IN/OUT second (m,) bool: as of `halve`. SCRATCH space.
     """
     parts, sizes = space.parts, space.sizes
     for p in range(start, stop):
-        put(rows, weights, ids[p], space, 0)
-        best[p] = False
-    refresh(parts, sizes[0], 0)
-    whole = parts.potentials[0] + parts.alone[2]
-    pay(rows, weights, constants, ids, space, 0, -1.0, space.costs, start, stop)
+        space.places[p] = np.int64(second[p])
+        put(rows, weights, ids[p], space, space.places[p])
+    for k in range(2):
+        refresh(parts, sizes[k], k)
+    space.tally[:] = 0
+    relocate(
+        rows, weights, constants, parts, sizes, space.members, ids, space.groups, space.first,
+        space.places, 0.0, parts.prior_weight, space.near, ALL, space.tally, space.gain,
+        space.no_goal, MAX_PASSES, start, stop,
+    )  # fmt: skip
+    saved = 0.0
+    if space.members[0] > 0 and space.members[1] > 0:
+        saved = parts.potentials[0] + parts.potentials[1] - whole
+    for p in range(start, stop):
+        second[p] = space.places[p] == 1
     clear(rows, ids, space, start, stop)
-    most = 0.0
-    for way in range(draws.shape[0]):
-        for k in range(2):
-            chances = space.costs if k == 0 else space.distances[0]
-            chosen = start + draw(
-                weights, ids[start:stop], chances[start:stop], stop - start, draws[way, k]
-            )
-            put(rows, weights, ids[chosen], space, k)
-            refresh(parts, sizes[k], k)
-            pay(rows, weights, constants, ids, space, k, 1.0, space.distances[k], start, stop)
-            clear(rows, ids, space, chosen, chosen + 1)
-        for p in range(start, stop):
-            space.places[p] = np.int64(space.distances[1, p] < space.distances[0, p])
-            put(rows, weights, ids[p], space, space.places[p])
-        for k in range(2):
-            refresh(parts, sizes[k], k)
-        if space.members[0] > 0 and space.members[1] > 0:
-            space.tally[:] = 0
-            relocate(
-                rows, weights, constants, parts, sizes, space.members, ids, space.groups,
-                space.first, space.places, 0.0, parts.prior_weight, space.near, ALL, space.tally,
-                space.gain, space.no_goal, MAX_PASSES, start, stop,
-            )  # fmt: skip
-            saved = parts.potentials[0] + parts.potentials[1] - whole
-            if space.members[0] > 0 and space.members[1] > 0 and saved > most:
-                most = saved
-                for p in range(start, stop):
-                    best[p] = space.places[p] != space.places[start]
-        clear(rows, ids, space, start, stop)
-    return most
+    return saved

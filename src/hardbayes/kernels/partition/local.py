@@ -11,6 +11,7 @@ from hardbayes.kernels.compiling import kernel, part
 from hardbayes.kernels.partition.rows import pick, product, row_cost
 from hardbayes.kernels.partition.single_row import (
     cheapest_other,
+    end_first_pass,
     is_worth_it,
     leaving,
     near_factor,
@@ -111,6 +112,9 @@ def relocate(
     frees the penalty too. A slot without members is a cluster not yet opened: it holds the prior
     alone.
 
+    Where clusters are given by totals, some may be as they were when no row could gain. Their rows
+    are compared only with the others, the fresh ones, in the first pass.
+
     IN some: the first pass is for rows near to moving only; goals (g,): what each group should
     gain, NaN for none; IN/OUT clusters: Centres with squared distances, or ClusterTotals, which
     follow every move; sizes (slots,): weights with the prior's; members (slots,) int64: rows of
@@ -132,6 +136,8 @@ def relocate(
                 first[groups[begin] + 1], places, penalty, prior_weight, near, tally, gain,
                 only_near, begin, end,
             )  # fmt: skip
+            if n_passes > 1:  # else this may be a part of the pass only
+                end_first_pass(clusters, first[groups[begin]], first[groups[begin] + 1])
             unmoved = moves == tally[1]
             so_far = gain[0] - gained
             if unmoved and (not only_near or so_far >= goal or so_far <= HOPE * goal):

@@ -43,7 +43,12 @@ def cheapest_other(rows, i, weight, constants, clusters, sizes, members, own, fi
     """Return what row i pays in the cheapest of the other clusters, that slot, and a free slot.
 
     Slots from ``first`` to ``last``; those without members are free. -1 where there is none.
+    Only the fresh ones, for rows of clusters by totals that are not fresh.
     """
+
+
+def end_first_pass(clusters, first, last):
+    """Let all rows be compared with all slots from ``first`` to ``last``."""
 
 
 def opening(rows, i, weight, constants, clusters, prior_weight, k):
@@ -111,14 +116,21 @@ def _cheapest_other(rows, i, weight, constants, clusters, sizes, members, own, f
                 elif free < 0:
                     free = np.int64(k)
             end = max(stop, free + 1)
-            # Where there are few slots, to leave the own one out at either end spares much.
-            join(rows, i, weight, clusters, sizes, first + (own == first), end - (own == end - 1))
+            some = not clusters.fresh[own]
+            if some:
+                for k in range(first, end):
+                    if clusters.fresh[k]:
+                        join(rows, i, weight, clusters, sizes, k, k + 1)
+            else:
+                # Where there are few slots, to leave the own one out at either end spares much.
+                begin = first + (own == first)
+                join(rows, i, weight, clusters, sizes, begin, end - (own == end - 1))
             potentials = clusters.potentials
             brings = weight * pick(constants, i) + NOISE * abs(potentials[own])
             least = np.inf
             winner = np.int64(-1)
             for k in range(first, stop):
-                if members[k] > 0 and k != own:
+                if members[k] > 0 and k != own and (clusters.fresh[k] or not some):
                     noise = NOISE * abs(potentials[k])
                     pays = brings + (potentials[k] - clusters.joined[k]) + noise
                     if pays < least:
@@ -127,6 +139,18 @@ def _cheapest_other(rows, i, weight, constants, clusters, sizes, members, own, f
             return least, winner, free
 
     return find
+
+
+@overload(end_first_pass, jit_options=INLINE)
+def _end_first_pass(clusters, first, last):
+    if clusters.instance_class is Centres:
+        return lambda clusters, first, last: None
+
+    def end(clusters, first, last):
+        for k in range(first, last):
+            clusters.fresh[k] = True
+
+    return end
 
 
 @overload(opening, jit_options=INLINE)

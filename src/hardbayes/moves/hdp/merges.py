@@ -20,7 +20,7 @@ def propose_merges(state: GroupedState, grouped: GroupedPartition) -> PartitionP
     Those that save most first; a cluster takes part in one union, then all costs are computed anew.
     """
     partition = grouped.partition
-    weights, totals = state.base.totals()
+    weights, totals = (part.copy() for part in state.base.totals())
     in_use = state.in_use()
     united = np.arange(len(weights))  # into which cluster each one goes
     left = np.arange(len(weights))

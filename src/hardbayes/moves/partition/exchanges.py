@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hardbayes.matrices import chunks
-from hardbayes.moves.partition.merges import WORTHWHILE, least_few, nearest_partners
+from hardbayes.moves.partition.merges import WORTHWHILE, least_few
 from hardbayes.moves.partition.proposal import PartitionProposal
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def propose_exchanges(
     one, as at the cap, where there is no room for a division alone.
     """
     weights, totals = state.totals()
-    centres = partition.centres(weights, totals)
+    centres = state.centres()[1]
     origin = totals.sum(axis=0) / weights.sum()
     worth = None
     if partition.geometry.formula is not None:
@@ -88,8 +88,7 @@ def propose_exchanges(
     numbers: list[Ids] = []
     opened: list[Floats] = []
     gain, n_splits, n_merges = 0.0, 0, 0
-    partners, costs = nearest_partners(partition, weights, centres, pool=state.rows.pool)
-    pairs = promising(partners, costs, divisions.saved, n_trials, pairs_alone)
+    pairs = promising(*state.unions(), divisions.saved, n_trials, pairs_alone)
     for trials in _batches(state, pairs, _neighbours(partition, centres), touched):
         # Near the cap no cluster opens but those of the trials themselves.
         room = max(0, partition.max_clusters - k - len(opened) - 2 * len(trials))
@@ -222,7 +221,10 @@ def _make(
     # Copies, because kernels would be compiled once more for views of strided memory.
     groups, rows = map(np.ascontiguousarray, np.nonzero(slots[:, numbers] >= 0))
     numbers = numbers[rows]
+    fresh = np.zeros(first[-1], bool)
+    fresh[first[1:] - 1] = True
     for t, trial in enumerate(trials):
+        fresh[slots[t, [*trial.united, *trial.divided]]] = True
         if trial.united:
             older, younger = trial.united
             slots[t, younger] = slots[t, older]
@@ -240,7 +242,7 @@ def _make(
     worth = before.worth
     if worth is not None:
         worth = np.array([worth[trial.around].sum() for trial in trials])
-    weights, centres = refine(grouped, partition, partition.penalty, room, worth)
+    weights, centres = refine(grouped, partition, partition.penalty, room, worth, fresh)
     after = np.where(weights > 0, partition.explained(weights, centres, before.origin), 0.0)
     outcomes = []
     for t, trial in enumerate(trials):

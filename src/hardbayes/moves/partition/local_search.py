@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from hardbayes.local.groups import GroupedRows
     from hardbayes.matrices import Floats
     from hardbayes.structure.partition import Partition
@@ -27,12 +29,13 @@ class Refine(Protocol):
         penalty: float,
         room: int,
         before: Floats | None = None,
+        fresh: NDArray[np.bool_] | None = None,
     ) -> tuple[Floats, Floats]:
         """Improve ``grouped.places``; return weights (slots,) and centres (slots, d).
 
         ``penalty``: what an opened cluster costs; ``room``: how many may be opened; ``before``
         (g,): the potential, less penalties, that each group should exceed, if that is all that
-        matters.
+        matters; ``fresh`` (slots,): clusters that are not as they were when no row could gain.
         """
 
 
@@ -42,6 +45,7 @@ def refine_by_rows(
     penalty: float,
     room: int,
     before: Floats | None = None,
+    fresh: NDArray[np.bool_] | None = None,
 ) -> tuple[Floats, Floats]:
     """Move rows one by one, by exact changes of the objective, where these are compiled."""
     weights, centres = _clusters(grouped, partition)
@@ -49,7 +53,7 @@ def refine_by_rows(
     goals, worth = None, clusters.worth(penalty)
     if before is not None and worth is not None:
         goals = before - np.add.reduceat(worth, grouped.first[:-1])
-    grouped.relocate(clusters, penalty, room, MAX_PASSES, goals)
+    grouped.relocate(clusters, penalty, room, MAX_PASSES, goals, fresh)
     weights = np.where(clusters.members > 0, clusters.sizes - partition.prior_weight, 0.0)
     return weights, clusters.centres
 
@@ -60,6 +64,7 @@ def refine_by_turns(
     penalty: float,
     room: int,
     before: Floats | None = None,
+    fresh: NDArray[np.bool_] | None = None,
 ) -> tuple[Floats, Floats]:
     """All rows choose, then the centres follow: for any divergence. No cluster is opened."""
     weights, centres = _clusters(grouped, partition)

@@ -30,20 +30,18 @@ def propose_merges(state: PartitionState, partition: Partition) -> PartitionProp
 
     Cheapest unions first; a cluster takes part in one union, then all costs are computed anew.
     """
-    weights, totals = state.totals()
+    partners, costs = state.unions()
+    limit = partition.penalty * (1 - WORTHWHILE)
+    if not (costs < limit).any():
+        return None
+    weights, totals = (part.copy() for part in state.totals())
     united = np.arange(len(weights))  # into which cluster each one goes
     left = np.arange(len(weights))
     change = 0.0
-    while len(left) > 1:
-        partners, costs = nearest_partners(
-            partition,
-            weights[left],
-            partition.centres(weights[left], totals[left]),
-            pool=state.rows.pool,
-        )
+    while (costs < limit).any():
         free = np.ones(len(left), bool)
         for a in np.argsort(costs, kind="stable"):
-            if not costs[a] < partition.penalty * (1 - WORTHWHILE):
+            if not costs[a] < limit:
                 break
             b = partners[a]
             if free[a] and free[b]:
@@ -53,11 +51,10 @@ def propose_merges(state: PartitionState, partition: Partition) -> PartitionProp
                 totals[older] += totals[younger]
                 united[united == younger] = older
                 change += float(costs[a]) - partition.penalty
-        if free.all():
-            break
         left = np.unique(united)
-    n_merges = len(weights) - len(left)
-    return PartitionProposal(change, united=united, n_merges=n_merges) if n_merges else None
+        centres = partition.centres(weights[left], totals[left])
+        partners, costs = nearest_partners(partition, weights[left], centres, pool=state.rows.pool)
+    return PartitionProposal(change, united=united, n_merges=len(weights) - len(left))
 
 
 def nearest_partners(

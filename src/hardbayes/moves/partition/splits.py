@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.moves.partition.merges import WORTHWHILE, nearest_partners
+from hardbayes.moves.partition.merges import WORTHWHILE
 from hardbayes.moves.partition.proposal import PartitionProposal
 from hardbayes.tuples import TotalsForm
 
@@ -34,7 +34,6 @@ STRETCHES = 2  # steps of power iteration towards the widest direction
 # Rows that propose: as many as this, or so many for each cluster.
 SAMPLE = 1 << 13
 SAMPLE_A_CLUSTER = 128
-MOST_HALVED = 1 << 10  # rows of a cluster on which compiled divisions are tried
 # Entries of the centres that are divided together.
 LARGEST_BATCH = 1 << 19
 # A cluster that gained or lost less than this part of its weight, and moved for less than this part
@@ -129,7 +128,7 @@ def _affordable(
     paid = [partition.penalty] * len(chosen)
     unions = [(-1, -1)] * len(chosen)
     if with_unions and len(wanted) > room and state.n_clusters > 2:
-        partners, costs = nearest_partners(partition, *state.centres(), pool=state.rows.pool)
+        partners, costs = state.unions()
         pairs = [(int(a), int(partners[a])) for a in np.argsort(costs, kind="stable")]
         taken = set(chosen)
         for c in wanted[room:].tolist():
@@ -157,8 +156,7 @@ def divide_clusters(
 
     Clusters that have hardly changed keep the division ``known``.
     """
-    weights, totals = state.totals()
-    centres = partition.centres(weights, totals)
+    weights, centres = state.centres()
     k, d = centres.shape
     found = Divisions(np.zeros(k), centres.copy(), centres.copy(), state.names, weights, centres)
     size = min(max(SAMPLE, SAMPLE_A_CLUSTER * k), state.rows.most_taken)
@@ -184,15 +182,17 @@ def _keep_known(
 ) -> NDArray[np.bool_]:
     """Take over what is known of clusters that have hardly changed; return which they are."""
     _, now, then = np.intersect1d(found.names, known.names, return_indices=True)
-    moved = found.weights[now] * partition.geometry.divergence(
-        found.centres[now], known.centres[then]
-    )
-    grown = np.abs(found.weights[now] - known.weights[then])
     part = np.full(len(then), UNCHANGED)
     if partition.geometry.formula is not None and n_rows > MANY_ROWS and partition.penalty > 0:
         short = 1.0 - known.saved[then] / partition.penalty
         part = np.maximum(part, FAR * short)
-    same = (moved < part * partition.penalty) & (grown < part * known.weights[then])
+    grown = np.abs(found.weights[now] - known.weights[then])
+    same = grown < part * known.weights[then]
+    now, then, part = now[same], then[same], part[same]
+    moved = found.weights[now] * partition.geometry.divergence(
+        found.centres[now], known.centres[then]
+    )
+    same = moved < part * partition.penalty
     now, then = now[same], then[same]
     for fresh, old in zip(found[:3], known[:3], strict=True):
         fresh[now] = old[then]
@@ -257,10 +257,10 @@ def _halve(
     rng: np.random.RandomState,
 ) -> tuple[Floats, Floats, Floats]:
     """Return what `_best_divisions` does, from compiled divisions of some rows of each cluster."""
+    from hardbayes.local.groups import MOST_HALVED, thin  # with compiled kernels
+
     k = len(weights)
-    first = np.searchsorted(numbers, np.arange(k))
-    step = (np.bincount(numbers, minlength=k) - 1) // MOST_HALVED + 1
-    some = (np.arange(len(numbers)) - first[numbers]) % step[numbers] == 0
+    some = thin(numbers, MOST_HALVED)
     rows, numbers = rows[some], numbers[some]
     saved, second = local.grouped(rows, numbers, np.arange(k + 1)).halve(form, n_starts(k), rng)
     grouped = local.grouped(rows, numbers, np.arange(0, 2 * k + 1, 2))

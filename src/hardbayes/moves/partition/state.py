@@ -15,6 +15,7 @@ from hardbayes.clusters.tables import TABLES
 from hardbayes.local.few_rows import Limits, Start, is_few, sweep_few
 from hardbayes.matrices import chunks, inverse_permutation
 from hardbayes.moves.partition.births import open_clusters
+from hardbayes.moves.partition.statistics import ClusterStatistics
 from hardbayes.tuples import Totals, centres_without_scores
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ class PartitionState:
         self._listed = ClusterList.of(np.zeros((0, rows.n_columns)))
         self._table: CentreTable | None = None
         self._has_labels = False
+        self._known: ClusterStatistics | None = None  # of the present labels
 
     # -- what moves read ---------------------------------------------------------------------------
 
@@ -92,17 +94,28 @@ class PartitionState:
 
     def weights(self) -> Floats:
         """Return the weights (k,) of the clusters."""
-        return self._totals().weights(self._slots)
+        return self._clusters().weights
 
     def totals(self) -> tuple[Floats, Floats]:
         """Return weights (k,) and totals (k, d) of the clusters."""
-        totals = self._totals()
-        return totals.weights(self._slots), totals.sums(self._slots)
+        clusters = self._clusters()
+        return clusters.weights, clusters.totals
 
     def centres(self) -> tuple[Floats, Floats]:
         """Return weights (k,) and minimising centres (k, d) of the clusters."""
-        weights, totals = self.totals()
-        return weights, self.partition.centres(weights, totals)
+        clusters = self._clusters()
+        return clusters.weights, clusters.centres
+
+    def unions(self) -> tuple[Ids, Floats]:
+        """Return with which other cluster each (k,) unites most cheaply, and what that costs."""
+        return self._clusters().unions
+
+    def _clusters(self) -> ClusterStatistics:
+        if self._known is None:
+            self._known = ClusterStatistics(
+                self.partition, self._totals(), self._slots, self.rows.pool
+            )
+        return self._known
 
     def numbers(self, ids: Ids | slice = ALL) -> NDArray[np.int32]:
         """Return the number of each row's cluster (m,).
@@ -184,7 +197,7 @@ class PartitionState:
 
     def start(self, centres: Floats, labels: NDArray[np.int32] | None = None) -> None:
         """Begin at these centres (k, d), with no row in a cluster; or with these labels (n,)."""
-        self._listed, self._table = ClusterList.of(centres), None
+        self._listed, self._table, self._known = ClusterList.of(centres), None, None
         self._has_labels = labels is not None
         totals = None if labels is None else self.rows.totals(len(centres), labels)
         self.rows.start(labels, totals)
@@ -195,6 +208,7 @@ class PartitionState:
         Centres stay where they are until all rows have chosen; then `refit`.
         """
         table = self._laid_out()
+        self._known = None
 
         def births(above: Ranks) -> Centres | None:
             return open_clusters(
@@ -228,7 +242,7 @@ class PartitionState:
         names = np.full(len(swept.ranks), -1, np.int32)
         names[kept] = np.arange(len(kept))
         self._listed = ClusterList(swept.centres[kept], swept.ranks[kept], swept.next_rank)
-        self._table, self._has_labels = None, True
+        self._table, self._has_labels, self._known = None, True, None
         self.rows.start(names[swept.labels], Totals(*(part[kept] for part in swept.totals)))
         points = [
             Potential(k, *value)
@@ -248,6 +262,7 @@ class PartitionState:
         """
         table = self._laid_out()
         drift = None if last else table.take_drift()
+        self._known = None
         self.rows.assign(table.view(), np.array([np.inf]), drift)
         return np.bincount(self.numbers(), minlength=self.n_clusters) > 0
 
@@ -255,6 +270,7 @@ class PartitionState:
         """Do what a move proposes: change labels, open clusters, and close those without weight."""
         table = self._laid_out()
         slots = table.slots
+        self._known = None
         if proposal.united is not None:
             names = np.arange(table.n_slots)
             names[slots] = slots[proposal.united]
@@ -277,6 +293,7 @@ class PartitionState:
         """Close clusters (mask over them)."""
         table = self._laid_out()
         table.close(table.slots[which])
+        self._known = None
 
     def refit(self) -> Potential:
         """Close clusters without weight, and move the others to their minimising centres."""
