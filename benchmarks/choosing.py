@@ -49,7 +49,9 @@ MANY_ENTRIES = 1_000_000
 AGREES = 0.3  # the least index of k-means on a set that counts in the means
 DRAWS = 250
 QUICK_DRAWS = 6
-MOST_COMPARED = 60  # structureless draws that the others are compared on
+# Structureless draws that the others are compared on, and entries of each.
+MOST_COMPARED = 60
+MOST_COMPARED_ENTRIES = 20_000
 WITHOUT_STRUCTURE = 10
 
 
@@ -110,11 +112,14 @@ def _add_means(section: Section, which: str, counted: list[tuple[LabelledSet, Ce
 def _add_alarms(section: Section, n_draws: int) -> None:
     """Add the structureless draws with more than one cluster, of each kind and of all."""
     alarms: dict[str, dict[str, list[bool]]] = {name: defaultdict(list) for name in METHODS}
+    n_compared = 0
     for number, (kind, X) in enumerate(structureless(n_draws)):
         if number % 50 == 0:
             progress(f"choosing, structureless, {number}")
+        is_compared = n_compared < MOST_COMPARED and X.size <= MOST_COMPARED_ENTRIES
+        n_compared += is_compared
         for name, method in METHODS.items():
-            if method is k_means or (method is not dp_means and number >= MOST_COMPARED):
+            if method is k_means or (method is not dp_means and not is_compared):
                 continue
             labels = quiet(method, X, WITHOUT_STRUCTURE // 2)
             alarms[name][kind].append(n_found(labels) > 1)
