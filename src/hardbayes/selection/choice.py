@@ -29,7 +29,7 @@ STANDS_OUT = 1.5
 MARGIN = 0.25
 # No plateau counts if borders are filled to more than this part of the least without clusters.
 FULL = 1.3
-LEVEL = 0.15  # of the tests for valleys, for all numbers together
+LEVEL = 0.1  # of the tests for valleys, for all numbers together
 # Borders that a finer number adds: filled to less than this part, with a score above this.
 EMPTY = 0.7
 CLEARLY = 2.3

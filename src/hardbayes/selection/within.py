@@ -8,10 +8,10 @@ linear discriminant analysis of Fisher.
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
-from scipy.sparse import csr_array
 
 from hardbayes.blas import one_blas_thread
 from hardbayes.matrices import Floats
+from hardbayes.selection.sampling import cluster_totals
 
 # Added to variances, as a part of those of all rows: clusters may be copies of a few rows.
 LEAST = 1e-9
@@ -40,9 +40,8 @@ class Within:
         With few rows a column, covariances count less beside the variances.
         """
         n, d = self._rows.shape
-        members = csr_array((self._weights, (labels, np.arange(n))), (k, n))
-        sizes = np.asarray(members.sum(axis=1))
-        centres: Floats = (members @ self._rows) / sizes[:, np.newaxis]
+        sizes, totals = cluster_totals(self._rows, self._weights, labels, k)
+        centres = totals / sizes[:, np.newaxis]
         within = self._covariance - (centres * sizes[:, np.newaxis]).T @ centres
         variances = np.maximum(np.diag(within), 0.0)
         within *= n / (n + d)
