@@ -20,13 +20,12 @@ if TYPE_CHECKING:
     from hardbayes.local.borders import Borders
 
 
-# A plateau must exceed the reference, which varies from draw to draw, by these factors and by this
+# A plateau must exceed the reference, which varies from draw to draw, by this factor and by this
 # margin: of narrow plateaus some are twice as wide as others by chance. Those of FEW clusters vary
-# least.
+# least, and need the margin alone.
 FEW = 2
-STANDS_OUT_OF_FEW = 1.2
-STANDS_OUT = 1.5
-MARGIN = 0.25
+STANDS_OUT = 1.35
+MARGIN = 0.2
 # No plateau counts if borders are filled to more than this part of the least without clusters.
 FULL = 1.3
 LEVEL = 0.1  # of the tests for valleys, for all numbers together
@@ -110,9 +109,8 @@ def _clearest(folds: dict[int, Fold]) -> tuple[float, int]:
 
 def needed_width(k: int, reference: float) -> float:
     """Return how wide a plateau of k clusters must be, given that of structureless data."""
-    if k <= FEW:
-        return max(STANDS_OUT_OF_FEW * reference, reference + MARGIN)
-    return STANDS_OUT * reference + MARGIN
+    factor = 1.0 if k <= FEW else STANDS_OUT
+    return factor * reference + MARGIN
 
 
 def choose(candidates: Sequence[Candidate]) -> int:
