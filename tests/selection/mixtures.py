@@ -29,6 +29,12 @@ def scattered(rng, k, d):
     return centers
 
 
+def long_pair(rng, n=150):
+    """Rows of two parallel Gaussians of correlated columns, and whose each is."""
+    member, along = rng.integers(0, 2, n), rng.standard_normal(n)
+    return np.column_stack([3.0 * member + along, along + 0.4 * rng.standard_normal(n)]), member
+
+
 def one_gaussian(rng, n):
     return rng.standard_normal((n, 2))
 

@@ -11,10 +11,11 @@ from sklearn.utils.estimator_checks import check_clustering
 
 from hardbayes import DPMeans, load, penalty_path, save
 from hardbayes.datasets import make_blobs_apart, make_three_gaussians, make_word_histograms
+from hardbayes.selection.choice import needed_width
 from tests.conftest import assert_all_finite, assert_same_bits, quiet_fit
 from tests.interrupts import assert_survives_interrupts
 from tests.reference.dp_means import same_partition
-from tests.selection.mixtures import CLOUDS, gaussians_apart, one_gaussian, square
+from tests.selection.mixtures import CLOUDS, gaussians_apart, long_pair, one_gaussian, square
 from tests.selection.test_references import ItakuraSaito
 
 
@@ -120,6 +121,16 @@ def test_overlapping_gaussians():
         model = auto(seed).fit(X)
         assert model.n_clusters_ == 3
         assert adjusted_rand_score(y, model.labels_) > 0.8
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_long_clusters_side_by_side(seed):
+    """No plateau stands out, and only in the metric within clusters are there few rows between."""
+    X, member = long_pair(np.random.default_rng(seed))
+    model = auto().fit(X)
+    assert model.n_clusters_ == 2
+    assert model.plateau_width_ < needed_width(2, model.plateau_reference_)
+    assert adjusted_rand_score(member, model.labels_) > 0.5
 
 
 def test_copies_of_a_few_rows():

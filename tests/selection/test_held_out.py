@@ -6,12 +6,17 @@ from scipy import sparse
 
 from hardbayes.geometry import geometry_for
 from hardbayes.pool import Pool
-from hardbayes.selection.held_out import column_steps, held_out_folds, smoothed
+from hardbayes.selection.held_out import (
+    WITHIN_CLUSTERS,
+    column_steps,
+    held_out_folds,
+    smoothed,
+)
 from hardbayes.selection.sampling import draw
 from hardbayes.selection.tracing import Tracer
 from hardbayes.selection.valleys import filling
 from tests.own_geometries import ItakuraSaito
-from tests.selection.mixtures import gaussians_apart, square
+from tests.selection.mixtures import gaussians_apart, long_pair, square
 
 
 def folds(X, numbers, name="squared_euclidean", weights=None, prior=0.0, n_halvings=2, n_jobs=1):
@@ -22,8 +27,8 @@ def folds(X, numbers, name="squared_euclidean", weights=None, prior=0.0, n_halvi
         return held_out_folds(drawn.sample, drawn.unseen, numbers, n_halvings, Tracer(rng, pool))
 
 
-def filled(some):
-    return filling([fold.borders for fold in some.values()])[0]
+def filled(some, metric=0):
+    return filling([fold.borders[metric] for fold in some.values()])[0]
 
 
 def test_borders_between_clusters_are_empty():
@@ -39,10 +44,31 @@ def test_borders_within_one_cloud_are_full():
     assert filled(found[2]) > 0.8 and filled(found[5]) > 0.8
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_borders_between_long_clusters_are_empty_in_the_metric_within_them(seed):
+    found = folds(long_pair(np.random.default_rng(seed))[0], [2])[2]
+    assert filled(found, 0) > 0.7 and filled(found, 1) < 0.7
+    assert filled(found, 1) < filled(found, 0) - 0.3
+
+
+def test_one_cloud_is_full_in_both_metrics():
+    found = folds(square(np.random.default_rng(0), 400) * [1.0, 30.0], [2, 5])
+    assert all(filled(found[k], metric) > 0.8 for k in (2, 5) for metric in (0, 1))
+
+
+def test_rows_have_one_metric_where_clusters_have_no_axes():
+    X, _ = gaussians_apart(3, 2, 120)
+    assert {len(fold.borders) for fold in folds(X[:, :1], [2])[2].values()} == {1}
+    assert {len(fold.borders) for fold in folds(np.abs(X), [2], "kl")[2].values()} == {1}
+    assert {len(fold.borders) for fold in folds(sparse.csr_array(X), [2])[2].values()} == {1}
+    many = folds(X, [2, WITHIN_CLUSTERS, WITHIN_CLUSTERS + 1])
+    assert [len(many[k][0].borders) for k in many] == [2, 2, 1]
+
+
 def test_every_row_is_tested_once_in_a_halving():
     X = square(np.random.default_rng(0), 6000)
     found = folds(X, [2], n_halvings=1)[2]
-    total = sum(fold.borders.weights.sum() for fold in found.values())
+    total = sum(fold.borders[0].weights.sum() for fold in found.values())
     assert 0.7 * 6000 < total <= 1.5 * 6000  # in units of the weights of the sample
 
 
@@ -50,7 +76,9 @@ def test_weights_are_counted():
     X, _ = gaussians_apart(2, n=100)
     plain, heavy = (folds(X, [2], weights=w)[2] for w in (None, np.full(100, 3.0)))
     for number, fold in plain.items():
-        np.testing.assert_allclose(heavy[number].borders.weights, 3 * fold.borders.weights)
+        assert len(fold.borders) == len(heavy[number].borders) == 2
+        for one, three in zip(fold.borders, heavy[number].borders, strict=True):
+            np.testing.assert_allclose(three.weights, 3 * one.weights)
 
 
 @pytest.mark.parametrize(
@@ -82,8 +110,9 @@ def test_the_same_bits_with_any_threads():
     for k in (2, 4):
         for number, fold in one[k].items():
             np.testing.assert_array_equal(fold.labels, two[k][number].labels)
-            for left, right in zip(fold.borders, two[k][number].borders, strict=True):
-                np.testing.assert_array_equal(left, right)
+            for mine, other in zip(fold.borders, two[k][number].borders, strict=True):
+                for left, right in zip(mine, other, strict=True):
+                    np.testing.assert_array_equal(left, right)
 
 
 def test_steps_of_columns():

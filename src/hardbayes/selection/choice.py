@@ -20,15 +20,14 @@ if TYPE_CHECKING:
     from hardbayes.local.borders import Borders
 
 
-# A plateau must exceed the reference, which varies from draw to draw, by these factors and by this
+# A plateau must exceed the reference, which varies from draw to draw, by this factor and by this
 # margin: of narrow plateaus some are twice as wide as others by chance. Those of FEW clusters vary
-# least.
+# least, and need the margin alone.
 FEW = 2
-STANDS_OUT_OF_FEW = 1.2
-STANDS_OUT = 1.5
-MARGIN = 0.25
+STANDS_OUT = 1.35
+MARGIN = 0.2
 # No plateau counts if borders are filled to more than this part of the least without clusters.
-FULL = 1.5
+FULL = 1.3
 LEVEL = 0.1  # of the tests for valleys, for all numbers together
 # Borders that a finer number adds: filled to less than this part, with a score above this.
 EMPTY = 0.7
@@ -40,7 +39,7 @@ class Fold(NamedTuple):
     """The clusters of one half of the rows, and the rows of the other half on their borders."""
 
     labels: NDArray[np.int32]
-    borders: Borders
+    borders: tuple[Borders, ...]  # in each of the metrics in which rows are looked at
 
 
 class Candidate(NamedTuple):
@@ -59,7 +58,9 @@ class Candidate(NamedTuple):
         """The stronger evidence, as a part of what is needed: from 1 on the number counts."""
         if not self.is_division:
             return 0.0
-        width = self.width / needed_width(self.k, self.reference) if self.filled <= FULL else 0.0
+        width = self.width / needed_width(self.k, self.reference)
+        if self.filled > FULL:
+            width = min(width, 1.0) * FULL / self.filled
         return max(width, float(np.log(max(self.p_value, 1e-300)) / np.log(LEVEL)))
 
     @property
@@ -80,23 +81,36 @@ def with_evidence(
 
     ``reference_p_value``: that of the clearest valley in structureless rows.
     """
-    p_value = p_value_beyond(p_value_of(k, folds), reference_p_value)
-    borders = [folds[number].borders for number in sorted(folds)]
-    return Candidate(k, width, reference, is_division, p_value, filling(borders)[0], folds)
+    p_value, metric = _clearest(folds)
+    p_value = p_value_beyond(_times_numbers(k, p_value), reference_p_value)
+    folds = {at: Fold(fold.labels, (fold.borders[metric],)) for at, fold in folds.items()}
+    filled = filling([folds[at].borders[0] for at in sorted(folds)])[0]
+    return Candidate(k, width, reference, is_division, p_value, filled, folds)
 
 
 def p_value_of(k: int, folds: dict[int, Fold]) -> float:
     """Return the p-value of the valleys between k clusters, times k (k - 1)."""
-    borders = [folds[number].borders for number in sorted(folds)]
-    p_value = valley_p_value(list(zip(borders[::2], borders[1::2], strict=True)))
+    return _times_numbers(k, _clearest(folds)[0])
+
+
+def _times_numbers(k: int, p_value: float) -> float:
     return min(1.0, p_value * k * (k - 1))
+
+
+def _clearest(folds: dict[int, Fold]) -> tuple[float, int]:
+    """Return the smallest p-value of the valleys in any metric, and the number of the metric."""
+    ways = list(zip(*(folds[at].borders for at in sorted(folds)), strict=True))
+    found = [
+        (valley_p_value(list(zip(way[::2], way[1::2], strict=True))), metric)
+        for metric, way in enumerate(ways)
+    ]
+    return min(found, default=(1.0, 0))
 
 
 def needed_width(k: int, reference: float) -> float:
     """Return how wide a plateau of k clusters must be, given that of structureless data."""
-    if k <= FEW:
-        return max(STANDS_OUT_OF_FEW * reference, reference + MARGIN)
-    return STANDS_OUT * reference + MARGIN
+    factor = 1.0 if k <= FEW else STANDS_OUT
+    return factor * reference + MARGIN
 
 
 def choose(candidates: Sequence[Candidate]) -> int:
@@ -104,18 +118,23 @@ def choose(candidates: Sequence[Candidate]) -> int:
     counting = [candidate for candidate in candidates if candidate.strength >= 1.0]
     if not counting:
         return 1
-    best = max(counting, key=lambda candidate: (candidate.score, -candidate.k))
-    for finer in sorted(counting, key=lambda candidate: candidate.k):
-        if finer.k > best.k and finer.width >= LEAST_WIDTH and _refines(finer, best):
-            best = finer
+    best = _best(counting)
+    while finer := [c for c in counting if c.width >= LEAST_WIDTH and _refines(c, best)]:
+        best = _best(finer)
     return best.k
+
+
+def _best(candidates: Sequence[Candidate]) -> Candidate:
+    return max(candidates, key=lambda candidate: (candidate.score, -candidate.k))
 
 
 def _refines(fine: Candidate, coarse: Candidate) -> bool:
     """Whether held-out rows thin out where the finer clusters divide coarser ones."""
+    if fine.k <= coarse.k:
+        return False
     borders, inner = [], []
     for number in sorted(fine.folds.keys() & coarse.folds.keys()):
-        labels, found = fine.folds[number]
+        labels, (found,) = fine.folds[number]
         shared = np.zeros((fine.k, coarse.k))
         np.add.at(shared, (labels, coarse.folds[number].labels), 1.0)
         parent = shared.argmax(axis=1)

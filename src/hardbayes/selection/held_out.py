@@ -20,11 +20,14 @@ from hardbayes.selection.choice import Fold
 from hardbayes.selection.narrowing import view
 from hardbayes.selection.sampling import WIDE, Sample
 from hardbayes.selection.tracing import Tracer, entries_of_a_row
+from hardbayes.selection.within import Within
 
 if TYPE_CHECKING:
     from hardbayes.local.borders import Borders
 
 Labels = NDArray[np.int32]
+
+WITHIN_CLUSTERS = 8  # up to which rows are looked at in the metric within clusters too
 
 
 class Half(NamedTuple):
@@ -57,11 +60,24 @@ def held_out_folds(
             others, more = sides[1 - side], np.flatnonzero(is_second == bool(side))
             tested = _stacked(rows[others], more_rows[more])
             weights = np.concatenate([sample.weights[others], unseen.weights[more]])
+            half = halves[side].sample
+            within = Within(rows[sides[side]], half.weights) if _has_axes(sample) else None
             for k in both:
                 labels = halves[side].labels[k]
-                borders = _borders(halves[side].sample, labels, k, tested, weights)
+                metrics = [_affine(half, labels, k)]
+                if within is not None and k <= WITHIN_CLUSTERS:
+                    metrics.append(within.affine(labels, k))
+                borders = tuple(_borders(*metric, tested, weights) for metric in metrics)
                 found[k][2 * halving + side] = Fold(labels, borders)
     return found
+
+
+def _has_axes(sample: Sample) -> bool:
+    """Whether clusters may be long, in columns so few that covariances can be estimated."""
+    n_columns = sample.rows.shape[1]
+    return (
+        sample.geometry.rotation_invariant and not is_sparse(sample.rows) and 1 < n_columns <= WIDE
+    )
 
 
 def _clustered(half: Sample, numbers: list[int], tracer: Tracer) -> Half:
@@ -70,16 +86,21 @@ def _clustered(half: Sample, numbers: list[int], tracer: Tracer) -> Half:
     return Half(half, {k: some for k, some in labels.items() if some is not None})
 
 
-@one_blas_thread()
-def _borders(half: Sample, labels: Labels, k: int, tested: Matrix, weights: Floats) -> Borders:
-    """Return the borders between k clusters of a half, with the weight of other rows there."""
-    import_whole("hardbayes.local.borders")
-    from hardbayes.local.borders import count_borders  # with a compiled kernel
-
+def _affine(half: Sample, labels: Labels, k: int) -> tuple[Floats, Floats]:
+    """Return the costs of rows in k clusters of a half as affine functions of the rows."""
     theta, offset = half.geometry.affine(half.clusters(labels, k)[1])
     if half.geometry.nonnegative:  # columns without mass cost the same everywhere
         theta = np.where(half.partition.prior_mean > 0, theta, 0.0)
+    return theta, offset
 
+
+@one_blas_thread()
+def _borders(theta: Floats, offset: Floats, tested: Matrix, weights: Floats) -> Borders:
+    """Return the borders between clusters, with the weight of other rows there."""
+    import_whole("hardbayes.local.borders")
+    from hardbayes.local.borders import count_borders  # with a compiled kernel
+
+    k = len(theta)
     directions = np.ascontiguousarray(theta.T)
 
     def blocks() -> Iterator[tuple[Floats, Floats]]:

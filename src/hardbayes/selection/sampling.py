@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csc_array, csr_array
 
 from hardbayes.geometry.base import Geometry
 from hardbayes.matrices import Floats, Matrix, is_sparse
@@ -59,10 +59,20 @@ class Sample:
 
     def clusters(self, labels: NDArray[np.int32], k: int) -> tuple[Floats, Floats]:
         """Return the weights (k,) and centres (k, d) of the clusters of all rows."""
-        members = csr_array((self.weights, (labels, np.arange(self.n_rows))), (k, self.n_rows))
-        sizes, totals = members.sum(axis=1), members @ self.rows
-        totals = totals.toarray() if is_sparse(totals) else totals
+        sizes, totals = cluster_totals(self.rows, self.weights, labels, k)
         return sizes, self.partition.centres(sizes, totals)
+
+
+def cluster_totals(
+    rows: Matrix, weights: Floats, labels: NDArray[np.int32], k: int
+) -> tuple[Floats, Floats]:
+    """Return the weights (k,) of clusters, and the weighted sums of their rows (k, d)."""
+    n = len(labels)
+    # Built as it is stored: from triples it would take longer than the product, on small data.
+    members = csc_array((weights, labels, np.arange(n + 1, dtype=np.int32)), (k, n))
+    totals = members @ rows
+    sizes: Floats = np.bincount(labels, weights, k)
+    return sizes, totals.toarray() if is_sparse(totals) else totals
 
 
 class Drawn(NamedTuple):
