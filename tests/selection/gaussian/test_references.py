@@ -61,7 +61,7 @@ def test_clouds_are_not(draw, diagonal):
 
 
 def test_rows_that_gain_nothing_need_no_reference(monkeypatch):
-    monkeypatch.setattr(references, "reference_gain", None)
+    monkeypatch.setattr(references, "reference_gains", None)
     assert not likelier(np.random.default_rng(0).normal(size=(300, 2)))
 
 

@@ -22,12 +22,13 @@ from hardbayes.problems.gaussian import mixture_rows
 from hardbayes.selection.gaussian.path import Path, find_path, likeliest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from hardbayes.executors.gaussian.mixture import MixtureRows
     from hardbayes.matrices import Floats
 
 N_DRAWS = 2  # of each kind; their mean counts
+MIN_CLUSTERS = 16  # to which their paths go at least; otherwise twice the likeliest number
 # Rows must gain so many times what the likeliest kind gains, which differs from draw to draw; and
 # besides so many nats for each row, and in all.
 RATIO = 1.5
@@ -63,21 +64,20 @@ class Steps(NamedTuple):
 
 def is_likelier(rows: MixtureRows, path: Path) -> bool:
     """Whether rows gain more by several clusters, instead of one, than reference clouds do."""
-    least = max(LEAST, SHARE * rows.total)
-    return gain(path) > least and gain(path) > least + RATIO * reference_gain(rows)
+    spare = gain(path) - max(LEAST, SHARE * rows.total)
+    most = max(MIN_CLUSTERS, 2 * likeliest(path).k)
+    return spare > 0 and all(RATIO * other < spare for other in reference_gains(rows, most))
 
 
-def reference_gain(rows: MixtureRows) -> float:
-    """Return by how many nats the likeliest kind of clouds is likelier in several clusters."""
+def reference_gains(rows: MixtureRows, most: int) -> Iterator[float]:
+    """Yield by how many nats clouds of each kind are likelier in several clusters than in one."""
     rng = np.random.RandomState(0)
     white = whitened(rows)
     shares = rows.weights / rows.total
     given = rows.weights, rows.floor, rows.diagonal, rows.pool
-    means = []
     for draw in (independent(white, shares), elliptical(white, shares), simplex(*white.rows.shape)):
         clouds = (draw(rng) @ white.back + white.middle for _ in range(N_DRAWS))
-        means.append(np.mean([gain(find_path(mixture_rows(c, c, *given))) for c in clouds]))
-    return float(max(means))
+        yield float(np.mean([gain(find_path(mixture_rows(c, c, *given), most)) for c in clouds]))
 
 
 def gain(path: Path) -> float:
