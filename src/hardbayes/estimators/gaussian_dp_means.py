@@ -33,10 +33,11 @@ class GaussianDPMeans(ClusterEstimator):
     Parameters
     ----------
     cluster_penalty : float or "auto", default="auto"
-        Cost of each cluster, in the units of ``covariance_penalty``. "auto" takes the finest
-        partition whose neighbouring clusters are two: rows thin out between them, or two Gaussians
-        are much likelier than one. If rows that had no part in finding them do not thin out there,
-        there is one cluster. The penalty is one at which the objective keeps these clusters.
+        Cost of each cluster, in the units of ``covariance_penalty``. "auto" takes the number of
+        clusters that is the likeliest for the widest range of penalties, or that between which
+        rows thin out. If rows that had no part in finding them do not thin out there, and are no
+        likelier in them than rows without clusters would be, there is one cluster. The penalty is
+        one at which the objective keeps these clusters.
     covariance_type : {"full", "diag"}, default="full"
         Full matrices, or diagonal ones: clusters parallel to the axes.
     covariance_penalty : float, default=1.0
@@ -99,8 +100,8 @@ class GaussianDPMeans(ClusterEstimator):
         Only where the penalty was "auto": every number of clusters that was considered, with
         ``n_clusters``, ``evidence`` (nats by which a sample of the rows is likelier in so many
         Gaussian clusters than in one), ``p_value`` (of the valleys that rows held out show between
-        the clusters of others; 1 where they were not looked for; it takes 0.05, of any number, for
-        more than one cluster) and ``chosen``.
+        the clusters of others; 1 where they were not looked for; where one is at most 0.01, there
+        is more than one cluster) and ``chosen``.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics import adjusted_rand_score
 
 from hardbayes.selection.gaussian import choice as choice_module
-from hardbayes.selection.gaussian.choice import Candidate, Choice, choose_number
+from hardbayes.selection.gaussian.choice import FEW, Candidate, Choice, choose_number
 from hardbayes.selection.gaussian.path import find_path
 from tests.selection.gaussian.samples import SQUARE, blobs, sampled
 
@@ -28,7 +29,50 @@ def test_the_number_that_was_chosen_and_the_others():
     assert by_number[1].evidence == 0.0 and by_number[1].p_value == 1.0
     assert max(found.candidates, key=lambda each: each.evidence).n_clusters == 4
     assert by_number[2].p_value < 0.01
-    assert len(said) == 3 and "4 separate clusters" in said[1]
+    assert len(said) == 2 and "plateau has 4 clusters" in said[0] and "4 clusters" in said[1]
+
+
+def test_gaussians_that_overlap_are_found():
+    matrix, true = blobs([[0.0, 0.0], [0.0, 3.2], [9.0, 0.0], [9.0, 9.0]], n=400)
+    with sampled(matrix) as sample:
+        kept = choose_number(sample, 100, None, print).kept
+        assert kept.k == 4 and adjusted_rand_score(true[sample.ids], kept.labels) > 0.7
+
+
+def test_parts_of_clusters_that_are_far_apart():
+    """Random walks have valleys inside, on all scales; those between them are much deeper."""
+    rng = np.random.default_rng(0)
+    walks = np.cumsum(rng.normal(size=(3, 600, 2)), axis=1)
+    walks -= walks.mean(axis=1, keepdims=True)
+    walks /= walks.std(axis=(1, 2), keepdims=True)
+    walks += 6.0 * np.array([[[0, 0]], [[1, 0]], [[0, 1]]])
+    with sampled(walks.reshape(-1, 2)) as sample:
+        kept = choose_number(sample, 100, None, print).kept
+        assert kept.k == 3 and adjusted_rand_score(sample.ids // 600, kept.labels) > 0.99
+
+
+def test_a_grid_is_not_taken_for_its_blocks():
+    matrix, true = blobs([[5.5 * i, 5.5 * j] for i in range(8) for j in range(8)], n=60)
+    with sampled(matrix) as sample:
+        kept = choose_number(sample, 100, None, print).kept
+        assert kept.k == 64 and adjusted_rand_score(true[sample.ids], kept.labels) > 0.95
+
+
+def test_one_cluster_inside_another_is_seen():
+    """A ring of Gaussian noise around a core, and a core in a wide cloud."""
+    rng = np.random.default_rng(0)
+    angle = rng.uniform(0.0, 2 * np.pi, 600)
+    ring = 6.0 * np.column_stack([np.cos(angle), np.sin(angle)]) + 0.3 * rng.normal(size=(600, 2))
+    assert choice(np.vstack([ring, 0.3 * rng.normal(size=(200, 2))]))[0].kept.k > 1
+
+
+def test_clusters_without_valleys_are_few():
+    """Bars that cross are two; rows do not thin out between them."""
+    rng = np.random.default_rng(0)
+    bars = rng.normal(size=(400, 3)) * [6.0, 0.3, 1.0]
+    bars[200:] = bars[200:, [1, 0, 2]]
+    found, said = choice(bars)
+    assert 1 < found.kept.k <= FEW and "likelier than rows without clusters" in said[1]
 
 
 def test_the_nearest_number_and_how_to_get_it():
@@ -63,9 +107,7 @@ def test_a_cap_and_a_given_prior():
 
 def test_a_number_that_the_path_has_skipped(monkeypatch):
     def thinned(rows, *most):
-        path = find_path(rows, *most)
-        path.pop(4, None)
-        return path
+        return {k: step for k, step in find_path(rows, *most).items() if not 4 <= k <= 9}
 
     monkeypatch.setattr(choice_module, "find_path", thinned)
     rng = np.random.default_rng(0)

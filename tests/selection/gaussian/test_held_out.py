@@ -23,29 +23,21 @@ def test_simes():
 
 
 def test_what_is_heard():
-    assert not HeldOut({}).is_several
-    assert HeldOut({2: 0.5, 3: 0.04}).is_several and not HeldOut({2: 0.5, 3: 0.06}).is_several
-    assert HeldOut({}, curved=0.01).is_several
+    assert not HeldOut({}).is_several and HeldOut({}).p_value == 1.0
+    assert HeldOut({2: 0.5, 3: 0.009}).is_several and not HeldOut({2: 0.5, 3: 0.011}).is_several
     cloud = np.random.default_rng(0).uniform(size=(300, 2))
-    assert min(heard(cloud, 2).straight.values()) > 0.05
+    assert heard(cloud, 2).p_value > 0.05
 
 
 @pytest.mark.parametrize("diagonal", [False, True])
 def test_clusters_are_confirmed(diagonal):
     found = heard(blobs(SQUARE)[0], 4, diagonal)
-    assert found.is_several and found.straight[2] < 0.01
+    assert found.is_several and found.p_values[2] < 0.01
 
 
 def test_the_rows_beside_a_sample_are_held_out(monkeypatch):
     monkeypatch.setattr(sampling, "MAX_ROWS", 120)
     assert heard(blobs(SQUARE)[0], 4).is_several
-
-
-def test_one_cluster_inside_another_is_seen_along_the_ratio_of_likelihoods():
-    rng = np.random.default_rng(0)
-    angle = rng.uniform(0.0, 2 * np.pi, 600)
-    ring = 6.0 * np.column_stack([np.cos(angle), np.sin(angle)]) + 0.3 * rng.normal(size=(600, 2))
-    assert heard(np.vstack([ring, 0.3 * rng.normal(size=(200, 2))]), 2).is_several
 
 
 @pytest.mark.parametrize(
@@ -59,6 +51,5 @@ def test_one_cluster_inside_another_is_seen_along_the_ratio_of_likelihoods():
     ],
 )
 def test_one_cloud_is_not_several(draw):
-    """Four draws of each, judged as if two clusters had been found: at most one false alarm."""
-    alarms = [heard(draw(np.random.default_rng(seed)), 2).is_several for seed in range(4)]
-    assert sum(alarms) <= 1
+    """Four draws of each, judged as if two clusters had been found."""
+    assert not any(heard(draw(np.random.default_rng(seed)), 2).is_several for seed in range(4))

@@ -4,10 +4,12 @@ The objective cannot choose its own prior, and likelihoods alone take every shap
 Gaussians. So several things decide in turn:
 
 - `path`: partitions into every number of clusters, by marginal likelihood;
-- `borders`, `finest`: the finest of them in which all neighbouring clusters are two, because rows
-  thin out between them (the dip test) or because Gaussian clusters are much likelier apart; or a
-  much coarser one, which is the likeliest for a wide range of penalties;
-- `held_out`: whether rows that had no part in it thin out there too; otherwise there is one;
+- `plateau`: the partition that is the best for the widest range of penalties;
+- `held_out`: whether rows that had no part in finding clusters thin out between them;
+- `borders`, `separate`: if so, clusters between all of which rows thin out. Where both partitions
+  are much alike the finer one is taken, else the coarser one;
+- `references`: if not, whether rows are likelier in several clusters than clouds without clusters
+  are; otherwise there is one;
 - `prior`: a prior matrix and a penalty at which the objective keeps this partition;
 - `fitting`: the descent of the objective on all rows from there.
 

@@ -1,9 +1,8 @@
 """Neighbouring clusters of a partition, which may be two or parts of one.
 
-They are two if rows thin out between them, by the dip test along the ratio of their likelihoods;
-or, where clusters look Gaussian, if two are much likelier than one. A gain in likelihood alone says
-little: a box in two halves gains nothing, an exponential cloud as much as two Gaussians four
-standard deviations apart.
+They are two if rows thin out between them, by the dip test along the ratio of their likelihoods. A
+gain in likelihood says little: a box in two halves gains nothing, an exponential cloud as much as
+two Gaussians four standard deviations apart.
 """
 
 from __future__ import annotations
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from hardbayes.matrices import Floats
 
 VALLEY = 0.05  # p-value of a dip at which rows thin out between two clusters
-SURE = 3.0  # nats by which two clusters are likelier than one for certain
 PRIOR_ROWS = (2.0, 32.0, 512.0)  # by which a pair is judged as if there were no others
 MIN_ROWS = 8  # of a pair, for a dip
 # Times the squared number of rows for a covariance: with fewer, either half of the rows is judged
@@ -41,30 +39,16 @@ LEAST_BETWEEN = 3
 LEAST_SHARE = 0.02
 
 
-class Rule(NamedTuple):
-    """What, besides a valley, makes two clusters of neighbours."""
-
-    hint: float  # p-value of a dip that suffices if two are likelier by `SURE` nats
-    gain: float  # by which they must be likelier without any valley: see `Border.gain`
-
-
-LIKELY = Rule(0.2, 1.25)
-# Where clusters do not look Gaussian, being likelier says nothing: only valleys count.
-STRICT = Rule(0.0, np.inf)
-
-
 class Border(NamedTuple):
     """What speaks for two neighbours being two."""
 
-    nats: float  # by which they are likelier than their union, as parts of the partition
-    # The same for each row, over the square root of half the columns, as if there were no others.
-    gain: float
+    gain: float  # nats a row by which two are likelier than one, as if there were no others
     p_value: float  # of the dip
 
-    def separates(self, rule: Rule) -> bool:
+    @property
+    def separates(self) -> bool:
         """Whether they are two."""
-        has_hint = self.nats > SURE and self.p_value <= rule.hint
-        return self.p_value <= VALLEY or has_hint or self.gain >= rule.gain
+        return self.p_value <= VALLEY
 
 
 class Borders:
@@ -95,9 +79,7 @@ class Borders:
         self.clusters = clusters_of(rows, labels, k)
         self.prior = likeliest_prior(rows, self.clusters)[0]
         same = dip_rows is rows
-        first, second = nearest_two(
-            rows, self.clusters, self.prior.pooled_rows, dip_rows, labels if same else guess
-        )
+        first, second = self._nearest_two(labels if same else guess)
         seen = labels if same else first
         self.guess = first
         # Moments of all rows, and of either half of them.
@@ -111,7 +93,6 @@ class Borders:
         order, places = dip_rows.by_cluster(seen, k)
         self._members = np.split(order, places[1:-1])
         self._pooled = [m.scatters.sum(axis=0) / m.weights.sum() for m in self._moments]
-        self._shares = self.prior.of_shares(k) - self.prior.of_shares(k - 1)
         self._found: dict[tuple[int, int], Border] = {}
         self._neighbours = _neighbours(first, second, self._moments[0].weights, self.clusters.means)
 
@@ -124,34 +105,18 @@ class Borders:
         new = [pair for pair in pairs if pair not in self._found]
         if new:
             lefts, rights = np.array(new).T
-            nats = self._nats(lefts, rights)
-            weights = self.clusters.weights[lefts] + self.clusters.weights[rights]
             gains = gain_of_two(self.rows, self.clusters, lefts, rights, PRIOR_ROWS)
-            gains /= weights * np.sqrt(max(2, self.rows.d) / 2)
-            for pair, value, gain in zip(new, nats.tolist(), gains.tolist(), strict=True):
-                self._found[pair] = Border(value, gain, self._p_value(*pair))
+            gains /= self.clusters.weights[lefts] + self.clusters.weights[rights]
+            for pair, gain in zip(new, gains.tolist(), strict=True):
+                self._found[pair] = Border(gain, self._p_value(*pair))
         return [self._found[pair] for pair in pairs]
 
-    def weakest(self, rule: Rule) -> tuple[int, int] | None:
+    def weakest(self) -> tuple[int, int] | None:
         """Return the neighbours that are least likely two, or None where all are."""
         pairs = self.pairs()
         found = zip(self.between(pairs), pairs, strict=True)
-        weak = [(border.gain, *pair) for border, pair in found if not border.separates(rule)]
+        weak = [(border.gain, *pair) for border, pair in found if not border.separates]
         return min(weak)[1:] if weak else None
-
-    def separate(self, rule: Rule, share: float = 1.0) -> bool:
-        """Whether at least this share of all neighbours are two; the doubtful ones come first."""
-        pairs = self.pairs()
-        if not pairs:
-            return True
-        lefts, rights = np.array(pairs).T
-        weights = self.clusters.weights[lefts] + self.clusters.weights[rights]
-        spare = int((1.0 - share) * len(pairs))
-        for at in np.argsort(self._nats(lefts, rights) / weights, kind="stable"):
-            spare -= not self.between([pairs[at]])[0].separates(rule)
-            if spare < 0:
-                return False
-        return True
 
     def merge(self, a: int, b: int) -> None:
         """Make cluster b a part of a."""
@@ -167,12 +132,6 @@ class Borders:
             near.discard(b)
         self._neighbours[b].clear()
         self._found = {pair: border for pair, border in self._found.items() if not {a, b} & {*pair}}
-
-    def _nats(self, lefts: Ids, rights: Ids) -> Floats:
-        """Return by how much pairs (m,) are likelier than their unions, as parts of all."""
-        left, right = self.clusters.pick(lefts), self.clusters.pick(rights)
-        each = self.prior.of_each
-        return each(left) + each(right) - each(united(left, right)) + self._shares
 
     def _p_value(self, a: int, b: int) -> float:
         """Return the p-value of the dip along the difference of distances from two clusters.
@@ -196,33 +155,23 @@ class Borders:
         values = [self._ratios(*of_part) for of_part in zip(parts, *others, strict=True)]
         return rows.dip_p_value(ids, np.concatenate(values))
 
+    def _nearest_two(self, guess: Ids | None) -> tuple[Ids, Ids]:
+        """Return the two likeliest clusters (n,), (n,) of rows; without a guess, of all."""
+        clusters, rows = self.clusters, self.dip_rows
+        roots, offsets = discriminants(self.rows, clusters, self.prior.pooled_rows)
+        n_near = N_CANDIDATES if guess is not None else clusters.k
+        near = nearest_means(clusters.means, roots, n_near)
+        guess = np.zeros(rows.n, np.int64) if guess is None else guess
+        return rows.two_nearest(clusters.means, roots, offsets, near, guess)
+
     def _ratios(self, ids: Ids, pair: Gaussians, pooled: Floats) -> Floats:
-        return ratios(self.dip_rows, ids, pair, self.prior.pooled_rows, pooled)
+        """Return by how much rows are farther from the first of two clusters, each in its metric.
 
-
-def nearest_two(
-    rows: MixtureRows,
-    clusters: Gaussians,
-    pooled_rows: float,
-    others: MixtureRows,
-    guess: Ids | None = None,
-) -> tuple[Ids, Ids]:
-    """Return the two likeliest clusters (n,), (n,) of other rows; without a guess, of all."""
-    roots, offsets = discriminants(rows, clusters, pooled_rows)
-    near = nearest_means(clusters.means, roots, N_CANDIDATES if guess is not None else clusters.k)
-    guess = np.zeros(others.n, np.int64) if guess is None else guess
-    return others.two_nearest(clusters.means, roots, offsets, near, guess)
-
-
-def ratios(
-    rows: MixtureRows, ids: Ids, pair: Gaussians, pooled_rows: float, pooled: Floats | None = None
-) -> Floats:
-    """Return by how much rows are farther from the first of two clusters, each in its own metric.
-
-    Covariances are shrunk to ``pooled`` (h, d), or to the pooled one of the two.
-    """
-    roots = rows.factorised(shrunk_covariances(rows, pair, pooled_rows, pooled))[0]
-    return rows.distance_differences(ids, pair.means, roots)
+        Covariances are shrunk to ``pooled`` (h, d).
+        """
+        rows = self.dip_rows
+        covariances = shrunk_covariances(rows, pair, self.prior.pooled_rows, pooled)
+        return rows.distance_differences(ids, pair.means, rows.factorised(covariances)[0])
 
 
 def _neighbours(first: Ids, second: Ids, weights: Floats, means: Floats) -> list[set[int]]:

@@ -9,18 +9,24 @@ import numpy as np
 from hardbayes.blas import one_blas_thread
 from hardbayes.engine.status import counted
 from hardbayes.selection.choice_table import Columns
+from hardbayes.selection.gaussian.borders import Borders
 from hardbayes.selection.gaussian.clusters import clusters_of
 from hardbayes.selection.gaussian.evidence import likeliest_prior
-from hardbayes.selection.gaussian.finest import finest
 from hardbayes.selection.gaussian.held_out import LEVEL, HeldOut, held_out
-from hardbayes.selection.gaussian.path import find_path, likeliest
+from hardbayes.selection.gaussian.path import Path, find_path, likeliest, up_to
+from hardbayes.selection.gaussian.plateau import plateaus
 from hardbayes.selection.gaussian.prior import Keeper, Kept
+from hardbayes.selection.gaussian.references import is_likelier
 from hardbayes.selection.gaussian.sampling import Sample
+from hardbayes.selection.gaussian.separate import separate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from hardbayes.executors.gaussian.protocol import Ids
     from hardbayes.matrices import Floats
+
+FEW = 4  # clusters that are believed without valleys between them
 
 
 class Candidate(NamedTuple):
@@ -35,8 +41,8 @@ class Candidate(NamedTuple):
         logarithm of the ratio of marginal likelihoods.
     p_value : float
         Of the valleys that rows held out show between the clusters of others, corrected for the
-        number of numbers; 1 where there are none, or where they were not looked for. It takes 0.05,
-        of any number, for more than one cluster.
+        number of numbers; 1 where there are none, or where they were not looked for. Where one is
+        at most 0.01, there is more than one cluster.
     chosen : bool
         Whether it is the number of clusters that was chosen.
     """
@@ -68,8 +74,9 @@ class Choice(NamedTuple):
         reason = f"rows are less likely in them, by {-evidence:.3g} nats"
         if evidence > 0:
             reason = (
-                f"rows are likelier in them, by {evidence:.3g} nats, but do not thin out between "
-                f"them (p-value {p_value:.2g}, where {LEVEL:g} would do)"
+                f"rows are likelier in them, by {evidence:.3g} nats, but so are rows without "
+                f"clusters, and they do not thin out between them (p-value {p_value:.2g}, where "
+                f"{LEVEL:g} would do)"
             )
         return (
             f"One cluster: no other number stood out. {k} clusters came nearest: {reason}. "
@@ -88,28 +95,58 @@ def choose_number(
     """
     rows = sample.rows
     path = find_path(rows)
-    allowed = {k: step for k, step in path.items() if k <= max_clusters}
-    say(f"{counted(rows.n, 'row')}: likeliest in {counted(likeliest(allowed).k, 'cluster')}")
-    separate_labels, separate = finest(rows, allowed, sample.dip_rows)
-    say(f"{counted(separate, 'separate cluster')}")
-    labels, k, heard = separate_labels, separate, HeldOut({})
-    if separate > 1:
-        heard = held_out(rows, path, separate, sample.dip_rows, sample.unseen)
-        if not heard.is_several:
-            labels, k = path[1].labels, 1
-        say(f"rows held out show {'several clusters' if k > 1 else 'one cluster'}")
+    allowed = up_to(path, max_clusters)
+    plateau = plateaus(allowed, rows.total)[0]
+    say(f"{counted(rows.n, 'row')}: the widest plateau has {counted(plateau.k, 'cluster')}")
+    labels, k, heard, most = path[1].labels, 1, HeldOut({}), max_clusters
+    if len(allowed) > 1:
+        heard = held_out(rows, path, max(2, plateau.k), sample.dip_rows, sample.unseen)
+        if heard.is_several:
+            labels, k = _with_valleys(sample, allowed)
+            say(f"rows held out thin out between clusters: {counted(k, 'cluster')}")
+        elif is_likelier(rows, path):
+            most = min(max_clusters, FEW)
+            k, _, labels = plateaus(up_to(allowed, most), rows.total)[0]
+            say(f"likelier than rows without clusters: {counted(k, 'cluster')}")
+        else:
+            say("no likelier than rows without clusters: one cluster")
     evidences = {k: step.evidence for k, step in path.items()}
-    if separate not in path:
-        clusters = clusters_of(rows, separate_labels, separate)
-        evidences[separate] = likeliest_prior(rows, clusters)[1]
-    kept = Keeper(rows, path, max_clusters, given_prior).keep(labels, k)
+    if k not in path:
+        evidences[k] = likeliest_prior(rows, clusters_of(rows, labels, k))[1]
+    kept = Keeper(rows, path, most, given_prior).keep(labels, k)
     evidences.setdefault(kept.k, kept.evidence)
     candidates = {
-        k: Candidate(k, evidences[k] - evidences[1], heard.straight.get(k, 1.0), k == kept.k)
+        k: Candidate(k, evidences[k] - evidences[1], heard.p_values.get(k, 1.0), k == kept.k)
         for k in sorted(evidences)
     }
     nearest = None
     if kept.k == 1 and len(allowed) > 1:
-        several = {k: step for k, step in allowed.items() if k > 1}
-        nearest = candidates[separate if separate > 1 else likeliest(several).k]
+        nearest = candidates[plateau.k if plateau.k > 1 else _likeliest_of_several(allowed)]
     return Choice(kept, tuple(candidates.values()), nearest)
+
+
+def _with_valleys(sample: Sample, path: Path) -> tuple[Ids, int]:
+    """Return labels (n,) and their number where rows thin out between some clusters.
+
+    Those on the widest plateau, or those between all of which rows thin out: the finer ones, if
+    these are few or less than twice as many as the others. Else the separate ones; but if there are
+    valleys between all clusters of a much coarser partition on a wide plateau, its clusters.
+    """
+    rows, dip_rows = sample.rows, sample.dip_rows
+    labels, k = separate(rows, path, dip_rows)
+    few = max(FEW, int(np.sqrt(rows.d)))  # in many columns valleys hardly show
+    if k == 1:
+        step = plateaus(up_to(path, few), rows.total)[0]
+        return step.labels, step.k
+    wide = plateaus(path, rows.total)
+    fewer, more = sorted((k, wide[0].k))
+    if more <= few or more < 2 * fewer:
+        return (wide[0].labels, wide[0].k) if more == wide[0].k else (labels, k)
+    for step in wide[:2]:
+        if 1 < step.k < k / 2 and Borders(rows, step.labels, step.k, dip_rows).weakest() is None:
+            return step.labels, step.k
+    return labels, k
+
+
+def _likeliest_of_several(path: Path) -> int:
+    return likeliest({k: step for k, step in path.items() if k > 1}).k

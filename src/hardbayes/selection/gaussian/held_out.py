@@ -1,4 +1,4 @@
-"""Is there more than one cluster at all? Rows that had no part in finding clusters decide.
+"""Whether rows that had no part in finding clusters thin out between them.
 
 Rows whose two nearest clusters, in one metric, are the same two fill a convex cell. Within it every
 log-concave density has one mode along any line. So, whatever clusters other rows have led to, rows
@@ -13,43 +13,36 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hardbayes.moves.gaussian.candidates import nearest_means
-from hardbayes.selection.gaussian.borders import nearest_two, ratios
 from hardbayes.selection.gaussian.clusters import clusters_of, common_discriminants
-from hardbayes.selection.gaussian.evidence import likeliest_prior
-from hardbayes.selection.gaussian.finest import consolidated
 from hardbayes.selection.gaussian.path import Path, find_path
 
 if TYPE_CHECKING:
     from hardbayes.executors.gaussian.mixture import MixtureRows
     from hardbayes.executors.gaussian.protocol import Ids
 
-N_HALVINGS = 6  # of the rows, at most
+N_HALVINGS = 4  # of the rows, at most
 MAX_ROWS = 1 << 13  # that are halved
 MIN_ROWS = 5  # on either side of a border
-# Levels for each halving: of all straight borders together, and of all curved ones, which no
-# theorem protects. Uniform rows reach them; other clouds without clusters stay far below.
-LEVEL = 0.05
-CURVED = 0.01
+LEVEL = 0.01  # of all borders together, for each halving; uniform rows reach it
 MIN_CLUSTERS = 32  # to which the path of a half goes at least
 
 
 class HeldOut(NamedTuple):
     """What rows held out say."""
 
-    # For each number k of clusters, the p-value of its straight borders, times k (k - 1): so the
-    # levels of all numbers add up to one.
-    straight: dict[int, float]
-    curved: float = 1.0  # p-value of borders along the ratio of likelihoods
+    # For each number k of clusters, the p-value of its borders, times k (k - 1): so the levels of
+    # all numbers add up to one.
+    p_values: dict[int, float]
 
     @property
-    def evidence(self) -> float:
+    def p_value(self) -> float:
         """The less, the more speaks for several clusters."""
-        return min(min(self.straight.values(), default=1.0) / LEVEL, self.curved / CURVED)
+        return min(self.p_values.values(), default=1.0)
 
     @property
     def is_several(self) -> bool:
-        """Whether there is more than one cluster."""
-        return self.evidence <= 1.0
+        """Whether rows thin out between some clusters."""
+        return self.p_value <= LEVEL
 
 
 class Case(NamedTuple):
@@ -79,20 +72,17 @@ def held_out(rows: MixtureRows, path: Path, k: int, dip_rows: MixtureRows, unsee
         paths = [find_path(half, max(MIN_CLUSTERS, 2 * k)) for half in halves]
         cases = [Case(*case) for case in zip(halves, paths, halves[::-1], strict=True)]
         heard.append(_heard(cases, k))
-    return min(heard, key=lambda each: each.evidence)
+    return min(heard, key=lambda each: each.p_value)
 
 
 def _heard(cases: list[Case], k: int) -> HeldOut:
-    """Return what the other rows of all cases say; curved borders only if straight ones do not."""
+    """Return what the other rows of all cases say."""
     p_values: dict[int, list[float]] = {}
     for case in cases:
         for j in case.path:
             if 1 < j <= max(2 * k, k + 2):
-                p_values.setdefault(j, []).extend(_straight_borders(case, j))
-    found = HeldOut({j: min(1.0, j * (j - 1) * simes(ps)) for j, ps in p_values.items()})
-    if found.is_several:
-        return found
-    return found._replace(curved=simes([p for case in cases for p in _curved_borders(case)]))
+                p_values.setdefault(j, []).extend(_borders(case, j))
+    return HeldOut({j: min(1.0, j * (j - 1) * simes(ps)) for j, ps in p_values.items()})
 
 
 def simes(p_values: list[float]) -> float:
@@ -103,7 +93,7 @@ def simes(p_values: list[float]) -> float:
     return float((ordered * len(ordered) / np.arange(1, len(ordered) + 1)).min())
 
 
-def _straight_borders(case: Case, k: int) -> list[float]:
+def _borders(case: Case, k: int) -> list[float]:
     """Return p-values of dips between neighbours, along the normal of the plane between them."""
     clusters = clusters_of(case.rows, case.path[k].labels, k)
     roots, offsets = common_discriminants(case.rows, clusters)
@@ -116,26 +106,6 @@ def _straight_borders(case: Case, k: int) -> list[float]:
         gap = clusters.means[b] - clusters.means[a]
         normal = root[0] ** 2 * gap if others.diagonal else root.T @ (root @ gap)
         found.append(others.dip_p_value(ids, others.jittered[ids] @ normal))
-    return found
-
-
-def _curved_borders(case: Case) -> list[float]:
-    """Return p-values of dips of all rows of two neighbours, along the ratio of likelihoods.
-
-    This finds one cluster inside another.
-    """
-    rows, others = case.rows, case.others
-    labels, k = consolidated(rows, case.path, rows)
-    if k == 1:
-        return []
-    clusters = clusters_of(rows, labels, k)
-    pooled_rows = likeliest_prior(rows, clusters)[0].pooled_rows
-    first, second = nearest_two(rows, clusters, pooled_rows, others)
-    found = []
-    for a, b, _ in _between(first, second, k):
-        ids = np.flatnonzero((first == a) | (first == b))
-        pair = clusters.pick([a, b])
-        found.append(others.dip_p_value(ids, ratios(others, ids, pair, pooled_rows)))
     return found
 
 

@@ -77,6 +77,11 @@ def likeliest(path: Path) -> Step:
     return max(path.values(), key=lambda step: step.evidence)
 
 
+def up_to(path: Path, most: int) -> Path:
+    """Return the partitions into at most so many clusters."""
+    return {k: step for k, step in path.items() if k <= most}
+
+
 def _grow(rows: MixtureRows, most: int, path: Path) -> tuple[Ids, Gaussians]:
     """Return labels and clusters after divisions; IN/OUT path: every partition met."""
     labels = np.zeros(rows.n, np.int64)
