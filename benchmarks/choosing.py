@@ -11,6 +11,7 @@ from benchmarks.choosers import (
     best_silhouette,
     dp_means,
     full_mixture,
+    gaussian_dp_means,
     hdbscan,
     k_means,
     n_found,
@@ -26,23 +27,25 @@ from benchmarks.timing import progress
 
 NOTES = """\
 Tables that scikit-learn ships and generated groups, or the sets of files (`--sets FILE ...`).
-`DPMeans()` has its defaults, as has `HDBSCAN()`. The silhouette sweep takes the best of `KMeans(k)`
-for k from 2 to twice the true number, the mixtures the best BIC of `GaussianMixture(k)` for k from
-1 on; both are told a range from the truth. `KMeans` is told k. A cell gives the k found, the
-adjusted Rand index, the time in seconds; sets of more than 20,000 rows or a million entries are
-left to `DPMeans` and `KMeans`. Of several reference partitions the nearest counts, for each method.
-Then means of the sets on which `KMeans` told k reaches an index of 0.3, and how often draws of many
-kinds without structure (50 to 5,000 rows, 1 to 50 columns) were given more than one cluster; there
-sweeps go up to 10. `--draws N` sets how many draws there are."""
+`DPMeans()`, `GaussianDPMeans()` and `HDBSCAN()` have their defaults. The silhouette sweep takes the
+best of `KMeans(k)` for k from 2 to twice the true number, the mixtures the best BIC of
+`GaussianMixture(k)` for k from 1 on; both are told a range from the truth. `KMeans` is told k. A
+cell gives the k found, the adjusted Rand index, the time in seconds; sets of more than 20,000 rows
+or a million entries are left to `DPMeans` and `KMeans`. Of several reference partitions the nearest
+counts, for each method. Then means of the sets on which `KMeans` told k reaches an index of 0.3,
+and how often draws of many kinds without structure (50 to 5,000 rows, 1 to 50 columns) were given
+more than one cluster; there sweeps go up to 10. `--draws N` sets how many draws there are."""
 
 METHODS: dict[str, Method] = {
     "DPMeans()": dp_means,
+    "GaussianDPMeans()": gaussian_dp_means,
     "KMeans(k)": k_means,
     "silhouette sweep": best_silhouette,
     "mixtures, BIC": spherical_mixture,
     "full mixtures, BIC": full_mixture,
     "HDBSCAN()": hdbscan,
 }
+OURS = ("DPMeans()", "GaussianDPMeans()")
 
 MANY_ROWS = 20_000
 MANY_ENTRIES = 1_000_000
@@ -119,14 +122,15 @@ def _add_alarms(section: Section, n_draws: int) -> None:
         is_compared = n_compared < MOST_COMPARED and X.size <= MOST_COMPARED_ENTRIES
         n_compared += is_compared
         for name, method in METHODS.items():
-            if method is k_means or (method is not dp_means and not is_compared):
+            if method is k_means or (name not in OURS and not is_compared):
                 continue
             labels = quiet(method, X, WITHOUT_STRUCTURE // 2)
             alarms[name][kind].append(n_found(labels) > 1)
     every = {name: [*chain(*kinds.values())] for name, kinds in alarms.items()}
     shown = (f"{sum(e)} of {len(e)}" if e else NOTHING for e in every.values())
     section.add("structureless, more than 1", 1, *shown)
-    for kind, ours in alarms["DPMeans()"].items():
-        if any(ours):
-            cells = [f"{sum(ours)} of {len(ours)}"] + [NOTHING] * (len(METHODS) - 1)
-            section.add(f"of these: {kind}", 1, *cells)
+    for kind in alarms[OURS[0]]:
+        ours = [alarms[name][kind] for name in OURS]
+        if any(map(any, ours)):
+            cells = (f"{sum(found)} of {len(found)}" for found in ours)
+            section.add(f"of these: {kind}", 1, *cells, *[NOTHING] * (len(METHODS) - len(OURS)))

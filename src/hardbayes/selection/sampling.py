@@ -71,7 +71,7 @@ def cluster_totals(
     # Built as it is stored: from triples it would take longer than the product, on small data.
     members = csc_array((weights, labels, np.arange(n + 1, dtype=np.int32)), (k, n))
     totals = members @ rows
-    sizes: Floats = np.bincount(labels, weights, k)
+    sizes = np.bincount(labels, weights, k).astype(np.float64, copy=False)
     return sizes, totals.toarray() if is_sparse(totals) else totals
 
 

@@ -103,7 +103,8 @@ def test_a_fit_goes_on_from_where_the_last_one_ended():
 def test_which_stages_a_search_has():
     assert STAGES["paper"] == ("sweep",) and STAGES["collapsed"] == ("collapse", "sweep")
     assert STAGES["split-merge"] == (
-        "sweep", "merge", "split", "sweep_to_convergence", "relocate", "exchange", "detour",
+        "sweep", "merge_early", "split", "sweep_to_convergence", "relocate", "merge", "exchange",
+        "detour",
     )  # fmt: skip
     assert all(callable(getattr(Descent, name)) for names in STAGES.values() for name in names)
 
