@@ -9,7 +9,7 @@ from hardbayes.local import incremental as incremental_file
 from hardbayes.tuples import DirectForm
 from tests.local_optima import after_merges, after_single_moves, squared_fit
 from tests.partition_states import pose_here
-from tests.selection.mixtures import gaussians_apart
+from tests.selection.partition.mixtures import gaussians_apart
 
 DATA = {
     "plain": lambda X: (X, None),

@@ -8,7 +8,7 @@ from hardbayes import BPMeans, penalty_path
 from hardbayes.datasets import make_dice
 from hardbayes.engine.features import stepwise
 from hardbayes.engine.features.restarts import minimise_features
-from hardbayes.selection.feature_path import LOOK_AHEAD
+from hardbayes.selection.features import LOOK_AHEAD
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from hardbayes import DPMeans, PenaltyPath, load, objective, penalty_path, save
 from hardbayes.datasets import make_blobs_apart, make_three_gaussians, make_word_histograms
 from tests.conftest import assert_all_finite, assert_same_bits, make_blobs, quiet_fit
 from tests.reference.dp_means import same_partition
-from tests.selection.mixtures import gaussians_apart
+from tests.selection.partition.mixtures import gaussians_apart
 
 
 def template(seed=0, **options):

@@ -63,6 +63,6 @@ def _factor(choice: Any, name: str, at: int) -> str:
 
 
 def _level() -> float:
-    from hardbayes.selection.choice import LEVEL
+    from hardbayes.selection.partition.choice import LEVEL
 
     return LEVEL

@@ -13,7 +13,7 @@ from hardbayes.engine.features.stepwise import k_features_path, stepwise
 from hardbayes.estimators.base import AT_LEAST_ONE, SHARED_CONSTRAINTS
 from hardbayes.estimators.feature_estimator import FeatureEstimator
 from hardbayes.problems.features import FeatureProblem
-from hardbayes.selection.feature_path import feature_path
+from hardbayes.selection.features import feature_path
 from hardbayes.structure.feature_allocation import FeatureAllocation
 
 

@@ -16,15 +16,15 @@ from hardbayes.models.partition import FittedPartition, fitted_attributes
 from hardbayes.pool import Pool
 from hardbayes.problems.columns import used_columns
 from hardbayes.problems.partition import Problem, pose
-from hardbayes.selection.automatic import Choice, choose_penalty
-from hardbayes.selection.evidence import (
+from hardbayes.selection.partition.automatic import Choice, choose_penalty
+from hardbayes.selection.partition.evidence import (
     COLUMNS,
     choice_attributes,
     no_number_sentence,
     one_column_sentence,
     spread_sentence,
 )
-from hardbayes.selection.farthest_first import farthest_first_penalty
+from hardbayes.selection.partition.farthest_first import farthest_first_penalty
 
 
 class DPMeans(DivergenceEstimator):

@@ -23,8 +23,8 @@ from hardbayes.models.graph import (
 )
 from hardbayes.pool import Pool, resolve_threads
 from hardbayes.problems.graph import GraphProblem, pose_graph
-from hardbayes.selection.graph_fitting import best_fit
-from hardbayes.selection.graph_penalty import choose_penalty
+from hardbayes.selection.graph.fitting import best_fit
+from hardbayes.selection.graph.penalty import choose_penalty
 from hardbayes.validation.graph import check_graph, check_links
 
 

@@ -20,9 +20,9 @@ from hardbayes.models.hdp import FittedGroups, grouped_attributes
 from hardbayes.pool import Pool, resolve_threads
 from hardbayes.problems.columns import used_columns
 from hardbayes.problems.hdp import GroupedProblem, pose_groups
-from hardbayes.selection.evidence import no_number_sentence, one_column_sentence
-from hardbayes.selection.farthest_first import farthest_first_penalty
 from hardbayes.selection.hdp.automatic import RATIO, GroupedChoice, choose_penalties
+from hardbayes.selection.partition.evidence import no_number_sentence, one_column_sentence
+from hardbayes.selection.partition.farthest_first import farthest_first_penalty
 from hardbayes.validation import check_groups, group_numbers
 
 

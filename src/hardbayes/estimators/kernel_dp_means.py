@@ -18,7 +18,7 @@ from hardbayes.models.landmarks import FittedKernelFeatures
 from hardbayes.models.spread import spread_of
 from hardbayes.pool import Pool
 from hardbayes.problems.gram import GramProblem
-from hardbayes.selection.gram_penalty import GramChoice, choose_clusters
+from hardbayes.selection.gram import GramChoice, choose_clusters
 
 MANY = (
     " Of so many rows clusters were found on a sample; then rows moved until a step gained less "

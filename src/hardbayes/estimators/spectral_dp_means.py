@@ -10,7 +10,7 @@ from hardbayes.matrices import Floats, Matrix
 from hardbayes.models.landmarks import KernelFeatureMap
 from hardbayes.models.spectral import relax_features, relax_kernel
 from hardbayes.pool import Pool
-from hardbayes.selection.gram_penalty import choose_clusters
+from hardbayes.selection.gram import choose_clusters
 
 
 class SpectralDPMeans(GramEstimator):

@@ -20,9 +20,9 @@ from hardbayes.paths.published import fits_at, published_penalties, runs
 from hardbayes.pool import Pool, resolve_threads
 from hardbayes.problems.columns import used_columns
 from hardbayes.problems.partition import Problem, pose
-from hardbayes.selection.automatic import choose_penalty
-from hardbayes.selection.evidence import choice_table
-from hardbayes.selection.tracing import (
+from hardbayes.selection.partition.automatic import choose_penalty
+from hardbayes.selection.partition.evidence import choice_table
+from hardbayes.selection.partition.tracing import (
     begin_path,
     most_clusters,
     path_plateaus,

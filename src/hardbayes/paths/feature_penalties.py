@@ -20,7 +20,7 @@ from hardbayes.paths.exact_numbers import ExactFeatures, penalty_at
 from hardbayes.paths.penalty_path import PenaltyPath
 from hardbayes.pool import Pool, resolve_threads
 from hardbayes.problems.features import pose_features
-from hardbayes.selection.feature_path import feature_path
+from hardbayes.selection.features import feature_path
 
 
 def trace_features(

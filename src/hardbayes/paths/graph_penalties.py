@@ -16,8 +16,8 @@ from hardbayes.models.graph import fitted_attributes
 from hardbayes.paths.penalty_path import PenaltyPath
 from hardbayes.pool import Pool, resolve_threads
 from hardbayes.problems.graph import GraphProblem, pose_graph
-from hardbayes.selection.graph_fitting import best_fit
-from hardbayes.selection.graph_penalty import Describer, lowest_penalty, well_described
+from hardbayes.selection.graph.fitting import best_fit
+from hardbayes.selection.graph.penalty import Describer, lowest_penalty, well_described
 from hardbayes.selection.hull import CutPlateau, Plateau, plateaus
 from hardbayes.validation.graph import Adjacency, check_graph
 

@@ -19,7 +19,7 @@ from hardbayes.models.gram import fitted_attributes
 from hardbayes.paths.penalty_path import PenaltyPath
 from hardbayes.pool import Pool, resolve_threads
 from hardbayes.problems.gram import GramProblem
-from hardbayes.selection.gram_penalty import choose_clusters
+from hardbayes.selection.gram import choose_clusters
 from hardbayes.selection.hull import Plateau, plateaus
 
 MOST_CLUSTERS = 64  # down to whose penalty a path goes, or one for every eight rows

@@ -14,9 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 from hardbayes.estimators.dp_means import DPMeans
 from hardbayes.matrices import Floats, Matrix
 from hardbayes.problems.partition import Problem
-from hardbayes.selection.farthest_first import farthest_first_penalty
 from hardbayes.selection.hull import Plateau
-from hardbayes.selection.tracing import most_clusters
+from hardbayes.selection.partition.farthest_first import farthest_first_penalty
+from hardbayes.selection.partition.tracing import most_clusters
 
 
 def published_penalties(problem: Problem, prior_weight: float, n_penalties: int) -> Floats:

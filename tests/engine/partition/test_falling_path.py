@@ -12,10 +12,10 @@ from hardbayes.engine.partition.passes import passes_for
 from hardbayes.engine.partition.restarts import draw_visit_rank
 from hardbayes.geometry import geometry_for
 from hardbayes.problems.partition import pose
-from hardbayes.selection.tracing import most_clusters, path_plateaus, trace_on
+from hardbayes.selection.partition.tracing import most_clusters, path_plateaus, trace_on
 from tests.local_optima import after_merges
 from tests.reference.dp_means import same_partition
-from tests.selection.mixtures import gaussians_apart
+from tests.selection.partition.mixtures import gaussians_apart
 
 
 def histograms(seed=0, n=60):

@@ -10,11 +10,11 @@ from hardbayes.engine.partition.falling_path import FallingPath
 from hardbayes.engine.partition.stepped_path import SteppedPath
 from hardbayes.geometry import geometry_for
 from hardbayes.problems.partition import pose
-from hardbayes.selection.tracing import begin_path, path_plateaus, trace_on
+from hardbayes.selection.partition.tracing import begin_path, path_plateaus, trace_on
 from tests.engine.partition.test_falling_path import total
 from tests.local_optima import after_single_moves, squared_fit
 from tests.reference.brute_force import set_partitions
-from tests.selection.mixtures import gaussians_apart
+from tests.selection.partition.mixtures import gaussians_apart
 
 CASES = {
     "plain": (gaussians_apart(4, n=80, seed=0)[0], False),

@@ -6,7 +6,7 @@ import numpy as np
 
 from hardbayes.reports.facts.solutions import Solutions
 from hardbayes.reports.numbers import counted, short
-from hardbayes.selection.choice import LEVEL
+from hardbayes.selection.partition.choice import LEVEL
 
 
 def reasons_for(model: Any, thing: str, found: Solutions | None) -> list[str]:

@@ -27,16 +27,16 @@ from hardbayes.moves.hdp.regrouping import regrouped
 from hardbayes.moves.partition.seeding import k_means_plus_plus
 from hardbayes.pool import Pool
 from hardbayes.problems.hdp import GroupedProblem, pose_groups
-from hardbayes.selection.automatic import Choice, choose_penalty
-from hardbayes.selection.choice import Candidate
 from hardbayes.selection.hdp.description import (
     TINY,
     description_length,
     effective_columns,
     effective_rows,
 )
-from hardbayes.selection.sampling import unrounded
-from hardbayes.selection.tracing import sample_rows
+from hardbayes.selection.partition.automatic import Choice, choose_penalty
+from hardbayes.selection.partition.choice import Candidate
+from hardbayes.selection.partition.sampling import unrounded
+from hardbayes.selection.partition.tracing import sample_rows
 from hardbayes.structure.hdp import GroupedPartition
 
 Groups = NDArray[np.intp]

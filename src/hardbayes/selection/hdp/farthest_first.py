@@ -10,7 +10,7 @@ from hardbayes.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.moves.partition.seeding import costs_at
 from hardbayes.pool import Pool, resolve_threads
 from hardbayes.problems.partition import pose
-from hardbayes.selection.farthest_first import farthest_first_penalty
+from hardbayes.selection.partition.farthest_first import farthest_first_penalty
 from hardbayes.validation import check_labels, check_matrix
 
 
