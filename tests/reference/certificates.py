@@ -97,13 +97,13 @@ def assert_certificate(model, X, sample_weight=None, *, rtol=1e-9):
         )
 
     fit = (w[w > 0] * own[w > 0]).sum()
-    toll = penalty * model.n_clusters_
+    paid = penalty * model.n_clusters_
     if eta > 0:
-        toll += eta * sum(divergence_to(m, mu, model.divergence)[0] for mu in means)
+        paid += eta * sum(divergence_to(m, mu, model.divergence)[0] for mu in means)
     slack = 1e-7 if eps > 1e-10 else 1e-9
     floor = 1e-13 * w.sum() * scale
     np.testing.assert_allclose(model.inertia_, fit, rtol=slack, atol=floor)
-    np.testing.assert_allclose(model.objective_, fit + toll, rtol=slack, atol=floor)
+    np.testing.assert_allclose(model.objective_, fit + paid, rtol=slack, atol=floor)
     alone = labelling_objective(
         rows,
         model.labels_,

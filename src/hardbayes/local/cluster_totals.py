@@ -57,10 +57,18 @@ def halves_for(form: TotalsForm, n_rows: int) -> Halves:
     alone = form._replace(centres=np.tile(form.prior_mean, (2, 1)))
     sizes = np.full(2, form.prior_weight)
     return Halves(
-        np.zeros(n_rows, np.intp), np.zeros(n_rows, np.int64), np.zeros(n_rows, bool),
-        np.zeros(n_rows), totals_of(alone, sizes), sizes, np.zeros(2, np.int64), np.array([0, 2]),
-        np.zeros(2, np.int64), np.zeros(1), np.full(1, np.nan),
-    )  # fmt: skip
+        groups=np.zeros(n_rows, np.intp),
+        places=np.zeros(n_rows, np.int64),
+        near=np.zeros(n_rows, bool),
+        distances=np.zeros(n_rows),
+        parts=totals_of(alone, sizes),
+        sizes=sizes,
+        members=np.zeros(2, np.int64),
+        first=np.array([0, 2]),
+        tally=np.zeros(2, np.int64),
+        gain=np.zeros(1),
+        no_goal=np.full(1, np.nan),
+    )
 
 
 def centres_of(clusters: ClusterTotals, sizes: Floats) -> Floats:

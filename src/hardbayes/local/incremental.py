@@ -75,16 +75,30 @@ class IncrementalPartition:
         self._clusters = self._clusters_of(labels, weights, centres, n_slots)
         n, d = local.n_rows, local.n_columns
         self._divisions = Divisions(
-            np.zeros(n_slots), np.zeros((n_slots, 2, d)), np.full(n_slots, -1), np.zeros(n_slots),
-            np.zeros((n_slots, d)),
-        )  # fmt: skip
-        zeros = np.zeros(d)
+            saved=np.zeros(n_slots),
+            halves=np.zeros((n_slots, 2, d)),
+            when=np.full(n_slots, -1),
+            sizes=np.zeros(n_slots),
+            centres=np.zeros((n_slots, d)),
+        )
         self._workspace = Workspace(
-            np.zeros(n, np.intp), np.zeros(n, np.intp), np.zeros(n, np.int64), np.zeros(n, bool),
-            np.zeros(n), np.zeros(n), self._table(2), np.zeros(2), np.zeros(2, np.int64),
-            no_totals(2, d), (zeros, zeros), np.array([0, 1]), np.array([0, 2]),
-            np.zeros(2, np.int64), np.zeros(1), np.full(1, np.nan),
-        )  # fmt: skip
+            ids=np.zeros(n, np.intp),
+            groups=np.zeros(n, np.intp),
+            places=np.zeros(n, np.int64),
+            near=np.zeros(n, bool),
+            costs=np.zeros(n),
+            distances=np.zeros(n),
+            parts=self._table(2),
+            sizes=np.zeros(2),
+            members=np.zeros(2, np.int64),
+            totals=no_totals(2, d),
+            no_rounding=(np.zeros(d), np.zeros(d)),
+            one=np.array([0, 1]),
+            two=np.array([0, 2]),
+            tally=np.zeros(2, np.int64),
+            gain=np.zeros(1),
+            no_goal=np.full(1, np.nan),
+        )
         self._partners, self._costs = np.zeros(n_slots, np.int64), np.zeros(n_slots)
 
     def _clusters_of(
@@ -102,10 +116,19 @@ class IncrementalPartition:
         older[k - 1], newer[n_slots] = n_slots, k - 1
         n = local.n_rows
         return IncrementalClusters(
-            labels.copy(), sizes, members, table, np.zeros(n_slots, np.int64), older, newer,
-            np.zeros((n_slots, n_slots)), np.full((n_slots, n_slots), -1), np.full(n, -1),
-            np.full(n, -np.inf), np.zeros(1, np.int64),
-        )  # fmt: skip
+            labels=labels.copy(),
+            sizes=sizes,
+            members=members,
+            table=table,
+            changed=np.zeros(n_slots, np.int64),
+            older=older,
+            newer=newer,
+            apart=np.zeros((n_slots, n_slots)),
+            measured=np.full((n_slots, n_slots), -1),
+            compared=np.full(n, -1),
+            bound=np.full(n, -np.inf),
+            clock=np.zeros(1, np.int64),
+        )
 
     def _table(self, slots: int) -> Centres:
         zeros = np.zeros((slots, self._local.n_columns))

@@ -191,16 +191,16 @@ def cheapest(
     in_use: NDArray[np.bool_],
     local_penalty: float,
 ) -> tuple[Labels, Floats, Floats]:
-    """Return where each row (n,) pays least, the first of equals; its cost there; and its toll.
+    """Return where each row (n,) pays least, the first of equals; cost there, local penalty.
 
     A row of weight one pays its cost, and ``local_penalty`` for a cluster that its group (n,) does
     not use: ``in_use`` (groups, k). A group of -1 uses none.
     """
     labels, costs = np.empty(local.n_rows, np.int32), np.empty(local.n_rows)
     none = np.zeros((1, in_use.shape[1]), bool)
-    tolls = np.where(np.append(in_use, none, axis=0), 0.0, local_penalty)
+    local_penalties = np.where(np.append(in_use, none, axis=0), 0.0, local_penalty)
     for part in chunks(local.n_rows, len(form.exact)):
         own = local.take(np.arange(part.start, part.stop)).costs(form)
-        labels[part] = np.argmin(own + tolls[groups[part]], axis=1)
+        labels[part] = np.argmin(own + local_penalties[groups[part]], axis=1)
         costs[part] = own[np.arange(len(own)), labels[part]]
-    return labels, costs, tolls[groups, labels]
+    return labels, costs, local_penalties[groups, labels]

@@ -177,21 +177,21 @@ class LocalRows:
         """Return rows in groups (m,), each with slots of its own, to try divisions on."""
         return GroupedRows(self, self.at(positions), groups, first)
 
-    def relocate_with_tolls(
+    def relocate_with_local_penalties(
         self,
         clusters: MovingClusters,
         groups: NDArray[np.intp],
         pairs: NDArray[np.int32],
         places: NDArray[np.int64],
-        tolls: tuple[float, float],
+        penalties: tuple[float, float],
         room: int,
         max_passes: int,
     ) -> Relocated:
         """Move rows one by one, where groups (n,) pay for the clusters they use.
 
-        ``tolls``: for a group's use of a cluster, and for a cluster. See `local.local_clusters`.
+        ``penalties``: for a group's use of a cluster, and for a cluster (`local.local_clusters`).
         """
-        return relocate_rows(self, clusters, groups, pairs, places, *tolls, room, max_passes)
+        return relocate_rows(self, clusters, groups, pairs, places, *penalties, room, max_passes)
 
     def regroup(
         self,

@@ -101,7 +101,7 @@ class GroupedPlacement:
     placed: Placement
     chosen: NDArray[np.int32]
     working_costs: Floats
-    tolls: Floats  # what each row pays for a cluster that is new to its group
+    local_penalties: Floats  # what each row pays for a cluster that is new to its group
     local_penalty: float
 
     def labels(self) -> NDArray[np.int32]:
@@ -118,7 +118,7 @@ class GroupedPlacement:
 
     def novel(self) -> NDArray[np.bool_]:
         """Return which rows would open a cluster of their own."""
-        return self.placed.novel(self.working_costs + self.tolls, self.local_penalty)
+        return self.placed.novel(self.working_costs + self.local_penalties, self.local_penalty)
 
     def strangers(self, share: float) -> NDArray[np.bool_]:
         """Return which rows cost more than all but this share of their cluster's training rows."""

@@ -102,10 +102,10 @@ def test_new_rows_pay_for_clusters_that_their_group_does_not_use():
         in_use[:, 0] = True
         mixed = np.where(groups == 4, -1, groups)
         penalty = float(np.median(costs))
-        tolls = np.where((mixed >= 0)[:, np.newaxis] & in_use[mixed], 0.0, penalty)
+        local_penalties = np.where((mixed >= 0)[:, np.newaxis] & in_use[mixed], 0.0, penalty)
         found = cheapest(local, form, mixed, in_use, penalty)
-        expected = np.argmin(costs + tolls, axis=1)
+        expected = np.argmin(costs + local_penalties, axis=1)
         np.testing.assert_array_equal(found[0], expected)
         at = np.arange(len(X)), expected
         np.testing.assert_array_equal(found[1], costs[at])
-        np.testing.assert_array_equal(found[2], tolls[at])
+        np.testing.assert_array_equal(found[2], local_penalties[at])

@@ -37,9 +37,9 @@ def divided(case):
 def test_rows_move_with_local_penalties(seed, divergence):
     with case_for(seed, divergence) as case:
         ids = case.state.weighted
-        tolls = case.state.tolls(case.grouped.local_penalty, ids)
+        local_penalties = case.state.local_penalties(case.grouped.local_penalty, ids)
         proposal = propose_relocations(
-            case.state.base, case.grouped.partition, case.walk, ids, 4, tolls
+            case.state.base, case.grouped.partition, case.walk, ids, 4, local_penalties
         )
         assert_keeps_its_promise(case, proposal)
 

@@ -22,7 +22,7 @@ from tests.selection.partition.mixtures import (
     one_gaussian,
     square,
 )
-from tests.selection.test_references import ItakuraSaito
+from tests.selection.partition.test_references import ItakuraSaito
 
 
 def auto(seed=0, **options):

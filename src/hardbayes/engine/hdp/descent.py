@@ -177,8 +177,8 @@ class GroupedDescent:
         if len(ids) * state.n_clusters > SMALL:
             ids = border_rows(state.base, partition, self.passes.border_slack)
             ids = np.union1d(ids, state.lone_rows())[: state.rows.most_taken]
-        tolls = state.tolls(self.grouped.local_penalty, ids)
-        return propose_relocations(state.base, partition, self.walk, ids, RELOCATION_PASSES, tolls)
+        paid = state.local_penalties(self.grouped.local_penalty, ids)
+        return propose_relocations(state.base, partition, self.walk, ids, RELOCATION_PASSES, paid)
 
     def _local_relocations(self) -> PartitionProposal | None:
         return propose_local_relocations(self.state, self.grouped, self.walk, RELOCATION_PASSES)

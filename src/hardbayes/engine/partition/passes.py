@@ -53,10 +53,40 @@ def passes_for(partition: Partition) -> Passes:
     geometry = partition.geometry
     if geometry.distance_costs:
         alone = not partition.prior_weight
-        return Passes(walk_compiled, refine_by_rows, alone, SMALL, 0.9, 0, True, alone, True)
+        return Passes(
+            walk=walk_compiled,
+            refine=refine_by_rows,
+            sweeps_together=alone,
+            relocated_costs=SMALL,
+            border_slack=0.9,
+            walked_entries=0,
+            are_compiled=True,
+            makes_detours=alone,
+            merges_early=True,
+        )
     if geometry.formula is not None:
-        return Passes(walk_compiled, refine_by_rows, False, 0, 0.8, WALKED, True, False, False)
-    return Passes(walk_by_potentials, refine_by_turns, False, 0, 0.8, 0, False, False, True)
+        return Passes(
+            walk=walk_compiled,
+            refine=refine_by_rows,
+            sweeps_together=False,
+            relocated_costs=0,
+            border_slack=0.8,
+            walked_entries=WALKED,
+            are_compiled=True,
+            makes_detours=False,
+            merges_early=False,
+        )
+    return Passes(
+        walk=walk_by_potentials,
+        refine=refine_by_turns,
+        sweeps_together=False,
+        relocated_costs=0,
+        border_slack=0.8,
+        walked_entries=0,
+        are_compiled=False,
+        makes_detours=False,
+        merges_early=True,
+    )
 
 
 def layout_for(geometry: Geometry, sparse: bool, dtype: np.dtype) -> Layout:

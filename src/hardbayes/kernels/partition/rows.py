@@ -3,6 +3,9 @@
 Working coordinates are ``(value - shift) * scale``: for distances a round shift and a power of two,
 so that neither changes a bit; for histograms no shift and one over the row's sum. Rows are
 transformed as they are read, so the data is never copied.
+
+A function with a docstring alone has an overload for each kind of rows, which numba chooses when it
+compiles the caller: kernels are written once, for both.
 """
 
 from typing import NamedTuple

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hardbayes.matrices import Floats
 from hardbayes.moves.partition.merges import WORTHWHILE
 from hardbayes.moves.partition.proposal import PartitionProposal
-from hardbayes.moves.partition.single_rows import Tolls, Walk, propose_relocations
+from hardbayes.moves.partition.single_rows import LocalPenalties, Walk, propose_relocations
 from hardbayes.structure.hdp import GroupedPartition
 
 if TYPE_CHECKING:
@@ -36,9 +36,10 @@ def propose_local_relocations(
     """
     local = state.local_clusters()
     whole = state.partition_of(local)
-    tolls = Tolls(grouped.local_penalty, local.groups.numbers, (state.ranks >= 0).astype(np.int32))
+    in_use = (state.ranks >= 0).astype(np.int32)
+    paid = LocalPenalties(grouped.local_penalty, local.groups.numbers, in_use)
     ids = np.arange(local.rows.n_rows)
-    proposal = propose_relocations(whole, grouped.partition, walk, ids, max_passes, tolls)
+    proposal = propose_relocations(whole, grouped.partition, walk, ids, max_passes, paid)
     if proposal is None:
         return None
     numbers = np.append(proposal.numbers, -1)

@@ -18,7 +18,7 @@ from hardbayes.executors.protocol import Rows
 from hardbayes.local.local_clusters import NO_NEAREST, Groups, Sweep, cheapest, visit_rows
 from hardbayes.matrices import Floats, Matrix
 from hardbayes.moves.partition.proposal import PartitionProposal
-from hardbayes.moves.partition.single_rows import Tolls
+from hardbayes.moves.partition.single_rows import LocalPenalties
 from hardbayes.moves.partition.state import PartitionState, Potential
 from hardbayes.structure.hdp import GroupedPartition
 from hardbayes.tuples import DirectForm
@@ -147,9 +147,9 @@ class GroupedState:
         counts = np.bincount(places, minlength=self.groups.n_groups * k)
         return counts.reshape(-1, k).astype(np.int32)
 
-    def tolls(self, local_penalty: float, ids: Ids) -> Tolls:
+    def local_penalties(self, local_penalty: float, ids: Ids) -> LocalPenalties:
         """Return what groups pay, for single-row moves of rows ``ids``."""
-        return Tolls(local_penalty, self.groups.numbers[ids], self.pairs())
+        return LocalPenalties(local_penalty, self.groups.numbers[ids], self.pairs())
 
     def lone_rows(self) -> Ids:
         """Return the rows that are the only one of their group in their cluster."""
@@ -342,8 +342,8 @@ class GroupedState:
         """Return the cluster of each row (n,) where it pays least, as if its weight were one."""
         groups = self.groups.numbers if len(ranks) > 1 else np.zeros(self.rows.n_rows, np.intp)
         form = self._partition.direct_form(centres)
-        toll = local_penalty / self._unit_weight
-        return cheapest(self.rows.take(), form, groups, ranks >= 0, toll)[0]
+        local_penalty = local_penalty / self._unit_weight
+        return cheapest(self.rows.take(), form, groups, ranks >= 0, local_penalty)[0]
 
     def _opened_by(self, rows: Rows) -> Callable[[int], tuple[Floats, DirectForm]]:
         def opened_by(row: int) -> tuple[Floats, DirectForm]:

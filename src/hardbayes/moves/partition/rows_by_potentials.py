@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from hardbayes.local.rows import LocalRows
     from hardbayes.matrices import Floats
-    from hardbayes.moves.partition.single_rows import Clusters, Tolls
+    from hardbayes.moves.partition.single_rows import Clusters, LocalPenalties
     from hardbayes.structure.partition import Partition
 
 TOGETHER = 1 << 17  # numbers computed, at most, for rows together
@@ -40,7 +40,8 @@ def walk_by_potentials(
     IN/OUT numbers (n,): clusters of the rows.
     """
     potentials = ClusterPotentials(partition, *clusters[:3])
-    tolls = None if clusters.tolls is None else MovingTolls(clusters.tolls)
+    given = clusters.local_penalties
+    local_penalties = None if given is None else MovingLocalPenalties(given)
     row_weights = local.weights_at()
     paying = np.flatnonzero(row_weights > 0)
     largest = max(1, TOGETHER // potentials.totals.size)
@@ -54,9 +55,9 @@ def walk_by_potentials(
             start += len(part)
             batch = Batch(local.matrix(part), row_weights[part])
             own = numbers[part]
-            if tolls is not None:
-                tolls.begin(part)
-            moved, gained = _walk(potentials, batch, local.constants_at(part), own, tolls)
+            if local_penalties is not None:
+                local_penalties.begin(part)
+            moved, gained = _walk(potentials, batch, local.constants_at(part), own, local_penalties)
             numbers[part] = own
             n_moves += moved
             gain += gained
@@ -67,25 +68,25 @@ def walk_by_potentials(
     return Walked(n_moves, gain, potentials.centres()[len(clusters.weights) : numbers.max() + 1])
 
 
-class MovingTolls:
+class MovingLocalPenalties:
     """What groups pay for clusters, which follows every row that moves; as `ClusterPotentials`."""
 
-    def __init__(self, tolls: Tolls) -> None:
-        self._tolls = tolls
-        self._pairs = np.append(tolls.pairs, np.zeros((len(tolls.pairs), 1), np.int32), axis=1)
-        self._groups = tolls.groups
+    def __init__(self, given: LocalPenalties) -> None:
+        self._given = given
+        self._pairs = np.append(given.pairs, np.zeros((len(given.pairs), 1), np.int32), axis=1)
+        self._groups = given.groups
 
     def begin(self, rows: NDArray[np.intp]) -> None:
         """Go on with a batch of these rows."""
-        self._groups = self._tolls.groups[rows]
+        self._groups = self._given.groups[rows]
 
     def freed(self, part: slice, own: NDArray[np.intp]) -> Floats:
         """Return what rows (m,) of the batch free where they leave their clusters ``own`` (m,)."""
-        return self._tolls.penalty * (self._pairs[self._groups[part], own] == 1)
+        return self._given.penalty * (self._pairs[self._groups[part], own] == 1)
 
     def paid(self, part: slice) -> Floats:
         """Return what rows (m, k) of the batch pay to join each cluster."""
-        return self._tolls.penalty * (self._pairs[self._groups[part]] == 0)
+        return self._given.penalty * (self._pairs[self._groups[part]] == 0)
 
     def move(self, at: int, source: int, target: int) -> None:
         """Move row ``at`` of the batch from a cluster to another, which may be the last."""
@@ -101,7 +102,7 @@ def _walk(
     batch: Batch,
     constants: Floats,
     own: NDArray[np.intp],
-    tolls: MovingTolls | None,
+    local_penalties: MovingLocalPenalties | None,
 ) -> tuple[int, float]:
     """Let the rows of a batch move; return how many did, and what was gained.
 
@@ -116,9 +117,9 @@ def _walk(
         rest = slice(at, m)
         pays = brings[rest, np.newaxis] + clusters.potentials - joined[rest]
         frees = brings[rest] + left[rest] - clusters.potentials[own[rest]]
-        if tolls is not None:
-            pays += tolls.paid(rest)
-            frees += tolls.freed(rest, own[rest])
+        if local_penalties is not None:
+            pays += local_penalties.paid(rest)
+            frees += local_penalties.freed(rest, own[rest])
         goes, gains = _choices(clusters, pays, frees, own[rest])
         movers = np.flatnonzero(goes != own[rest])
         if not len(movers):
@@ -128,8 +129,8 @@ def _walk(
         if target == joined.shape[1] - 1:
             joined = np.append(joined, joined[:, -1:], axis=1)
         clusters.move(batch, at, source, target)
-        if tolls is not None:
-            tolls.move(at, source, target)
+        if local_penalties is not None:
+            local_penalties.move(at, source, target)
         own[at] = target
         n_moves += 1
         gain += float(gains[movers[0]])

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 SPARE = 32  # slots kept ready for clusters that rows open
 
 
-class Tolls(NamedTuple):
+class LocalPenalties(NamedTuple):
     """What a group pays for each cluster that it uses, where rows are in groups."""
 
     penalty: float
@@ -44,7 +44,7 @@ class Clusters(NamedTuple):
     weights: Floats  # (k,)
     centres: Floats  # (k, d)
     members: NDArray[np.int64]  # (k,): rows of positive weight
-    tolls: Tolls | None = None
+    local_penalties: LocalPenalties | None = None
 
 
 class Walked(NamedTuple):
@@ -78,7 +78,7 @@ def propose_relocations(
     walk: Walk,
     ids: Ids,
     max_passes: int = 1,
-    tolls: Tolls | None = None,
+    local_penalties: LocalPenalties | None = None,
 ) -> PartitionProposal | None:
     """Propose to move some of these rows, visited one after the other.
 
@@ -87,7 +87,7 @@ def propose_relocations(
     if not len(ids):
         return None
     weights, centres = state.centres()
-    clusters = Clusters(weights, centres, state.member_counts(), tolls)
+    clusters = Clusters(weights, centres, state.member_counts(), local_penalties)
     numbers = state.numbers(ids).astype(np.intp)
     walked = walk(state.rows.take(ids), partition, numbers, clusters, max_passes)
     if not walked.n_moves:
@@ -142,8 +142,8 @@ def walk_compiled(
     local: LocalRows, partition: Partition, numbers: Ids, clusters: Clusters, max_passes: int
 ) -> Walked:
     """Visit rows by the compiled rule."""
-    if clusters.tolls is not None:
-        return _walk_with_tolls(local, partition, numbers, clusters, max_passes)
+    if clusters.local_penalties is not None:
+        return _walk_with_local_penalties(local, partition, numbers, clusters, max_passes)
     weights, centres, members, _ = clusters
     k, n_rows = len(weights), local.n_rows
     eta = partition.prior_weight
@@ -170,20 +170,20 @@ def walk_compiled(
     return Walked(n_moves, gain, moving.centres[k : numbers.max() + 1])
 
 
-def _walk_with_tolls(
+def _walk_with_local_penalties(
     local: LocalRows, partition: Partition, numbers: Ids, clusters: Clusters, max_passes: int
 ) -> Walked:
     """Visit rows in groups, which pay for the clusters they use; a few may open clusters."""
-    weights, centres, members, tolls = clusters
-    assert tolls is not None
+    weights, centres, members, paid = clusters
+    assert paid is not None
     k = len(weights)
     moving = local.moving(partition.direct_form(centres), weights, members, partition.prior_weight)
     moving = _with_room(local, partition, moving)
-    pairs = np.append(tolls.pairs, np.zeros((len(tolls.pairs), SPARE), np.int32), axis=1)
+    pairs = np.append(paid.pairs, np.zeros((len(paid.pairs), SPARE), np.int32), axis=1)
     places = numbers.astype(np.int64)
     room = partition.max_clusters - int(np.count_nonzero(moving.members))
-    moved = local.relocate_with_tolls(
-        moving, tolls.groups, pairs, places, (tolls.penalty, partition.penalty), room, max_passes
+    moved = local.relocate_with_local_penalties(
+        moving, paid.groups, pairs, places, (paid.penalty, partition.penalty), room, max_passes
     )
     numbers[:] = places
     return Walked(moved.n_moves, moved.gain, moving.centres[k : numbers.max() + 1])
