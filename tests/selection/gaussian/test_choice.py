@@ -7,6 +7,7 @@ from sklearn.metrics import adjusted_rand_score
 from hardbayes.selection.gaussian import choice as choice_module
 from hardbayes.selection.gaussian.choice import FEW, Candidate, Choice, choose_number
 from hardbayes.selection.gaussian.path import find_path
+from hardbayes.selection.gaussian.separate import separate
 from tests.selection.gaussian.samples import SQUARE, blobs, sampled
 
 MATRIX, _ = blobs(SQUARE)
@@ -37,6 +38,20 @@ def test_gaussians_that_overlap_are_found():
     with sampled(matrix) as sample:
         kept = choose_number(sample, 100, None, print).kept
         assert kept.k == 4 and adjusted_rand_score(true[sample.ids], kept.labels) > 0.7
+
+
+def test_many_gaussians_with_few_valleys_are_found():
+    """Three T shapes of two bars each: merging what has no valley leaves half of the clusters."""
+    rng = np.random.default_rng(0)
+    middles = np.repeat(24.0 * np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]]), 2, axis=0)
+    middles[1::2, 1] += 5.0
+    widths = np.array([[4.0, 0.5, 0.5], [0.5, 4.0, 0.5]] * 3)
+    true = np.repeat(np.arange(6), 400)
+    matrix = middles[true] + widths[true] * rng.normal(size=(2400, 3))
+    with sampled(matrix) as sample:
+        assert separate(sample.rows, find_path(sample.rows), sample.dip_rows)[1] == 3
+        kept = choose_number(sample, 100, None, print).kept
+        assert kept.k == 6 and adjusted_rand_score(true[sample.ids], kept.labels) > 0.6
 
 
 def test_parts_of_clusters_that_are_far_apart():

@@ -1,4 +1,4 @@
-"""Likelihoods of partitions."""
+"""Likelihoods of partitions, and how Gaussian clusters look."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,10 @@ from hardbayes.selection.gaussian.clusters import clusters_of
 from hardbayes.selection.gaussian.evidence import (
     PRIOR_ROWS,
     MarginalLikelihood,
+    departure,
     gain_of_two,
     likeliest_prior,
+    look_gaussian,
 )
 from tests.selection.gaussian.samples import SQUARE, blobs, sampled
 
@@ -51,3 +53,32 @@ def test_two_clusters_are_likelier_apart_and_halves_of_one_are_not(rows):
     clusters = clusters_of(rows, halves, 5)
     gains = gain_of_two(rows, clusters, np.array([0, 2]), np.array([1, 3]), (2.0, 32.0))
     assert gains[0] < 0 < gains[1]
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_departure_is_small_for_gaussians_only(diagonal):
+    rng = np.random.default_rng(0)
+    found = []
+    for matrix in (
+        rng.normal(size=(2000, 2)) * [5.0, 1.0],
+        rng.uniform(size=(2000, 2)),
+        rng.exponential(size=(2000, 2)),
+    ):
+        with sampled(matrix, diagonal=diagonal) as sample:
+            found.append(departure(sample.rows, np.zeros(2000, np.int64), 1))
+    assert found[0] < 0.03 < 0.05 < min(found[1:])
+
+
+def test_clusters_too_small_to_tell_depart_by_all():
+    with sampled(np.random.default_rng(1).normal(size=(6, 2))) as sample:
+        assert departure(sample.rows, np.arange(6) % 2, 2) == 1.0
+
+
+@pytest.mark.parametrize("n", [100, 3000])
+def test_gaussians_look_gaussian_and_cubes_do_not(n):
+    rng = np.random.default_rng(2)
+    halves = np.arange(n) % 2
+    for matrix, expected in ((rng.normal(size=(n, 3)), True), (rng.uniform(size=(n, 3)), False)):
+        matrix[:, 0] += 20.0 * halves
+        with sampled(matrix) as sample:
+            assert look_gaussian(sample.rows, halves[sample.ids], 2) == expected

@@ -11,7 +11,7 @@ from hardbayes.engine.status import counted
 from hardbayes.selection.choice_table import Columns
 from hardbayes.selection.gaussian.borders import Borders
 from hardbayes.selection.gaussian.clusters import clusters_of
-from hardbayes.selection.gaussian.evidence import likeliest_prior
+from hardbayes.selection.gaussian.evidence import likeliest_prior, look_gaussian
 from hardbayes.selection.gaussian.held_out import LEVEL, HeldOut, held_out
 from hardbayes.selection.gaussian.path import Path, find_path, likeliest, up_to
 from hardbayes.selection.gaussian.plateau import plateaus
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from hardbayes.matrices import Floats
 
 FEW = 4  # clusters that are believed without valleys between them
+MOST_GAUSSIANS = 16  # that are believed so if they look Gaussian, and there are some valleys
 
 
 class Candidate(NamedTuple):
@@ -128,20 +129,24 @@ def choose_number(
 def _with_valleys(sample: Sample, path: Path) -> tuple[Ids, int]:
     """Return labels (n,) and their number where rows thin out between some clusters.
 
-    Those on the widest plateau, or those between all of which rows thin out: the finer ones, if
-    these are few or less than twice as many as the others. Else the separate ones; but if there are
-    valleys between all clusters of a much coarser partition on a wide plateau, its clusters.
+    Those on the widest plateau if they look Gaussian and are not too many. Otherwise these or those
+    between all of which rows thin out: the finer ones, if they are few or less than twice as many
+    as the others. Else the separate ones; but if there are valleys between all clusters of a much
+    coarser partition on a wide plateau, its clusters.
     """
     rows, dip_rows = sample.rows, sample.dip_rows
+    wide = plateaus(path, rows.total)
+    best = wide[0]
+    if 1 < best.k <= MOST_GAUSSIANS and look_gaussian(rows, best.labels, best.k):
+        return best.labels, best.k
     labels, k = separate(rows, path, dip_rows)
     few = max(FEW, int(np.sqrt(rows.d)))  # in many columns valleys hardly show
     if k == 1:
         step = plateaus(up_to(path, few), rows.total)[0]
         return step.labels, step.k
-    wide = plateaus(path, rows.total)
-    fewer, more = sorted((k, wide[0].k))
+    fewer, more = sorted((k, best.k))
     if more <= few or more < 2 * fewer:
-        return (wide[0].labels, wide[0].k) if more == wide[0].k else (labels, k)
+        return (best.labels, best.k) if more == best.k else (labels, k)
     for step in wide[:2]:
         if 1 < step.k < k / 2 and Borders(rows, step.labels, step.k, dip_rows).weakest() is None:
             return step.labels, step.k

@@ -1,4 +1,4 @@
-"""How likely partitions are: their marginal likelihood."""
+"""How likely partitions are: their marginal likelihood, and how Gaussian their clusters look."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.special import betainc
 
-from hardbayes.selection.gaussian.clusters import pooled_covariance
+from hardbayes.selection.gaussian.clusters import clusters_of, pooled_covariance
 from hardbayes.structure.gaussians import Gaussians, united
 
 if TYPE_CHECKING:
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 # allowed, two clusters in 32 columns would never be likelier than one.
 PRIOR_ROWS = (2.0, 8.0, 32.0, 128.0, 512.0, 2048.0)
 SHARE_ROWS = 0.5  # in the prior of each cluster's share, as in the kernel: Jeffreys' prior
+# Departure up to which clusters look Gaussian; and, over the square root of n, that which 5 % of
+# all samples of n Gaussian rows exceed (Lilliefors 1967).
+GAUSSIAN = 0.035
+BY_CHANCE = 0.886
 
 
 class MarginalLikelihood:
@@ -67,3 +72,43 @@ def gain_of_two(
     apart = rows.evidence(clusters, lefts, rights, prior_rows)
     none = np.full(len(lefts), -1)
     return apart - rows.evidence(one, np.arange(len(lefts)), none, prior_rows)
+
+
+def look_gaussian(rows: MixtureRows, labels: Ids, k: int) -> bool:
+    """Whether clusters are so nearly Gaussian that only chance, or next to nothing, is left."""
+    return departure(rows, labels, k) <= max(GAUSSIAN, BY_CHANCE / math.sqrt(rows.total))
+
+
+def departure(rows: MixtureRows, labels: Ids, k: int) -> float:
+    """Return how far clusters are from being Gaussian, between 0 and 1.
+
+    Kolmogorov's distance, over all rows, between the squared Mahalanobis distance from the own mean
+    and its distribution for n Gaussian rows: m / (n - 1) ~ Beta(d / 2, (n - d - 1) / 2). Diagonal
+    covariances: each column by itself.
+    """
+    clusters = clusters_of(rows, labels, k)
+    covariances = clusters.scatters / np.maximum(clusters.weights, 1e-300)[:, None, None]
+    roots = rows.factorised(rows.floored(covariances))[0]
+    order, places = rows.by_cluster(labels, k)
+    shares, weights = [], []
+    for c in range(k):
+        ids, n = order[places[c] : places[c + 1]], clusters.weights[c]
+        if len(ids) < 3 * rows.least_rows:
+            continue
+        gaps = rows.rows[ids] - clusters.means[c]
+        if rows.diagonal:
+            squares = (gaps * roots[c, 0]) ** 2
+            shares.append(betainc(0.5, (n - 2) / 2, np.clip(squares / (n - 1), 0, 1)).ravel())
+            weights.append(np.repeat(rows.weights[ids], rows.d) / rows.d)
+        else:
+            squares = ((gaps @ roots[c].T) ** 2).sum(axis=1)
+            spread = (n - rows.d - 1) / 2
+            shares.append(betainc(rows.d / 2, spread, np.clip(squares / (n - 1), 0, 1)))
+            weights.append(rows.weights[ids])
+    if not shares:
+        return 1.0
+    share, weight = np.concatenate(shares), np.concatenate(weights)
+    by_share = np.argsort(share, kind="stable")
+    share, weight = share[by_share], weight[by_share] / weight.sum()
+    after = np.cumsum(weight)
+    return float(max((after - share).max(), (share - after + weight).max()))
