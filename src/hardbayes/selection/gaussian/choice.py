@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from hardbayes.matrices import Floats
 
 FEW = 4  # clusters that are believed without valleys between them
-MOST_GAUSSIANS = 16  # that are believed so if they look Gaussian, and there are some valleys
+MOST_GAUSSIANS = 12  # that are believed so if they look Gaussian, and there are some valleys
 
 
 class Candidate(NamedTuple):
