@@ -143,7 +143,7 @@ class NumpyFeatureRows:
     def _least_fit(self, Z):
         """The fit term after least squares; infinite where columns are dependent."""
         gram = (Z.T * self.weights) @ Z
-        if np.linalg.matrix_rank(gram) < len(gram):
+        if len(gram) and np.linalg.matrix_rank(gram) < len(gram):
             return np.inf
         left = self.X - Z @ np.linalg.solve(gram, (Z.T * self.weights) @ self.X)
         return self.weights @ (left**2).sum(axis=1)
