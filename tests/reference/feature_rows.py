@@ -12,7 +12,7 @@ from hardbayes.executors.features.protocol import (
     NewFeature,
     Sums,
 )
-from tests.reference.features import least_squares, literal_collapsed_sweep
+from tests.reference.features import least_squares, literal_collapsed_sweep, rank
 
 # Either, exactly one, both, only the first, only the second.
 FACTORS = [(1, 1, -1), (1, 1, -2), (0, 0, 1), (1, 0, -1), (0, 1, -1)]
@@ -81,7 +81,7 @@ class NumpyFeatureRows:
         return Sums(float(self.weights @ costs), 0, ZW @ Z, ZW @ left, costs)
 
     def refit(self, components, sums):
-        if np.linalg.matrix_rank(sums.gram) < len(sums.gram):
+        if rank(sums.gram) < len(sums.gram):
             return False
         components += np.linalg.solve(sums.gram, sums.correction)
         return True
@@ -143,7 +143,7 @@ class NumpyFeatureRows:
     def _least_fit(self, Z):
         """The fit term after least squares; infinite where columns are dependent."""
         gram = (Z.T * self.weights) @ Z
-        if len(gram) and np.linalg.matrix_rank(gram) < len(gram):
+        if rank(gram) < len(gram):
             return np.inf
         left = self.X - Z @ np.linalg.solve(gram, (Z.T * self.weights) @ self.X)
         return self.weights @ (left**2).sum(axis=1)

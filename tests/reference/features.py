@@ -5,6 +5,11 @@ from itertools import combinations, product
 import numpy as np
 
 
+def rank(matrix):
+    """Return the rank of a matrix; NumPy before 2.3 has none for those without entries."""
+    return int(np.linalg.matrix_rank(matrix)) if matrix.size else 0
+
+
 def least_squares(X, Z, weights=None):
     """Components (k, d) and the weighted sum of squared residuals."""
     root = np.sqrt(np.ones(len(X)) if weights is None else np.asarray(weights, np.float64))
@@ -34,7 +39,7 @@ def independent(Z):
     """Which columns are outside the span of those before them."""
     kept = []
     for k in range(Z.shape[1]):
-        if np.linalg.matrix_rank(Z[:, [*kept, k]]) == len(kept) + 1:
+        if rank(Z[:, [*kept, k]]) == len(kept) + 1:
             kept.append(k)
     return kept
 
@@ -86,9 +91,7 @@ def literal_collapsed_sweep(X, Z, penalty, max_components, weights=None):
     """One sweep: every subset of every row, by the whole Z; and the number of rows changed."""
 
     def objective(Z):
-        return least_squares(X, Z, weights)[1] + penalty * (
-            np.linalg.matrix_rank(Z) if Z.size else 0
-        )
+        return least_squares(X, Z, weights)[1] + penalty * rank(Z)
 
     n_changed = 0
     for n in range(len(X)):
@@ -125,7 +128,7 @@ def assert_feature_certificate(model, X, weights=None, flips=True):
     assert abs(w @ (residual**2).sum(axis=1) - fit) <= loose * size
     assert (np.diff(model.objective_history_) <= 1e-9 * model.objective_history_[0]).all()
     assert model.objective_history_[-1] == model.objective_
-    assert np.linalg.matrix_rank(Z[w > 0]) == model.n_components_
+    assert rank(Z[w > 0]) == model.n_components_
     if flips:
         for k in range(model.n_components_):
             sign = 1.0 - 2.0 * Z[:, [k]]
