@@ -43,7 +43,7 @@ def test_unknown_groups_have_no_number():
     assert group_numbers(None, 2, labels).tolist() == [-1, -1]
 
 
-@pytest.mark.parametrize("missing", [None, float("nan"), np.datetime64("NaT")])
+@pytest.mark.parametrize("missing", [None, float("nan"), np.datetime64("NaT", "s")])
 def test_missing_labels_are_named_by_row(missing):
     groups = np.array(["2020-01-01", missing], "M8[D]") if isinstance(missing, np.datetime64) else [
         "a", missing]  # fmt: skip
