@@ -49,7 +49,7 @@ def test_many_gaussians_with_few_valleys_are_found():
     true = np.repeat(np.arange(6), 400)
     matrix = middles[true] + widths[true] * rng.normal(size=(2400, 3))
     with sampled(matrix) as sample:
-        assert separate(sample.rows, find_path(sample.rows), sample.dip_rows)[1] == 3
+        assert separate(sample.rows, find_path(sample.rows), sample.dip_rows).k == 3
         kept = choose_number(sample, 100, None, print).kept
         assert kept.k == 6 and adjusted_rand_score(true[sample.ids], kept.labels) > 0.6
 

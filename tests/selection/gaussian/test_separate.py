@@ -5,6 +5,8 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from hardbayes.selection.gaussian.borders import Borders
+from hardbayes.selection.gaussian.clusters import clusters_of
+from hardbayes.selection.gaussian.evidence import likeliest_prior
 from hardbayes.selection.gaussian.path import find_path
 from hardbayes.selection.gaussian.separate import separate
 from tests.selection.gaussian.samples import SQUARE, blobs, sampled
@@ -12,7 +14,7 @@ from tests.selection.gaussian.samples import SQUARE, blobs, sampled
 
 def found(matrix):
     with sampled(matrix) as sample:
-        labels, k = separate(sample.rows, find_path(sample.rows), sample.dip_rows)
+        k, _, labels = separate(sample.rows, find_path(sample.rows), sample.dip_rows)
         np.testing.assert_array_equal(np.unique(labels), np.arange(k))
         return labels, k, sample.ids
 
@@ -46,7 +48,8 @@ def test_all_neighbours_of_what_is_left_are_two():
     matrix = np.vstack([arc, rng.normal(size=(200, 2)) * 0.3 + [0.0, -6.0]])
     with sampled(matrix) as sample:
         rows = sample.rows
-        labels, k = separate(rows, find_path(rows), rows)
+        k, evidence, labels = separate(rows, find_path(rows), rows)
+        assert evidence == likeliest_prior(rows, clusters_of(rows, labels, k))[1]
         assert k >= 2
         borders = Borders(rows, labels, k, rows)
         assert all(border.separates for border in borders.between(borders.pairs()))

@@ -10,10 +10,9 @@ from hardbayes.blas import one_blas_thread
 from hardbayes.engine.status import counted
 from hardbayes.selection.choice_table import Columns
 from hardbayes.selection.gaussian.borders import Borders
-from hardbayes.selection.gaussian.clusters import clusters_of
-from hardbayes.selection.gaussian.evidence import likeliest_prior, look_gaussian
+from hardbayes.selection.gaussian.evidence import look_gaussian
 from hardbayes.selection.gaussian.held_out import LEVEL, HeldOut, held_out
-from hardbayes.selection.gaussian.path import Path, find_path, likeliest, up_to
+from hardbayes.selection.gaussian.path import Path, Step, find_path, likeliest, up_to
 from hardbayes.selection.gaussian.plateau import plateaus
 from hardbayes.selection.gaussian.prior import Keeper, Kept
 from hardbayes.selection.gaussian.references import is_likelier
@@ -23,7 +22,6 @@ from hardbayes.selection.gaussian.separate import separate
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hardbayes.executors.gaussian.protocol import Ids
     from hardbayes.matrices import Floats
 
 FEW = 4  # clusters that are believed without valleys between them
@@ -99,23 +97,22 @@ def choose_number(
     allowed = up_to(path, max_clusters)
     plateau = plateaus(allowed, rows.total)[0]
     say(f"{counted(rows.n, 'row')}: the widest plateau has {counted(plateau.k, 'cluster')}")
-    labels, k, heard, most = path[1].labels, 1, HeldOut({}), max_clusters
+    chosen, heard, most = path[1], HeldOut({}), max_clusters
     if len(allowed) > 1:
         heard = held_out(rows, path, max(2, plateau.k), sample.dip_rows, sample.unseen)
         if heard.is_several:
-            labels, k = _with_valleys(sample, allowed)
-            say(f"rows held out thin out between clusters: {counted(k, 'cluster')}")
+            chosen = _with_valleys(sample, allowed)
+            say(f"rows held out thin out between clusters: {counted(chosen.k, 'cluster')}")
         elif is_likelier(rows, path):
             most = min(max_clusters, FEW)
-            k, _, labels = plateaus(up_to(allowed, most), rows.total)[0]
-            say(f"likelier than rows without clusters: {counted(k, 'cluster')}")
+            chosen = plateaus(up_to(allowed, most), rows.total)[0]
+            say(f"likelier than rows without clusters: {counted(chosen.k, 'cluster')}")
         else:
             say("no likelier than rows without clusters: one cluster")
     evidences = {k: step.evidence for k, step in path.items()}
-    if k not in path:
-        evidences[k] = likeliest_prior(rows, clusters_of(rows, labels, k))[1]
-    kept = Keeper(rows, path, most, given_prior).keep(labels, k)
-    evidences.setdefault(kept.k, kept.evidence)
+    kept = Keeper(rows, path, most, given_prior).keep(chosen.labels, chosen.k)
+    for found in (chosen, kept):  # numbers that the path may lack
+        evidences.setdefault(found.k, found.evidence)
     candidates = {
         k: Candidate(k, evidences[k] - evidences[1], heard.p_values.get(k, 1.0), k == kept.k)
         for k in sorted(evidences)
@@ -126,31 +123,31 @@ def choose_number(
     return Choice(kept, tuple(candidates.values()), nearest)
 
 
-def _with_valleys(sample: Sample, path: Path) -> tuple[Ids, int]:
-    """Return labels (n,) and their number where rows thin out between some clusters.
+def _with_valleys(sample: Sample, path: Path) -> Step:
+    """Return a partition where rows thin out between some clusters.
 
-    Those on the widest plateau if they look Gaussian and are not too many. Otherwise these or those
-    between all of which rows thin out: the finer ones, if they are few or less than twice as many
-    as the others. Else the separate ones; but if there are valleys between all clusters of a much
-    coarser partition on a wide plateau, its clusters.
+    The one on the widest plateau if its clusters look Gaussian and are not too many. Otherwise this
+    one or that between all of whose clusters rows thin out: the finer one, if its clusters are few
+    or less than twice as many as those of the other. Else the separate ones; but if there are
+    valleys between all clusters of a much coarser partition on a wide plateau, that.
     """
     rows, dip_rows = sample.rows, sample.dip_rows
     wide = plateaus(path, rows.total)
     best = wide[0]
     if 1 < best.k <= MOST_GAUSSIANS and look_gaussian(rows, best.labels, best.k):
-        return best.labels, best.k
-    labels, k = separate(rows, path, dip_rows)
+        return best
+    apart = separate(rows, path, dip_rows)
     few = max(FEW, int(np.sqrt(rows.d)))  # in many columns valleys hardly show
-    if k == 1:
-        step = plateaus(up_to(path, few), rows.total)[0]
-        return step.labels, step.k
-    fewer, more = sorted((k, best.k))
-    if more <= few or more < 2 * fewer:
-        return (best.labels, best.k) if more == best.k else (labels, k)
+    if apart.k == 1:
+        return plateaus(up_to(path, few), rows.total)[0]
+    coarser, finer = sorted((apart, best), key=lambda step: step.k)
+    if finer.k <= few or finer.k < 2 * coarser.k:
+        return finer
     for step in wide[:2]:
-        if 1 < step.k < k / 2 and Borders(rows, step.labels, step.k, dip_rows).weakest() is None:
-            return step.labels, step.k
-    return labels, k
+        is_much_coarser = 1 < step.k < apart.k / 2
+        if is_much_coarser and Borders(rows, step.labels, step.k, dip_rows).weakest() is None:
+            return step
+    return apart
 
 
 def _likeliest_of_several(path: Path) -> int:

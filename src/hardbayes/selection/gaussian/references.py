@@ -154,6 +154,7 @@ def independent_axes(rows: Floats, shares: Floats) -> Floats:
 
     From axes at random: principal ones of two columns lie between these, where no direction is
     better than its opposite.
+    scikit-learn's FastICA takes no weights.
     """
     some = slice(None, None, -(-len(rows) // MAX_ROWS))
     rows, shares = rows[some], shares[some] / shares[some].sum()

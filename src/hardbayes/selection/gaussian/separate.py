@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hardbayes.selection.gaussian.borders import Borders
-from hardbayes.selection.gaussian.clusters import classify
-from hardbayes.selection.gaussian.path import Path, likeliest
+from hardbayes.selection.gaussian.clusters import classify, clusters_of
+from hardbayes.selection.gaussian.evidence import likeliest_prior
+from hardbayes.selection.gaussian.path import Path, Step, likeliest
 
 if TYPE_CHECKING:
     from hardbayes.executors.gaussian.mixture import MixtureRows
-    from hardbayes.executors.gaussian.protocol import Ids
 
 LOSS = 0.05  # nats a row by which a partition to begin with may be less likely than the best
 MERGED_AT_ONCE = 20  # one pair for so many clusters before rows choose anew
 ROUNDS = 5
 
 
-def separate(rows: MixtureRows, path: Path, dip_rows: MixtureRows) -> tuple[Ids, int]:
-    """Return labels (n,) and their number after merges of neighbours without a valley between them.
+def separate(rows: MixtureRows, path: Path, dip_rows: MixtureRows) -> Step:
+    """Return a partition after merges of neighbours without a valley between them.
 
     From the finest partition that is almost as likely as the best; those first that are least
     likely two.
@@ -45,4 +45,4 @@ def separate(rows: MixtureRows, path: Path, dip_rows: MixtureRows) -> tuple[Ids,
         if clusters.k < len(used):
             guess = None  # clusters have other numbers now
         k = clusters.k
-    return labels, k
+    return Step(k, likeliest_prior(rows, clusters_of(rows, labels, k))[1], labels)
