@@ -8,14 +8,14 @@ from typing import Protocol
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "hardbayes"
 #: The one place that picks passes by what a divergence offers.
-PICKS_PASSES = SOURCE / "engine" / "partition" / "passes.py"
+PICKS_PASSES = SOURCE / "dp_means" / "passes.py"
 #: Names by which code could ask whether costs are squared distances.
 SWITCHES = r"squared_distance\b|distance_costs|isinstance\([^)]*(SquaredEuclidean|EntrywiseTotals)"
 
 
 def contract_methods() -> list[str]:
     """Return the methods of the contract of executors."""
-    from hardbayes.executors.protocol import Rows
+    from hardbayes.dp_means.rows import Rows
 
     return sorted(
         name
@@ -26,17 +26,17 @@ def contract_methods() -> list[str]:
 
 def executor_classes() -> list[str]:
     """Return the classes over which the behaviour of rows in memory is spread by inheritance."""
-    from hardbayes.executors.memory import MemoryRows
+    from hardbayes.dp_means.memory import MemoryRows
 
     return [cls.__name__ for cls in MemoryRows.__mro__ if cls is not object]
 
 
 def switches() -> list[str]:
-    """Return where code outside geometry and kernels asks what kind of costs there are."""
+    """Return where other code than divergences and compiled functions asks for kinds of costs."""
     found = []
     for path in sorted(SOURCE.rglob("*.py")):
-        part = path.relative_to(SOURCE).parts[0]
-        if part in ("geometry", "kernels") or path == PICKS_PASSES:
+        parts = path.relative_to(SOURCE).parts
+        if {"geometry", "compiled", "simd", "rows.py"} & set(parts) or path == PICKS_PASSES:
             continue
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             passes_on = re.search(r"(^|, )[\w.]*distance_costs[,)]*$", line.strip())
@@ -48,7 +48,7 @@ def switches() -> list[str]:
 def places_that_drop_bounds() -> list[str]:
     """Return where bounds that are carried are set to None, but for their first declaration."""
     found = []
-    for path in sorted((SOURCE / "executors").glob("*.py")):
+    for path in sorted((SOURCE / "dp_means").glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             drops = isinstance(node, ast.Assign) and any(
                 isinstance(target, ast.Attribute) and target.attr.endswith("bounds")

@@ -11,7 +11,7 @@ from benchmarks.data import histograms
 from benchmarks.options import Options
 from benchmarks.report import TARGET_COLUMNS, Section, Target
 from benchmarks.timing import interleave, paired_ratio, progress, seconds
-from hardbayes.geometry import GEOMETRIES, Geometry, Mahalanobis
+from hardbayes.core.geometry import GEOMETRIES, Geometry, Mahalanobis
 
 NOTES = """\
 Positive histograms, float32, the same starting centres (rows drawn at random), births priced

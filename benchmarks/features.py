@@ -14,11 +14,11 @@ from benchmarks.options import THREADS, Options
 from benchmarks.report import TARGET_COLUMNS, Section, Target
 from benchmarks.timing import Timed, interleave, paired_ratio, progress, seconds
 from hardbayes import BPMeans, KFeatures
+from hardbayes.core.pool import Pool
 from hardbayes.datasets import make_tabletop
-from hardbayes.executors.features.memory import MemoryFeatureRows
-from hardbayes.executors.features.protocol import Allocation
-from hardbayes.executors.features.tiles import Tiles
-from hardbayes.pool import Pool
+from hardbayes.features.memory import MemoryFeatureRows
+from hardbayes.features.rows import Allocation
+from hardbayes.features.tiles import Tiles
 
 NOTES = """\
 **Fits**: generated tabletop pictures, 100 x 100 after PCA as in Broderick, Kulis & Jordan 2013,

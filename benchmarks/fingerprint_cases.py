@@ -29,13 +29,13 @@ from hardbayes import (
     SpectralDPMeans,
     penalty_path,
 )
+from hardbayes.core.geometry import Mahalanobis
 from hardbayes.datasets import (
     make_bars,
     make_planted_partition,
     make_shared_gaussians,
     make_word_histograms,
 )
-from hardbayes.geometry import Mahalanobis
 
 #: What is hashed of a fitted estimator, where it has it.
 ATTRIBUTES = (

@@ -16,7 +16,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from benchmarks.options import Options
-from hardbayes.cli.edges import read_edges
+from hardbayes.cli.graph import read_edges
 from hardbayes.datasets import load_karate_club, make_planted_partition
 
 Labels = NDArray[np.integer]

@@ -17,11 +17,10 @@ from benchmarks.report import TARGET_COLUMNS, Section, Target
 from benchmarks.timing import progress
 from benchmarks.topic_models import OPTIONAL, Topics, hard, installed, lda, nmf
 from hardbayes import HDPTopics
+from hardbayes.core.pool import Pool
 from hardbayes.datasets import make_bars
-from hardbayes.moves.topics.state import swept
-from hardbayes.pool import Pool
-from hardbayes.problems.topics import LocalPenalty, no_topics, pose_topics
-from hardbayes.structure.topics import SharedTopics
+from hardbayes.topics.problem import LocalPenalty, SharedTopics, no_topics, pose_topics
+from hardbayes.topics.state import swept
 
 #: Folder with text_*.npz: data, indices, indptr, shape, vocab and perhaps labels.
 FOLDER = "HARDBAYES_TEXTS"

@@ -25,7 +25,13 @@ def kernel_cache():
     numba compiles a cached kernel anew when its own file changes, but not when a file that it calls
     into does.
     """
-    sources = [PACKAGE / "tuples.py", *sorted((PACKAGE / "kernels").rglob("*.py"))]
+    core = [
+        PACKAGE / "core" / f"{name}.py"
+        for name in ("tuples", "compiling", "linking", "rows", "dip")
+    ]
+    folders = [PACKAGE / "core" / "simd", *sorted(PACKAGE.glob("*/compiled"))]
+    compiled = [path for folder in folders for path in sorted(folder.rglob("*.py"))]
+    sources = [*core, *compiled, *sorted(PACKAGE.glob("*/compiled.py"))]
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources))
     return ROOT / ".numba_cache" / digest.hexdigest()[:16]
 
@@ -53,6 +59,14 @@ def pairwise_sq(X):
     return ((X[i] - X[j]) ** 2).sum(axis=1)
 
 
+@pytest.fixture
+def pool():
+    from hardbayes.core.pool import Pool
+
+    with Pool(2) as pool:
+        yield pool
+
+
 def quiet_fit(model, X, sample_weight=None, **beside):
     """Fit where a warning (the cap, or max_iter) is expected and not the point."""
     with warnings.catch_warnings():
@@ -63,9 +77,9 @@ def quiet_fit(model, X, sample_weight=None, **beside):
 @pytest.fixture
 def as_if_many(monkeypatch):
     """Sweep over small data as over large: in passes over tiles, not in one call."""
-    from hardbayes.local import few_rows
+    from hardbayes.dp_means import small
 
-    monkeypatch.setattr(few_rows, "MOST_WORK", 0)
+    monkeypatch.setattr(small, "MOST_WORK", 0)
 
 
 @pytest.fixture(params=["few rows", "as if many"])

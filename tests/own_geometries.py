@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hardbayes.geometry import Geometry
+from hardbayes.core.geometry import Geometry
 
 
 class ItakuraSaito(Geometry):

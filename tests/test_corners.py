@@ -6,7 +6,7 @@ from scipy import sparse
 from scipy.special import xlogy
 
 from hardbayes import DPMeans, objective
-from hardbayes.geometry import Geometry
+from hardbayes.core.geometry import Geometry
 from tests.conftest import paper, quiet_fit
 from tests.own_geometries import ItakuraSaito
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from hardbayes import DPMeans, load, objective, penalty_for, save
-from hardbayes.geometry import (
+from hardbayes.core.geometry import (
     GEOMETRIES,
     ExponentialFamily,
     Geometry,
@@ -15,6 +15,7 @@ from hardbayes.geometry import (
     geometry_for,
 )
 from tests.conftest import paper, quiet_fit
+from tests.dp_means.test_literal import assert_history_close, fit_both, random_shape
 from tests.random_inputs import between, put_zeros, random_cap, random_weights
 from tests.reference.certificates import assert_certificate
 from tests.reference.dp_means import (
@@ -26,7 +27,6 @@ from tests.reference.dp_means import (
     shrunk_mean,
     weights_or_ones,
 )
-from tests.test_literal import assert_history_close, fit_both, random_shape
 
 NAMES = sorted(GEOMETRIES)
 SPARSE_NAMES = sorted(set(NAMES) - {"itakura_saito"})

@@ -73,7 +73,7 @@ def test_the_reference_has_everything_public(module):
 
 def test_the_page_on_new_divergences_holds_a_real_file():
     page = (ROOT / "docs" / "add-a-divergence.md").read_text()
-    source = (ROOT / "src" / "hardbayes" / "geometry" / "itakura_saito.py").read_text()
+    source = (ROOT / "src" / "hardbayes" / "core" / "geometry" / "itakura_saito.py").read_text()
     assert f"```python\n{source}```" in page
     lines = [line for line in source.splitlines() if line.strip()]
     assert len(lines) <= 50
@@ -81,7 +81,7 @@ def test_the_page_on_new_divergences_holds_a_real_file():
 
 def test_the_page_on_new_executors_holds_one_that_the_tests_run():
     page = (ROOT / "docs" / "add-an-executor.md").read_text()
-    source = (ROOT / "tests" / "executors" / "numpy_rows.py").read_text()
+    source = (ROOT / "tests" / "dp_means" / "numpy_rows.py").read_text()
     assert f"```python\n{source}```" in page
 
 

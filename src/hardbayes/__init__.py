@@ -7,23 +7,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from hardbayes._version import __version__
-from hardbayes.estimators import (
-    BPMeans,
-    DPMeans,
-    GaussianDPMeans,
-    GraphDPMeans,
-    HDPMeans,
-    HDPTopics,
-    KernelDPMeans,
-    KFeatures,
-    SpectralDPMeans,
-    by_size,
-    objective,
-    objective_lower_bound,
-)
-from hardbayes.paths import PenaltyPath, penalty_path
+from hardbayes.core.penalty_path import PenaltyPath
+from hardbayes.dp_means.choice.farthest_first import penalty_for
+from hardbayes.dp_means.estimator import DPMeans
+from hardbayes.features.estimator import BPMeans, KFeatures
+from hardbayes.gaussian.estimator import GaussianDPMeans
+from hardbayes.graph.estimator import GraphDPMeans
+from hardbayes.groups.estimator import HDPMeans
+from hardbayes.groups.farthest_first import local_global_penalties_for
+from hardbayes.kernel.estimator import KernelDPMeans
+from hardbayes.kernel.lower_bound import objective_lower_bound
+from hardbayes.kernel.spectral import SpectralDPMeans
+from hardbayes.objectives import by_size, objective
+from hardbayes.paths import penalty_path
 from hardbayes.persistence import load, save
-from hardbayes.selection import local_global_penalties_for, penalty_for
+from hardbayes.topics.estimator import HDPTopics
 
 __all__ = [
     "BPMeans",

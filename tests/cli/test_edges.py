@@ -1,7 +1,7 @@
 import pytest
 
-from hardbayes.cli.edges import read_edges
-from hardbayes.cli.errors import CommandError
+from hardbayes.cli.graph import read_edges
+from hardbayes.cli.terminal import CommandError
 
 
 def read(tmp_path, text):

@@ -9,8 +9,8 @@ import pytest
 
 import hardbayes
 from hardbayes.cli import demo, main
-from hardbayes.cli.errors import CommandError
-from hardbayes.kernels.compiling import Notice
+from hardbayes.cli.terminal import CommandError
+from hardbayes.core.compiling import Notice
 from tests.conftest import LIBRARY
 
 

@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from hardbayes.cli import files
-from hardbayes.cli.errors import CommandError
-from hardbayes.cli.files import check_writable, write_atomically
+from hardbayes.cli import results
+from hardbayes.cli.results import check_writable, write_atomically
+from hardbayes.cli.terminal import CommandError
 
 
 def test_writes_and_leaves_nothing_else(tmp_path):
@@ -45,6 +45,6 @@ def test_a_pipe_is_not_replaced(tmp_path):
 
 def test_no_permission_is_found_before_the_work(tmp_path, monkeypatch):
     # Simulated, since the superuser may write anywhere.
-    monkeypatch.setattr(files.os, "access", lambda path, mode: False)
+    monkeypatch.setattr(results.os, "access", lambda path, mode: False)
     with pytest.raises(CommandError, match="no permission to write in"):
         check_writable(tmp_path / "new")

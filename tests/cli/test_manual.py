@@ -9,8 +9,8 @@ import pytest
 from sklearn.datasets import load_iris
 
 from hardbayes.cli import main
+from hardbayes.core.compiling import Notice
 from hardbayes.datasets import load_karate_club
-from hardbayes.kernels.compiling import Notice
 from tests.cli.conftest import write_csv
 
 PAGE = (Path(__file__).parents[2] / "docs" / "command.md").read_text(encoding="utf-8")

@@ -4,8 +4,8 @@ import argparse
 
 import pytest
 
-from hardbayes.cli.errors import CommandError
 from hardbayes.cli.results import check_outputs, csv_bytes, harmless, json_bytes
+from hardbayes.cli.terminal import CommandError
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+cmd", "-x", "@a", "\t=1", "\rx", "\n="])

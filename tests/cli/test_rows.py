@@ -5,10 +5,9 @@ import argparse
 import numpy as np
 import pytest
 
-from hardbayes.cli.errors import CommandError
 from hardbayes.cli.preparation import Preparation, assembled
-from hardbayes.cli.rows import read_rows
-from hardbayes.cli.scaling import NO_SAY, Spreads, spreads
+from hardbayes.cli.rows import NO_SAY, Spreads, read_rows, spreads
+from hardbayes.cli.terminal import CommandError
 from tests.cli.conftest import write_csv
 
 

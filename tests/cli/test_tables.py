@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from hardbayes.cli import text_layout
-from hardbayes.cli.errors import CommandError
-from hardbayes.cli.open_table import open_table
+from hardbayes.cli import text_tables
+from hardbayes.cli.readers import open_table
 from hardbayes.cli.tables import new_matrix
+from hardbayes.cli.terminal import CommandError
 
 
 def table(content, name="t.csv", header=None):
@@ -25,7 +25,7 @@ def test_kinds():
 
 @pytest.mark.parametrize("block_bytes", [5, 50, 1 << 20])
 def test_cells(block_bytes, monkeypatch):
-    monkeypatch.setattr(text_layout.Layout.blocks, "__defaults__", (block_bytes,))
+    monkeypatch.setattr(text_tables.Layout.blocks, "__defaults__", (block_bytes,))
     found = table('a,b,c\n1,"x, y",2\n +3 ,NA,"4"\nNaN,"l1\nl2",-.5\n').read(["c", "a"], ["b"])
     assert np.array_equal(found.numbers, [[2, 1], [4, 3], [-0.5, np.nan]], equal_nan=True)
     assert found.texts == {"b": ["x, y", "NA", "l1\nl2"]}

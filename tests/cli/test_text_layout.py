@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from hardbayes.cli.errors import CommandError
-from hardbayes.cli.text_layout import text_layout, unique_names
+from hardbayes.cli.terminal import CommandError
+from hardbayes.cli.text_tables import text_layout, unique_names
 
 
 def layout(content, name="t.csv", **options):

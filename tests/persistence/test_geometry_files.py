@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hardbayes import DPMeans, load, objective, save
-from hardbayes.geometry import (
+from hardbayes.core.geometry import (
     GEOMETRIES,
     Cosine,
     ExponentialFamily,
@@ -18,7 +18,7 @@ from hardbayes.geometry import (
     Poisson,
     SquaredEuclidean,
 )
-from hardbayes.persistence.geometries import ARGUMENTS
+from hardbayes.persistence.values import ARGUMENTS
 from tests import own_geometries
 from tests.persistence.test_dp_means_files import assert_same_answers, round_trip
 from tests.persistence.tiny import array_row, forge, header

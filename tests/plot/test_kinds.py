@@ -15,7 +15,7 @@ from hardbayes.plot import (
     TopicsDisplay,
     fit_figure,
 )
-from hardbayes.plot._matplotlib import COLORS
+from hardbayes.plot._drawing import COLORS
 
 X = np.random.RandomState(0).standard_normal((20, 3))
 

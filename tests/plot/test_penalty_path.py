@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from hardbayes import DPMeans, penalty_path
+from hardbayes.core.plateaus import Plateau
 from hardbayes.plot import PenaltyPathDisplay
-from hardbayes.selection.hull import Plateau
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from hardbayes.executors.features.protocol import (
+from hardbayes.features.rows import (
     Allocation,
     Combination,
     Description,

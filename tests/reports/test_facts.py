@@ -7,14 +7,12 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from hardbayes import DPMeans, penalty_path
-from hardbayes.reports.facts.features import levels
-from hardbayes.reports.facts.plane import spaced
-from hardbayes.reports.facts.reasons import reasons_for
-from hardbayes.reports.facts.solutions import aligned, solutions_of
-from hardbayes.reports.facts.typical import rows_of
-from hardbayes.reports.numbers import counted, percent, short
-from hardbayes.reports.sections.solutions import ALPHABET, encoded
-from hardbayes.reports.svg import Scale, cells
+from hardbayes.reports.data import rows_of
+from hardbayes.reports.features import levels
+from hardbayes.reports.path import ALPHABET, encoded
+from hardbayes.reports.pieces import Scale, cells, counted, percent, short
+from hardbayes.reports.plane import spaced
+from hardbayes.reports.solutions import aligned, reasons_for, solutions_of
 from tests.conftest import make_blobs, quiet_fit
 
 X = make_blobs(90, 2, 3, spread=0.1)[0]

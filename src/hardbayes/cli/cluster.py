@@ -4,9 +4,6 @@ import argparse
 from typing import Any
 
 from hardbayes.cli import options as shared
-from hardbayes.cli.errors import CommandError
-from hardbayes.cli.evidence import why_so_many
-from hardbayes.cli.fitting import computed
 from hardbayes.cli.messages import (
     about_rows,
     other_warnings,
@@ -14,11 +11,12 @@ from hardbayes.cli.messages import (
     say,
     table_arguments,
     where_files_lie,
+    why_so_many,
 )
-from hardbayes.cli.profiles import profile_lines
-from hardbayes.cli.results import check_outputs
-from hardbayes.cli.row_results import write_clusters
+from hardbayes.cli.models import profile_lines
+from hardbayes.cli.results import check_outputs, write_clusters
 from hardbayes.cli.rows import Rows, read_rows
+from hardbayes.cli.terminal import CommandError, computed
 
 
 def add_parser(commands: Any) -> None:

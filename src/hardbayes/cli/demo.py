@@ -6,10 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from hardbayes.cli.drawing import check_ending, write_figure
-from hardbayes.cli.errors import cannot_write
-from hardbayes.cli.files import check_writable
-from hardbayes.cli.wording import counted
+from hardbayes.cli.results import check_ending, check_writable, write_figure
+from hardbayes.cli.terminal import cannot_write, counted
 
 DEFAULT_OUTPUT = "hardbayes-demo.png"
 _SEED = 0

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from hardbayes._version import __version__
 from hardbayes.cli import cluster, demo, features, graph, groups, path, predict, topics
-from hardbayes.cli.errors import CommandError, one_line
+from hardbayes.cli.terminal import CommandError, one_line
 
 DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
 TRACEBACK = "HARDBAYES_TRACEBACK"

@@ -6,14 +6,17 @@ from typing import Any
 import numpy as np
 
 from hardbayes.cli import options as shared
-from hardbayes.cli.drawing import check_picture, write_figure
-from hardbayes.cli.fitting import computed
 from hardbayes.cli.messages import about_rows, predict_or_save, say, where_files_lie
-from hardbayes.cli.model_files import name_columns
-from hardbayes.cli.results import check_outputs
-from hardbayes.cli.row_results import RowResults, write_row_results
+from hardbayes.cli.models import name_columns
+from hardbayes.cli.results import (
+    RowResults,
+    check_outputs,
+    check_picture,
+    write_figure,
+    write_row_results,
+)
 from hardbayes.cli.rows import Rows, read_rows
-from hardbayes.cli.wording import counted, rounded, shown_name
+from hardbayes.cli.terminal import computed, counted, rounded, shown_name
 
 MOST_COLUMNS = 4
 

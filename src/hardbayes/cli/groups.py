@@ -5,13 +5,11 @@ import shlex
 from typing import Any
 
 from hardbayes.cli import options as shared
-from hardbayes.cli.fitting import computed
 from hardbayes.cli.messages import about_rows, predict_or_save, say, where_files_lie
-from hardbayes.cli.profiles import profile_lines
-from hardbayes.cli.results import check_outputs
-from hardbayes.cli.row_results import write_clusters
+from hardbayes.cli.models import profile_lines
+from hardbayes.cli.results import check_outputs, write_clusters
 from hardbayes.cli.rows import Rows, read_rows
-from hardbayes.cli.wording import counted, rounded, shown_name
+from hardbayes.cli.terminal import computed, counted, rounded, shown_name
 
 MOST_GROUPS = 20
 

@@ -5,12 +5,17 @@ import math
 from typing import Any
 
 from hardbayes.cli import options as shared
-from hardbayes.cli.drawing import check_picture, write_figure
-from hardbayes.cli.fitting import computed
 from hardbayes.cli.messages import about_rows, say, table_arguments, typed, where_files_lie
-from hardbayes.cli.results import check_outputs, csv_bytes, json_bytes, write_result
+from hardbayes.cli.results import (
+    check_outputs,
+    check_picture,
+    csv_bytes,
+    json_bytes,
+    write_figure,
+    write_result,
+)
 from hardbayes.cli.rows import read_rows
-from hardbayes.cli.wording import rounded
+from hardbayes.cli.terminal import computed, rounded
 
 MOST_SHOWN = 12
 

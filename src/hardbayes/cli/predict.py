@@ -7,20 +7,16 @@ from typing import Any
 import numpy as np
 
 from hardbayes.cli import options as shared
-from hardbayes.cli.columns import check_column
-from hardbayes.cli.corpora import count_known_words, read_counts, read_texts
-from hardbayes.cli.edges import read_edges
-from hardbayes.cli.errors import CommandError
-from hardbayes.cli.fitting import computed
-from hardbayes.cli.graph import links_of_new
+from hardbayes.cli.graph import links_of_new, read_edges
 from hardbayes.cli.messages import say
-from hardbayes.cli.model_files import Values, load_model, table_preparation
-from hardbayes.cli.open_table import open_table
+from hardbayes.cli.models import Values, load_model, table_preparation
 from hardbayes.cli.preparation import Preparation, assembled, complete, is_missing
+from hardbayes.cli.readers import open_table
 from hardbayes.cli.results import check_outputs, csv_bytes, json_bytes, with_rows, write_result
+from hardbayes.cli.rows import check_column
 from hardbayes.cli.tables import Table
-from hardbayes.cli.topics import shares_bytes
-from hardbayes.cli.wording import counted, listed
+from hardbayes.cli.terminal import CommandError, computed, counted, listed
+from hardbayes.cli.topics import count_known_words, read_counts, read_texts, shares_bytes
 
 
 def add_parser(commands: Any) -> None:

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hardbayes.cli.errors import CommandError
 from hardbayes.cli.tables import MISSING, Table
-from hardbayes.cli.wording import counted, listed, shown_name
+from hardbayes.cli.terminal import CommandError, counted, listed, shown_name
 
 MOST_LEVELS = 50
 

@@ -1,19 +1,103 @@
-"""Results as CSV or JSON, to a file or to standard output."""
+"""Results as files: tables, pictures, reports, what the commands on rows write.
+
+Results as CSV or JSON, to a file or to standard output.
+
+What the commands on the rows of a table write.
+
+The option ``--report``: what was found as one HTML file.
+
+Writing of result files, checked in advance and atomic.
+
+Pictures of results, as files.
+"""
 
 import argparse
 import csv
 import io
 import json
 import os
+import stat
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from hardbayes.cli.errors import CommandError, cannot_write
-from hardbayes.cli.files import check_writable, write_atomically
+import numpy as np
+
+from hardbayes.cli.models import Profiles, name_columns, profile, save_rows_model
+from hardbayes.cli.rows import Rows
 from hardbayes.cli.tables import Table
-from hardbayes.cli.text_layout import unique_names
+from hardbayes.cli.terminal import CommandError, cannot_write, computed
+from hardbayes.cli.text_tables import unique_names
+from hardbayes.persistence.atomic import atomic_write
+
+
+def report_rows(options: argparse.Namespace, model: Any, rows: Rows) -> None:
+    """Write the report of a model of rows, in the units of the table."""
+    if options.report is None:
+        return
+    scaled = rows.preparation.scale is not None
+    ids = np.arange(1, rows.table.n_rows + 1) if rows.ids is None else np.array(rows.ids, object)
+    shape = getattr(rows.table, "shape", None)
+    write_report(
+        options,
+        model,
+        rows.X,
+        values=rows.preparation.in_own_units(rows.X) if scaled else None,
+        feature_names=rows.names,
+        row_names=(ids if rows.kept is None else ids[rows.kept]).tolist(),
+        groups=rows.groups,
+        sample_weight=rows.weights,
+        image_shape=shape if shape and np.prod(shape) == rows.X.shape[1] else None,
+    )
+
+
+def write_report(options: argparse.Namespace, model: Any, X: Any, **described: Any) -> None:
+    """Write the report of any model, if the option names a file."""
+    if options.report is None:
+        return
+    from hardbayes import report
+
+    title = Path(options.table).name
+    try:
+        computed(
+            options.table,
+            lambda: report(
+                model, X, options.report, title=title, overwrite=options.overwrite, **described
+            ),
+        )
+    except OSError as error:
+        raise cannot_write(options.report, error) from error
+
+
+def check_writable(path: Path) -> None:
+    """Raise a CommandError if a file cannot be written at `path`."""
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        mode = None
+    except (OSError, ValueError) as error:
+        raise cannot_write(path, error) from error
+    if mode is not None and stat.S_ISDIR(mode):
+        raise cannot_write(path, "it is a folder; name a file in it")
+    # Replacing a device or a pipe by a file would destroy it.
+    if mode is not None and not stat.S_ISREG(mode):
+        raise cannot_write(path, "it is not a regular file; name another")
+    if not path.parent.is_dir():
+        raise cannot_write(path, f"there is no folder {str(path.parent)!r}; make it first")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise cannot_write(path, f"no permission to write in {str(path.parent)!r}; name another")
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write all of `content` to `path`, or leave `path` as it was."""
+    check_writable(path)
+    try:
+        with atomic_write(os.fspath(path), overwrite=True) as file:
+            file.write(content)
+    except (OSError, ValueError) as error:
+        raise cannot_write(path, error) from error
+
 
 _NO_TEXT = (".parquet", ".pq", ".npy", ".npz", ".xlsx", ".xls", ".gz", ".zip")
 # A spreadsheet takes text that begins with these for a formula.
@@ -121,3 +205,87 @@ def json_bytes(found: dict[str, Any]) -> bytes:
     except ValueError as error:
         raise CommandError(f"the result cannot be written as JSON: {error}") from error
     return text.encode() + b"\n"
+
+
+class RowResults(NamedTuple):
+    """Values for each row of a table, and clusters or features in its units."""
+
+    columns: dict[str, list[Any]]  # by name, for the rows of the table
+    what: str  # "cluster" or "feature"
+    sizes: Any  # (k,): numbers of rows
+    names: list[str]  # (d,): of the columns of the centres
+    centres: Any  # (k, d)
+
+
+def write_clusters(
+    options: argparse.Namespace, model: Any, rows: Rows, warned: list[str], as_json: dict[str, Any]
+) -> Profiles:
+    """Write what was found; return what sets clusters apart."""
+    name_columns(model, rows)
+    profiles = profile(rows.X, model.labels_, model.n_clusters_, rows.preparation)
+    labels = rows.in_table(model.labels_)
+    centres = rows.preparation.in_own_units(model.cluster_centers_)
+    clusters = [
+        {"cluster": k, "rows": int(profiles.sizes[k]), "center": centre.tolist()}
+        for k, centre in enumerate(centres)
+    ]
+    found = RowResults({"cluster": labels}, "cluster", profiles.sizes, rows.names, centres)
+    about = {"n_clusters": int(model.n_clusters_), "notes": rows.notes + warned}
+    every = {"clusters": clusters, "ids": rows.ids, "labels": labels}
+    write_row_results(options, model, rows, found, about | as_json | every)
+    return profiles
+
+
+def write_row_results(
+    options: argparse.Namespace,
+    model: Any,
+    rows: Rows,
+    found: RowResults,
+    as_json: dict[str, Any],
+) -> None:
+    """Write all files that the options name; the result itself last, where it may be printed."""
+    if options.json:
+        about = {
+            "file": str(rows.table.path),
+            "columns": found.names,
+            "standardized": rows.preparation.scale is not None,
+            "n_rows": int(rows.X.shape[0]),
+            "objective": float(model.objective_),
+            "converged": bool(model.converged_),
+            "status": model.status_,
+        }
+        content = json_bytes(about | as_json)
+    else:
+        columns = with_rows(options, rows.table, rows.ids, found.columns)
+        content = csv_bytes(columns, options.output)
+    write_centres(options, found.what, found.sizes, found.names, found.centres)
+    report_rows(options, model, rows)
+    save_rows_model(options, model, rows)
+    write_result(options, content)
+
+
+ENDINGS = (".png", ".pdf", ".svg")
+
+
+def check_ending(name: Path | str) -> None:
+    """Raise a CommandError unless the name of a picture tells its format."""
+    if Path(name).suffix.lower() not in ENDINGS:
+        raise cannot_write(name, f"a picture's name ends in {', '.join(ENDINGS)}")
+
+
+def check_picture(name: str) -> None:
+    """Raise a CommandError unless pictures of this kind can be drawn."""
+    check_ending(name)
+    from hardbayes.plot._drawing import check_matplotlib
+
+    try:
+        check_matplotlib("--plot")
+    except ImportError as error:
+        raise CommandError(str(error)) from error
+
+
+def write_figure(figure: Any, name: Path | str) -> None:
+    """Write a figure of matplotlib."""
+    picture = io.BytesIO()
+    figure.savefig(picture, format=Path(name).suffix[1:].lower(), dpi=150)
+    write_atomically(Path(name), picture.getvalue())

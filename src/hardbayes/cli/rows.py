@@ -1,4 +1,15 @@
-"""The rows of a table, prepared as the options say."""
+"""The rows of a table, prepared as the options say: columns, scales.
+
+The rows of a table, prepared as the options say.
+
+Which columns of a table are used, and for what.
+
+Whether columns are divided by their standard deviations.
+
+Squared distances add up over the columns, so columns with small spreads hardly count beside those
+with large ones. That is meant where all are in one unit, as in pictures, and an accident of units
+where it silences half of the columns.
+"""
 
 import argparse
 import re
@@ -8,14 +19,170 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from hardbayes.cli.columns import Chosen, Roles, choose_columns
-from hardbayes.cli.errors import CommandError
-from hardbayes.cli.open_table import open_table
 from hardbayes.cli.preparation import Preparation, assembled, complete, levels_of
-from hardbayes.cli.scaling import with_scale
-from hardbayes.cli.spinner import working
+from hardbayes.cli.readers import open_table
 from hardbayes.cli.tables import Table
-from hardbayes.cli.wording import listed
+from hardbayes.cli.terminal import CommandError, counted, listed, working
+
+
+class Roles(NamedTuple):
+    """The columns that the options name for a purpose."""
+
+    id: str | None = None
+    weight: str | None = None
+    group: str | None = None
+
+    @property
+    def named(self) -> list[str]:
+        """Those that are given."""
+        return [name for name in self if name is not None]
+
+
+class Chosen(NamedTuple):
+    """Columns of numbers, columns to encode, and sentences on what was left out."""
+
+    numbers: list[str]
+    encoded: list[str]
+    notes: list[str]
+
+
+def choose_columns(
+    table: Table, columns: list[str] | None, exclude: list[str] | None, encode: bool, roles: Roles
+) -> Chosen:
+    """Return the columns to cluster by: those that the user names, else all that hold numbers."""
+    for name in roles.named:
+        check_column(table, name)
+    given = named_columns(table, columns) if columns else None
+    excluded = {*roles.named, *(named_columns(table, exclude) if exclude else [])}
+    candidates = [name for name in given or table.names if given or name not in excluded]
+    kinds = table.kinds
+    # True and false are 0 and 1 where the user names their column.
+    as_number = ("number", "boolean") if given and not encode else ("number",)
+    numbers = [name for name in candidates if kinds[name] in as_number]
+    text = [name for name in candidates if kinds[name] not in (*as_number, "empty")]
+    empty = [name for name in candidates if kinds[name] == "empty"]
+    notes = [*table.notes, *([f"Left out (empty): {listed(empty)}."] if empty else [])]
+    if text and given and not encode:
+        raise CommandError(
+            f"{table.path}: column {text[0]!r} holds text; add --encode to make one column of each "
+            "of its values, or leave it out of --columns"
+        )
+    if text and not encode:
+        notes.append(f"Left out (no numbers): {listed(text)}. To use them: --encode.")
+    encoded = text if encode else []
+    if not numbers and not encoded:
+        raise CommandError(
+            f"{table.path}: no column holds numbers; choose others with --columns, or encode text "
+            "with --encode"
+        )
+    return Chosen(numbers, encoded, notes)
+
+
+def named_columns(table: Table, values: list[str]) -> list[str]:
+    """Return the columns that an option names: a list, or names joined by commas."""
+    known = set(table.names)
+    found: list[str] = []
+    for value in values:
+        parts = [value] if value in known else [part.strip() for part in value.split(",")]
+        for name in parts:
+            check_column(table, name)
+            if name not in found:
+                found.append(name)
+    return found
+
+
+def check_column(table: Table, name: str) -> None:
+    """Raise a CommandError if a table has no such column."""
+    if name not in table.names:
+        raise CommandError(
+            f"{table.path}: there is no column {name!r}; its columns are {listed(table.names)}"
+        )
+
+
+# Below this share of the variance, half of the columns have no say. Chosen on 59 tables and point
+# sets, between wine, breast cancer, Pima and vehicles (at most 1.4 %) and all others (at least
+# 1.9 %), some of which have mixed units too. After division, k-means agrees better with the known
+# classes in the first three and worse in vehicles.
+NO_SAY = 0.015
+
+
+class Spreads(NamedTuple):
+    """Means and standard deviations of columns."""
+
+    mean: np.ndarray
+    deviation: np.ndarray
+
+    @property
+    def smaller_half(self) -> float:
+        """Share of the variance in that half of the columns that has the smaller spreads."""
+        spread = np.sort(self.deviation[self.deviation > 0])
+        if len(spread) < 2 or not np.isfinite(spread).all():
+            return 1.0
+        variance = (spread / spread[-1]) ** 2
+        return float(variance[: len(variance) // 2].sum() / variance.sum())
+
+
+def spreads(X: Any, weights: Any = None) -> Spreads:
+    """Return means and deviations, column by column so that nothing large is copied."""
+    moments = []
+    for j in range(X.shape[1]):
+        column = np.asarray(X[:, j], np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = np.average(column, weights=weights)
+            moments.append((mean, np.sqrt(np.average((column - mean) ** 2, weights=weights))))
+    mean, deviation = np.array(moments).T
+    return Spreads(mean, deviation)
+
+
+def with_scale(
+    preparation: Preparation,
+    X: Any,
+    weights: Any,
+    *,
+    standardize: bool | None,
+    scalable: bool,
+    centred: bool,
+) -> tuple[Preparation, str]:
+    """Return the preparation with scales where columns are divided by them, and why or why not."""
+    n_numbers = len(preparation.columns)
+    if standardize and (not scalable or sparse.issparse(X)):
+        raise CommandError(
+            "--standardize needs rows that are not sparse and squared Euclidean distances; leave "
+            "it out"
+        )
+    if not scalable or sparse.issparse(X) or standardize is False or not n_numbers:
+        return preparation, ""
+    found = spreads(X[:, :n_numbers], weights)
+    half = f"{100 * found.smaller_half:.2g} %"
+    silent = found.smaller_half < NO_SAY
+    if standardize is None and not silent and not preparation.levels:
+        if n_numbers == 1:
+            return preparation, ""
+        return preparation, (
+            "Columns are used as they are, for their spreads are comparable. To scale them: "
+            "--standardize."
+        )
+    why = "as --standardize says"
+    if standardize is None:
+        why = "to compare with the encoded ones"
+    if standardize is None and silent:
+        why = f"half of them would have no say otherwise ({half} of the variance)"
+    n_encoded = len(preparation.names) - n_numbers
+    shift, scale = _scales(found, n_encoded, centred)
+    sentence = (
+        f"{counted(n_numbers, 'column')} divided by standard deviations: {why}. To use them as "
+        "they are: --no-standardize."
+    )
+    return replace(preparation, shift=shift, scale=scale), sentence
+
+
+def _scales(found: Spreads, n_encoded: int, centred: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return shifts and scales; constant columns and zeros and ones stay as they are."""
+    usable = np.isfinite(found.deviation) & (found.deviation > 0)
+    scale = np.where(usable, found.deviation, 1.0)
+    shift = np.where(usable & centred, found.mean, 0.0)
+    return np.append(shift, np.zeros(n_encoded)), np.append(scale, np.ones(n_encoded))
+
 
 _ID = re.compile(r"(^|[^a-z])(id|index|key)$|[a-z]I[Dd]$")
 

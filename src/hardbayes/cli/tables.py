@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hardbayes.cli.errors import cannot_read
+from hardbayes.cli.terminal import cannot_read
 
 #: Cells that stand for a missing value, beside empty ones.
 MISSING = (

@@ -9,22 +9,26 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from hardbayes._version import __version__
-from hardbayes.estimators import (
-    BPMeans,
-    DPMeans,
-    GaussianDPMeans,
-    GraphDPMeans,
-    HDPMeans,
-    HDPTopics,
-    KernelDPMeans,
-    KFeatures,
-    SpectralDPMeans,
-)
-from hardbayes.estimators.base import Learner
+from hardbayes.core.estimator import Learner
+from hardbayes.dp_means.estimator import DPMeans
+from hardbayes.features.estimator import BPMeans, KFeatures
+from hardbayes.gaussian.estimator import GaussianDPMeans
+from hardbayes.graph.estimator import GraphDPMeans
+from hardbayes.groups.estimator import HDPMeans
+from hardbayes.kernel.estimator import KernelDPMeans
+from hardbayes.kernel.spectral import SpectralDPMeans
 from hardbayes.persistence.atomic import atomic_write
 from hardbayes.persistence.container import ContainerReader, ModelFileError, write_container
-from hardbayes.persistence.geometries import check_name, described, geometry_from, same_geometry
-from hardbayes.persistence.values import check, decode, encode
+from hardbayes.persistence.values import (
+    check,
+    check_name,
+    decode,
+    described,
+    encode,
+    geometry_from,
+    same_geometry,
+)
+from hardbayes.topics.estimator import HDPTopics
 
 # The only classes that a file can name. Names are looked up here and never imported, so a file
 # cannot choose which code runs.

@@ -1,9 +1,13 @@
-"""Named Python values to strict JSON plus arrays, and back.
+"""Named Python values and geometry objects in model files.
+
+Named Python values to strict JSON plus arrays, and back.
 
 None, booleans, integers, finite floats and text are stored as JSON. All other values are objects
 with one key: ``{"float": "nan" | "inf" | "-inf"}``, ``{"array": name}`` for an entry of the array
 table, and ``{"strings": name}`` for a list of text, whose UTF-8 bytes and lengths are the two
 entries ``name.utf8`` and ``name.lengths`` (the header has no space for a million column names).
+
+Geometry objects in model files: which can be saved, and how they are restored.
 """
 
 import math
@@ -12,6 +16,16 @@ from typing import Any
 
 import numpy as np
 
+from hardbayes.core.geometry import (
+    Cosine,
+    Geometry,
+    ItakuraSaito,
+    KullbackLeibler,
+    Logistic,
+    Mahalanobis,
+    Poisson,
+    SquaredEuclidean,
+)
 from hardbayes.persistence.container import ArrayEntry, ModelFileError, as_storable
 
 _NON_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
@@ -165,3 +179,69 @@ def _decode_strings(key: str, arrays: dict[str, np.ndarray]) -> list[str]:
 
 def _in_range(value: int) -> bool:
     return -(2**63) <= value < 2**64
+
+
+# The only geometries that a file can name, with the types of their constructor's arguments, which
+# are also attributes. A user's own geometry is code, and so are the functions of a family.
+ARGUMENTS: dict[type[Geometry], dict[str, type]] = {
+    Cosine: {},
+    ItakuraSaito: {"shape": float},
+    KullbackLeibler: {"length_as_weight": bool},
+    Logistic: {},
+    Mahalanobis: {"matrix": np.ndarray},
+    Poisson: {},
+    SquaredEuclidean: {},
+}
+CLASSES = {cls.__name__: cls for cls in ARGUMENTS}
+
+
+def described(geometry: object) -> dict[str, Any]:
+    """Return the name of a geometry's class and its arguments, for `geometry_from`.
+
+    Raises
+    ------
+    ValueError
+        If a file cannot name it.
+    """
+    # Exactly the class: a subclass would be loaded as its parent, without its own behaviour.
+    name, cls = type(geometry).__name__, CLASSES.get(type(geometry).__name__)
+    if cls is None or type(geometry) is not cls:
+        raise ValueError(
+            f"its 'divergence' is an object of class {name}, and a model file "
+            "holds no code; use a divergence of this library, or keep cluster_centers_ with "
+            "numpy.save and construct the estimator with your object again"
+        )
+    values: dict[str, Any] = {"class": name}
+    for argument, kind in ARGUMENTS[cls].items():
+        value = getattr(geometry, argument)
+        values[argument] = np.array(value, np.float64) if kind is np.ndarray else kind(value)
+    return values
+
+
+def same_geometry(one: object, other: object) -> bool:
+    """Whether two geometries are of one class and were made with the same arguments."""
+    names = ARGUMENTS.get(type(one), {})  # type: ignore[arg-type]
+    return type(one) is type(other) and all(
+        np.array_equal(getattr(one, name), getattr(other, name)) for name in names
+    )
+
+
+def check_name(values: dict[str, Any], version: str) -> None:
+    """Raise ModelFileError unless encoded values name a geometry that this library has."""
+    name = values.get("class")
+    if not isinstance(name, str):
+        raise ModelFileError("its divergence has no class")
+    if name not in CLASSES:
+        raise ModelFileError(
+            f"its divergence is a {name[:40]!r}, which this hardbayes does not know",
+            f"use the version that wrote it, {version[:40]!r}",
+        )
+
+
+def geometry_from(values: dict[str, Any]) -> Geometry:
+    """Return the geometry of these decoded values; raise ValueError or TypeError if invalid."""
+    cls = CLASSES[values["class"]]
+    arguments = {name: value for name, value in values.items() if name != "class"}
+    if {name: type(value) for name, value in arguments.items()} != ARGUMENTS[cls]:
+        raise ValueError(f"the arguments of {cls.__name__} are not what it takes")
+    return cls(**arguments)

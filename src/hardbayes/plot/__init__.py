@@ -6,10 +6,9 @@ Importing this package does not import matplotlib; drawing does. Install it with
 
 from hardbayes.plot.clusters import ClustersDisplay
 from hardbayes.plot.components import ComponentsDisplay
-from hardbayes.plot.figure import fit_figure
 from hardbayes.plot.graph import GraphDisplay
 from hardbayes.plot.groups import GroupsDisplay
-from hardbayes.plot.objective import ObjectiveDisplay
+from hardbayes.plot.objective import ObjectiveDisplay, fit_figure
 from hardbayes.plot.penalty_path import PenaltyPathDisplay
 from hardbayes.plot.topics import TopicsDisplay
 

@@ -8,16 +8,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_array
 
-from hardbayes.plot._matplotlib import (
+from hardbayes.plot._drawing import (
     COLORS,
     LITERAL,
     MARKERS,
     axes_or_new,
     check_at_least_one,
     check_estimator,
+    comparable_rows,
     counted,
+    project,
 )
-from hardbayes.plot._projection import comparable_rows, project
 
 _MOST_IN_LEGEND = 20
 _MOST_INSIDE = 10  # a longer legend stands beside the axes

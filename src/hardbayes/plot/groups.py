@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hardbayes.plot._matplotlib import (
+from hardbayes.plot._drawing import (
     LITERAL,
     axes_or_new,
     check_at_least_one,

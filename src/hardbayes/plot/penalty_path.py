@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hardbayes.plot._matplotlib import COLORS, check_matplotlib
+from hardbayes.plot._drawing import COLORS, check_matplotlib
 
 # Plateaus that are labelled; more labels would overlap.
 NAMED = 5

@@ -8,27 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from hardbayes.paths import WITH_PATHS, PenaltyPath, penalty_path
-from hardbayes.reports.facts.data import Given, checked_names, data_of, nameless
-from hardbayes.reports.facts.features import features_of
-from hardbayes.reports.facts.graph import graph_of
-from hardbayes.reports.facts.plane import plane_of_rows
-from hardbayes.reports.facts.profiles import profiles_of
-from hardbayes.reports.facts.reasons import reasons_for
-from hardbayes.reports.facts.solutions import Solutions, solutions_of
-from hardbayes.reports.facts.topics import topics_of
-from hardbayes.reports.facts.typical import rows_of
-from hardbayes.reports.numbers import counted, short
-from hardbayes.reports.sections.features import examples_section, features_section
-from hardbayes.reports.sections.graph import communities_section, matrix_section
-from hardbayes.reports.sections.groups import groups_section
-from hardbayes.reports.sections.profiles import profiles_section
-from hardbayes.reports.sections.rows import rows_section
-from hardbayes.reports.sections.solutions import script_data, solutions_section
-from hardbayes.reports.sections.tables import Section
-from hardbayes.reports.sections.topics import mixed_section, topics_section
-from hardbayes.reports.sections.trace import trace_section
-from hardbayes.reports.sections.usage import usage_section
+from hardbayes.core.penalty_path import PenaltyPath
+from hardbayes.paths import WITH_PATHS, penalty_path
+from hardbayes.reports.data import Given, checked_names, data_of, nameless, rows_of, rows_section
+from hardbayes.reports.features import examples_section, features_of, features_section
+from hardbayes.reports.graph import communities_section, graph_of, matrix_section
+from hardbayes.reports.page import usage_section
+from hardbayes.reports.path import script_data, solutions_section, trace_section
+from hardbayes.reports.pieces import Section, counted, short
+from hardbayes.reports.plane import plane_of_rows
+from hardbayes.reports.profiles import groups_section, profiles_of, profiles_section
+from hardbayes.reports.solutions import Solutions, reasons_for, solutions_of
+from hardbayes.reports.topics import mixed_section, topics_of, topics_section
 
 
 @dataclass

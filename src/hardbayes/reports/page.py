@@ -1,14 +1,23 @@
-"""The whole page: the template, its style sheet and script, and a policy that allows no other."""
+"""The whole page: head, usage, style sheet and script.
+
+The whole page: the template, its style sheet and script, and a policy that allows no other.
+
+The head of a report: what was found in what.
+
+How to use the model: a few lines of code.
+"""
 
 import base64
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from html import escape
 from importlib.resources import files
 from typing import Any
 
-from hardbayes.markup import Markup
+from hardbayes.core.html import Markup, tag
+from hardbayes.reports.pieces import Section, details, section
 
 
 def page(title: str, body: Markup, data: dict[str, Any]) -> bytes:
@@ -57,3 +66,78 @@ def _digest(content: str) -> str:
 def _as_json(data: dict[str, Any]) -> str:
     """Return JSON that cannot end the element it stands in."""
     return json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def header(
+    title: str | None, found: str, sentences: list[str], facts: list[tuple[str, str]]
+) -> Markup:
+    """Return the headline, a few sentences and a list of facts."""
+    return tag(
+        "header",
+        tag("p", title, class_="title") if title else None,
+        tag("h1", found),
+        [tag("p", sentence, class_="lead") for sentence in sentences],
+        tag(
+            "dl",
+            [tag("div", tag("dt", name), tag("dd", value)) for name, value in facts],
+            class_="facts",
+        ),
+    )
+
+
+def contents(sections: Sequence[Section]) -> Markup:
+    """Return links to the sections."""
+    links = [tag("li", tag("a", each.title, href=f"#{each.name}")) for each in sections]
+    return tag("nav", tag("ul", links), aria_label="Contents")
+
+
+LINES = {
+    "partition": (
+        "labels = model.predict(new_rows)                # the cluster of each row",
+        "labels = model.predict(new_rows, novelty=0.01)  # -1 for rows unlike any other",
+        "table = model.summary(new_rows)                 # sizes, and what sets clusters apart",
+    ),
+    "groups": ("labels = model.predict(new_rows, groups=groups)  # the cluster of each row",),
+    "topics": (
+        "shares = model.transform(new_counts)  # the share of each topic in each document",
+        "words = model.top_words(10, vocabulary)",
+    ),
+    "features": (
+        "has = model.transform(new_rows)       # which features each row has",
+        "rebuilt = model.inverse_transform(has)",
+    ),
+    "graph": (
+        "labels = model.predict(new_links)  # new vertices, by their links to those of the fit",
+    ),
+}
+
+
+def usage_section(model: Any, kind: str, in_pipeline: bool) -> Section:
+    """Return code that stores the model and applies it, and its parameters."""
+    head = [
+        "from hardbayes import load, save",
+        "",
+        'save(model, "model.hardbayes")   # numbers and names, no code',
+        'model = load("model.hardbayes")',
+        "",
+    ]
+    if in_pipeline:
+        head = ["# model: the pipeline that was passed to this report", ""]
+    lines = [*head, *(line for line in LINES[kind] if not (in_pipeline and ".summary(" in line))]
+    parameters = tag(
+        "dl",
+        [tag("div", tag("dt", name), tag("dd", _told(value)))
+         for name, value in sorted(model.get_params(deep=False).items())],
+        class_="facts",
+    )  # fmt: skip
+    return section(
+        "use",
+        "How to use it",
+        tag("pre", tag("code", "\n".join(lines)), tabindex=0),
+        details("Parameters of the model", parameters),
+    )
+
+
+def _told(value: Any) -> str:
+    told = repr(value)
+    return told if len(told) <= 200 else told[:200] + " ..."

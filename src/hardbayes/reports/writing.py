@@ -7,14 +7,13 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from hardbayes._version import __version__
-from hardbayes.estimators.base import Learner
-from hardbayes.markup import join, tag
-from hardbayes.paths import PenaltyPath
+from hardbayes.core.estimator import Learner
+from hardbayes.core.html import join, tag
+from hardbayes.core.penalty_path import PenaltyPath
 from hardbayes.persistence.atomic import atomic_write
 from hardbayes.reports import kinds
-from hardbayes.reports.facts.data import Given, estimator_and_rows, names_in
-from hardbayes.reports.page import page
-from hardbayes.reports.sections.overview import contents, header
+from hardbayes.reports.data import Given, estimator_and_rows, names_in
+from hardbayes.reports.page import contents, header, page
 
 
 def report(

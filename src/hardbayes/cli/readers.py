@@ -1,0 +1,223 @@
+"""Readers of tables: Parquet, arrays, folders of pictures; which one a file needs.
+
+Tables in Parquet files, NumPy's .npy and .npz, and SciPy's sparse .npz.
+
+A folder of pictures of one size as a table: a row for each, a column for each pixel.
+
+Which reader a file needs, by the end of its name.
+"""
+
+import zipfile
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from hardbayes.cli.tables import Cells, Table, import_polars, new_matrix
+from hardbayes.cli.terminal import CommandError, cannot_read
+from hardbayes.cli.text_tables import DelimitedTable, open_binary
+
+
+class ParquetTable(Table):
+    """A Parquet file, read one column at a time."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._pl = import_polars(path)
+        open_binary(path).close()
+        try:
+            self._schema = self._pl.read_parquet_schema(path)
+            scan = self._pl.scan_parquet(path).select(self._pl.len()).collect()
+        except (self._pl.exceptions.PolarsError, OSError) as error:
+            raise cannot_read(path, "it is not a Parquet file, or damaged") from error
+        self.n_rows = int(scan.item())
+        self.names = list(self._schema)
+        if self.n_rows == 0:
+            raise cannot_read(path, "it has no rows; add rows")
+
+    @cached_property
+    def kinds(self) -> dict[str, str]:
+        """What the columns hold, by their types."""
+        return {name: self._kind(dtype) for name, dtype in self._schema.items()}
+
+    def _kind(self, dtype: Any) -> str:
+        if dtype.is_numeric():
+            return "number"
+        return {"Boolean": "boolean", "Null": "empty"}.get(str(dtype), "text")
+
+    def read(self, numbers: list[str], texts: list[str]) -> Cells:
+        """Return columns of numbers as an array, NaN where missing, and of text as lists."""
+        matrix = new_matrix(self.n_rows, len(numbers))
+        for j, name in enumerate(numbers):
+            matrix[:, j] = self._column(name).cast(self._pl.Float64).to_numpy()
+        found = {name: self._column(name).cast(self._pl.String).to_list() for name in texts}
+        return Cells(matrix, found)
+
+    def _column(self, name: str) -> Any:
+        try:
+            return self._pl.scan_parquet(self.path).select(name).collect()[name]
+        except (self._pl.exceptions.PolarsError, OSError) as error:
+            raise cannot_read(self.path, f"its column {name!r} is damaged") from error
+
+
+class ArrayTable(Table):
+    """A dense or sparse matrix; columns are named x0, x1, ..."""
+
+    def __init__(self, path: Path, matrix: Any) -> None:
+        super().__init__(path)
+        if matrix.ndim == 1:
+            matrix = matrix[:, np.newaxis]
+        if matrix.ndim != 2 or 0 in matrix.shape:
+            shape = " x ".join(map(str, matrix.shape))
+            raise cannot_read(path, f"its array is {shape}; store rows x columns, one at least")
+        if matrix.dtype.kind not in "biuf":
+            raise cannot_read(
+                path, f"its array holds {matrix.dtype}, not numbers; store real numbers"
+            )
+        self.matrix = matrix
+        self.n_rows = matrix.shape[0]
+        self.is_sparse = sparse.issparse(matrix)
+
+    @cached_property
+    def names(self) -> list[str]:  # type: ignore[override]
+        """The columns."""
+        return [f"x{j}" for j in range(self.matrix.shape[1])]
+
+    @cached_property
+    def kinds(self) -> dict[str, str]:
+        """All numbers."""
+        return dict.fromkeys(self.names, "number")
+
+    def read(self, numbers: list[str], texts: list[str]) -> Cells:
+        """Return the whole array as it is, or the chosen columns."""
+        chosen = self.matrix
+        if numbers != self.names:
+            where = {name: j for j, name in enumerate(self.names)}
+            chosen = chosen[:, [where[name] for name in numbers]]
+        if not self.is_sparse and chosen.dtype not in (np.float32, np.float64):
+            chosen = chosen.astype(np.float64)
+        found = {name: self._texts(name) for name in texts}
+        return Cells(chosen, found)
+
+    def _texts(self, name: str) -> list[str | None]:
+        column = self.matrix[:, [self.names.index(name)]]
+        values = (column.toarray() if self.is_sparse else np.asarray(column)).ravel()
+        return [f"{value:.17g}" if value == value else None for value in values.tolist()]
+
+
+def npy_table(path: Path) -> ArrayTable:
+    """Return the table of an .npy file, which stays on disk."""
+    open_binary(path).close()
+    try:
+        matrix = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise cannot_read(path, "it is not an .npy file of numbers, or damaged") from error
+    if not isinstance(matrix, np.ndarray):
+        raise cannot_read(path, "it is not an .npy file; name it .npz if it is one")
+    return ArrayTable(path, matrix)
+
+
+def npz_table(path: Path) -> ArrayTable:
+    """Return the table of an .npz file: a sparse matrix of SciPy, the array "X" or the only one."""
+    open_binary(path).close()
+    damaged = "it is not an .npz file of numbers, or damaged"
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            if not hasattr(file, "files"):
+                raise cannot_read(path, "it is not an .npz file; name it .npy if it is one")
+            names = list(file.files)
+            if "format" not in names:
+                if "X" not in names and len(names) != 1:
+                    listed = ", ".join(map(repr, names[:8])) or "nothing"
+                    raise cannot_read(path, f"it holds {listed}; name one array 'X'")
+                return ArrayTable(path, file["X" if "X" in names else names[0]])
+        return ArrayTable(path, sparse.csr_array(sparse.load_npz(path)))
+    except CommandError:
+        raise
+    except (OSError, ValueError, EOFError, KeyError, TypeError, zipfile.BadZipFile) as error:
+        raise cannot_read(path, damaged) from error
+
+
+ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".pgm", ".ppm")
+
+
+class PictureTable(Table):
+    """Pictures in a folder, in shades of grey from 0 to 1."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.files = sorted(f for f in path.iterdir() if f.suffix.lower() in ENDINGS)
+        if not self.files:
+            raise cannot_read(path, "it is a folder without pictures; name a table")
+        self.n_rows = len(self.files)
+        self.shape = self._pixels(self.files[0]).shape
+
+    @cached_property
+    def names(self) -> list[str]:  # type: ignore[override]
+        """The pixels, by row and column."""
+        height, width = self.shape
+        return [f"r{i}c{j}" for i in range(height) for j in range(width)]
+
+    @cached_property
+    def kinds(self) -> dict[str, str]:
+        """All numbers."""
+        return dict.fromkeys(self.names, "number")
+
+    def read(self, numbers: list[str], texts: list[str]) -> Cells:
+        """Return the pixels of all pictures."""
+        where = {name: j for j, name in enumerate(self.names)}
+        columns = [where[name] for name in numbers]
+        matrix = new_matrix(self.n_rows, len(columns))
+        for row, file in enumerate(self.files):
+            pixels = self._pixels(file)
+            if pixels.shape != self.shape:
+                sizes = [f"{width} x {height}" for height, width in (pixels.shape, self.shape)]
+                raise CommandError(
+                    f"{file}: it is {sizes[0]} and {self.files[0].name} is {sizes[1]}; make all "
+                    "pictures of one size"
+                )
+            matrix[row] = pixels.ravel()[columns]
+        return Cells(matrix, {name: [None] * self.n_rows for name in texts})
+
+    @property
+    def row_ids(self) -> list[str | None]:
+        """Names of the pictures."""
+        return [file.name for file in self.files]
+
+    def row_name(self, row: int) -> str:
+        """Return the name of a picture."""
+        return self.files[row].name
+
+    def _pixels(self, file: Path) -> np.ndarray:
+        try:
+            from PIL import Image
+        except ImportError as error:
+            raise cannot_read(
+                file, 'pillow is missing. Install it: pip install "hardbayes[app]"'
+            ) from error
+        try:
+            with Image.open(file) as picture:
+                return np.asarray(picture.convert("L"), np.float64) / 255
+        except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+            raise cannot_read(file, "it is not a picture, or damaged") from error
+
+
+_TEXT = (".csv", ".tsv", ".tab", ".txt", ".data", ".dat")
+_OTHERS = {".parquet": ParquetTable, ".pq": ParquetTable, ".npy": npy_table, ".npz": npz_table}
+
+
+def open_table(name: str, header: bool | None = None) -> Table:
+    """Return the table in a file; raise a CommandError where it is none."""
+    path = Path(name)
+    suffix = path.suffix.lower()
+    if path.is_dir():
+        return PictureTable(path)
+    if suffix in _OTHERS:
+        return _OTHERS[suffix](path)
+    if suffix in _TEXT:
+        return DelimitedTable(path, header)
+    open_binary(path).close()
+    known = ", ".join([".csv", ".tsv", ".parquet", ".npy", ".npz"])
+    raise cannot_read(path, f"tables end in {known}; save it as one of these")

@@ -1,0 +1,1 @@
+"""What all models share: the loop, rows, divergences, validation, compiling."""

@@ -1,0 +1,310 @@
+"""Base class of all estimators: fit, score, and the state for files.
+
+scikit-learn's callbacks, which it has from version 1.9 on: a fit is one task.
+
+Streams of random numbers.
+"""
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from copy import copy
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.random import MT19937, RandomState, SeedSequence
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    _fit_context,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from hardbayes.core.geometry.base import Geometry
+from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean
+from hardbayes.core.html import found_html
+from hardbayes.core.loop import Status
+from hardbayes.core.matrices import Floats, Matrix
+from hardbayes.core.pool import Pool, resolve_threads
+from hardbayes.core.progress import Report, shown, to_standard_error
+from hardbayes.core.validation import check_matrix, check_weights
+
+try:
+    from sklearn.callback import CallbackSupportMixin
+except ImportError:  # an older scikit-learn
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands in for scikit-learn's mixin: estimators have no ``set_callbacks``."""
+
+
+__all__ = ["CallbackSupportMixin", "fit_task"]
+
+
+def fit_task(
+    estimator: Any, X: Any, y: Any = None, **metadata: Any
+) -> AbstractContextManager[None]:
+    """Tell the callbacks of an estimator that its fit begins and, unless it fails, that it ends.
+
+    scikit-learn's wrapper of `fit` tears them down. Without callbacks nothing is called at the end,
+    where Ctrl-C would come after the fit.
+    """
+    if not hasattr(estimator, "_skl_callbacks"):  # set, or propagated by a meta-estimator
+        return nullcontext()
+    return _task(estimator, {"estimator": estimator, "X": X, "y": y, "metadata": metadata})
+
+
+@contextmanager
+def _task(estimator: Any, given: dict[str, Any]) -> Iterator[None]:
+    context = estimator._init_callback_context()
+    context.call_on_fit_task_begin(**given)
+    yield
+    context.call_on_fit_task_end(**given, reconstruction_attributes={})
+
+
+class _FirstState(SeedSequence):
+    """A first state that takes no time, for a generator that is seeded at once."""
+
+    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> Any:
+        return np.ones(n_words, dtype)
+
+
+_FIRST = _FirstState(0)
+
+
+def seeded_stream(seed: int) -> RandomState:
+    """Return ``RandomState(seed)``, which would first collect and spread entropy for nothing.
+
+    That takes as long as all sweeps over a hundred rows.
+    """
+    stream = RandomState(MT19937(_FIRST))
+    stream.seed(seed)
+    return stream
+
+
+AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
+#: Constraints of the parameters that all estimators have.
+SHARED_CONSTRAINTS: dict[str, list[Any]] = {
+    "search": [StrOptions({"split-merge", "paper"})],
+    "n_init": [AT_LEAST_ONE],
+    "max_iter": [AT_LEAST_ONE],
+    "random_state": ["random_state"],
+    "n_jobs": [AT_LEAST_ONE, Interval(Integral, None, -1, closed="right"), None],
+    "verbose": ["verbose"],
+}
+
+
+class Learner(CallbackSupportMixin, ABC, BaseEstimator):
+    """Base of all: the fitted state is ``_model`` and the attributes that end in ``_``."""
+
+    _model: Any
+    _parameter_constraints: ClassVar[dict[str, list[Any]]]
+    #: Attributes that may hold text, which files store as lists, and the dtype of their arrays.
+    _text_attributes: ClassVar[dict[str, type]] = {"feature_names_in_": object}
+    n_jobs: int | None
+    random_state: Any
+    verbose: int
+
+    @abstractmethod
+    def _model_from(self, arrays: dict[str, Any], fitted: dict[str, Any]) -> tuple[Any, int]:
+        """Return the model made of arrays from a file, and its number of columns.
+
+        Raises ValueError if the fitted attributes contradict it.
+        """
+
+    def _keep(self, fitted: dict[str, Any], status: Status) -> None:
+        """Set all fitted attributes at once; warn where the fit did not converge freely."""
+        if status is not Status.CONVERGED:
+            kind = UserWarning if status is Status.REMARKED else ConvergenceWarning
+            # The stack level skips fit and scikit-learn's wrapper of it.
+            warnings.warn(fitted["status_"], kind, stacklevel=4)
+        kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}
+        self.__dict__ = kept | fitted  # all attributes or none
+
+    def _stream(self) -> np.random.RandomState:
+        """Return the generator of ``random_state``; for None a new one, not NumPy's global one."""
+        if self.random_state is None:
+            return np.random.RandomState()
+        if isinstance(self.random_state, Integral):
+            return seeded_stream(int(self.random_state))
+        return check_random_state(self.random_state)
+
+    def _progress(self) -> Report:
+        """Return what a search reports to."""
+        return to_standard_error(type(self).__name__) if self.verbose else shown()
+
+    def _say(self, sentence: str) -> None:
+        if self.verbose:
+            to_standard_error(type(self).__name__).say(sentence)
+
+    def _report_changes(self, step: int, n_clusters: int, n_changed: int) -> None:
+        self._say(f"step {step}: {n_clusters} clusters, {n_changed} changes")
+
+    def _repr_html_inner(self) -> str:
+        return found_html(self) + super()._repr_html_inner()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:  # not where scikit-learn is configured to show text
+            bundle["text/html"] = found_html(self) + bundle["text/html"]
+        return bundle
+
+    def _validate_params(self) -> None:
+        super()._validate_params()
+        for name, constraints in self._parameter_constraints.items():
+            value = getattr(self, name)
+            # Python's bools are integers, and one that is passed for a number is a mistake.
+            if isinstance(value, bool | np.bool_) and not (
+                "verbose" in constraints or "boolean" in constraints
+            ):
+                raise InvalidParameterError(
+                    f"The {name!r} parameter of {type(self).__name__} must not be a bool. "
+                    f"Got {value!r} instead."
+                )
+
+    # -- for save and load -------------------------------------------------------------------------
+
+    def _get_state(self) -> dict[str, Any]:
+        if not hasattr(self, "_model"):
+            return {}
+        state: dict[str, Any] = dict.fromkeys(self._text_attributes)
+        state |= {name: value for name, value in vars(self).items() if name.endswith("_")}
+        for name, dtype in self._text_attributes.items():
+            if state[name] is not None and state[name].dtype.kind == np.dtype(dtype).kind:
+                state[name] = [str(text) for text in state[name]]
+        return state | self._model.to_arrays()
+
+    def _set_state(self, state: dict[str, Any]) -> None:
+        arrays = {name: value for name, value in state.items() if not name.endswith("_")}
+        fitted = {name: value for name, value in state.items() if name.endswith("_")}
+        for name, dtype in self._text_attributes.items():
+            if isinstance(fitted.get(name), list):
+                fitted[name] = np.array(fitted[name], dtype)
+        names = fitted.pop("feature_names_in_", None)
+        model, n_columns = self._model_from(arrays, fitted)
+        if names is not None:
+            if len(names) != n_columns:
+                raise ValueError(
+                    "The saved model contradicts itself: wrong number of feature names."
+                )
+            fitted["feature_names_in_"] = names
+        self.__dict__.update(fitted, _model=model)
+
+
+class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
+    """Base of the estimators of rows."""
+
+    @property
+    def _geometry(self) -> Geometry:
+        """The divergence of a fit."""
+        return SquaredEuclidean()
+
+    @abstractmethod
+    def _fitted(
+        self, matrix: Matrix, weights: Floats | None, rng: np.random.RandomState, pool: Pool
+    ) -> tuple[dict[str, Any], Status]:
+        """Return the fitted attributes for checked rows, and the status of the fit."""
+
+    @abstractmethod
+    def _costs(self, matrix: Matrix, pool: Pool) -> Floats:
+        """Return the cost of each row (n,) under the fitted model."""
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the model to X.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows; `GaussianDPMeans` accepts dense rows only. C-contiguous float32 or float64 arrays,
+            memory maps and CSR matrices are not copied.
+        y : ignored
+            Not used, present for API consistency by convention.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows. A row of weight zero opens no cluster, but is labelled like any
+            other.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator. If an error is raised, the estimator is unchanged.
+        """
+        with fit_task(self, X, y, sample_weight=sample_weight):
+            self._keep(*self._fit_rows(X, sample_weight))
+        return self
+
+    def _fit_rows(self, X: Any, sample_weight: Any, **beside: Any) -> tuple[dict[str, Any], Status]:
+        """Return the fitted attributes and the status; what else there is goes to `_fitted`."""
+        matrix, weights, names = checked_data(self, self._geometry, X, sample_weight)
+        self._say("fit of {} rows, {} columns".format(*matrix.shape))
+        with Pool(resolve_threads(self.n_jobs), self._progress()) as pool:
+            fitted, status = self._fitted(matrix, weights, self._stream(), pool, **beside)
+        return fitted | names, status
+
+    def score_samples(self, X: Any) -> Floats:
+        """Return minus the cost of each row, at its best centre or with its best features.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows. Their weights are one, or their lengths if the divergence has
+            ``length_as_weight``.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            Higher is better.
+        """
+        matrix = self._checked(X)
+        with Pool(resolve_threads(self.n_jobs)) as pool:
+            return -self._costs(matrix, pool)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Return minus the fit term of X under the fitted model.
+
+        The penalty is not included. More clusters or features fit better, also on new rows, so a
+        ``GridSearchCV`` over the penalty selects the smallest. Compare penalties by `penalty_path`,
+        or use "auto".
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+        y : ignored
+            Not used, present for API consistency by convention.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            Sum of the weighted `score_samples`.
+        """
+        return weighted_sum(self.score_samples(X), sample_weight)
+
+    def _checked(self, X: Any) -> Matrix:
+        check_is_fitted(self)
+        return check_matrix(X, self._model.geometry, self, reset=False)
+
+
+def checked_data(
+    estimator: Estimator, geometry: Geometry, X: Any, sample_weight: Any
+) -> tuple[Matrix, Floats | None, dict[str, Any]]:
+    """Return rows and weights for a fit, and the attributes that describe their columns."""
+    described = copy(estimator)  # gets the attributes: a fit that fails must not change them
+    matrix = check_matrix(X, geometry, described)
+    weights = check_weights(sample_weight, matrix, geometry)
+    names = ("feature_names_in_", "n_features_in_")
+    found = vars(described)
+    return matrix, weights, {name: found[name] for name in names if name in found}
+
+
+def weighted_sum(scores: Floats, sample_weight: Any) -> float:
+    """Return the sum of the scores (n,) of rows with these weights."""
+    weights = check_weights(sample_weight, scores[:, np.newaxis])
+    return float(np.sum(scores if weights is None else weights * scores))

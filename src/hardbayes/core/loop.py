@@ -1,0 +1,76 @@
+"""The one loop of every model, and how a fit ends.
+
+The one loop of every model.
+
+A fit is a row of stages, each of which may lower the objective: rows decide and parameters follow,
+or whole clusters or features move. As long as one does, the loop begins again with the first.
+
+The objective's trace: rises that are rounding are levelled.
+
+How a fit ended, in sentences that say what to do; and a report that prints nothing.
+"""
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+
+import numpy as np
+
+from hardbayes.core.matrices import Floats
+
+
+def alternate(stages: Sequence[Callable[[], bool]], may_go_on: Callable[[], bool]) -> bool:
+    """Go through the stages until none of them changes anything; return whether that was reached.
+
+    ``may_go_on`` is called before each.
+    """
+    while True:
+        for stage in stages:
+            if not may_go_on():
+                return False
+            if stage():
+                break
+        else:
+            return True
+
+
+def level_rounding(history: Floats, floor: float = 0.0) -> Floats:
+    """Return the trace without rises that are mere rounding; a real one would stay.
+
+    Sweeps that change less than float64 can show may seem to raise the objective in its last
+    places, or by ``floor`` where it is the difference of larger numbers.
+    """
+    levelled = np.maximum.accumulate(history[::-1])[::-1].copy()
+    is_noise = np.abs(levelled - history).max() <= 1e-9 * np.abs(history).max() + floor
+    return levelled if is_noise else history
+
+
+class Status(Enum):
+    """The end of a fit; the value is a template filled with ``steps`` and ``clusters``."""
+
+    CONVERGED = (
+        "Converged after {steps}: no further step lowers the objective. Nothing needs doing."
+    )
+    CAPPED = (
+        "Converged at the cap of {clusters}, where more would still lower the objective. "
+        "Raise max_clusters or cluster_penalty if that was not intended."
+    )
+    REMARKED = "Converged after {steps}."  # sentences on what was found follow
+    OUT_OF_STEPS = (
+        "Stopped after {steps} before it converged. "
+        "Raise max_iter, or accept that the objective could still fall a little."
+    )
+
+    def sentence(self, steps: int, clusters: int) -> str:
+        """Return the sentence for this fit."""
+        return self.value.format(
+            steps=counted(steps, "step"), clusters=counted(clusters, "cluster")
+        )
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number of things in words: "1 step", "2 steps"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def say_nothing(step: int, n_clusters: int, n_changed: int) -> None:
+    """Report nothing."""

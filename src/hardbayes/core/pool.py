@@ -1,0 +1,211 @@
+"""Threads of a fit: a pool, tiles of rows.
+
+A thread pool over fixed tiles of rows: interruptible between tiles, one pool for each fit.
+
+numba's ``parallel=True`` is not used. Depending on its threading layer it aborts the process when
+two threads enter a kernel, or kills a forked child; its float reductions depend on the number of
+threads; and Ctrl-C has to wait for the end of a kernel.
+
+How rows are cut into tiles, and the tiles run on threads.
+"""
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from itertools import pairwise
+from queue import SimpleQueue
+
+from joblib import cpu_count
+
+from hardbayes.core.progress import SILENT, Report
+
+
+@cache
+def _cores() -> int:
+    # Cached: it reads files under Linux, which takes longer than a fit of a hundred rows.
+    return cpu_count()
+
+
+def resolve_threads(n_jobs: int | None) -> int:
+    """Return the number of threads for ``n_jobs``.
+
+    None means all cores that this process may use, or OMP_NUM_THREADS if that is less, so that
+    processes started by joblib share the cores. Negative values count from the number of cores.
+    """
+    cores = _cores()
+    if n_jobs is None:
+        limit = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+        return max(1, min(cores, int(limit))) if limit.isdigit() else cores
+    return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
+
+
+class _Job:
+    def __init__(self, task: Callable[[int, int], None], n_tiles: int, n_workers: int) -> None:
+        self.task = task
+        borders = [n_tiles * worker // n_workers for worker in range(n_workers + 1)]
+        self.queues = [deque(range(*pair)) for pair in pairwise(borders)]
+        self.finished = threading.Semaphore(0)
+        self.error: BaseException | None = None
+
+    def _next(self, worker: int) -> int:
+        """Take the worker's next tile, or the last of the longest queue; IndexError: none is left.
+
+        A worker gets the same tiles in every pass, which its cache may still hold.
+        """
+        own = self.queues[worker % len(self.queues)]
+        while any(self.queues):
+            with suppress(IndexError):  # another thread has taken the tile
+                return own.popleft() if own else max(self.queues, key=len).pop()
+        raise IndexError("no tile is left")
+
+    def work(self, worker: int) -> None:
+        while True:
+            try:
+                tile = self._next(worker)
+            except IndexError:
+                return
+            self.task(tile, worker)
+
+    def cancel(self) -> None:
+        """Drop all tiles that have not begun."""
+        for queue in self.queues:
+            queue.clear()
+
+    def help(self, worker: int) -> None:
+        try:
+            self.work(worker)
+        except BaseException as error:
+            self.error = error
+            self.cancel()
+        finally:
+            self.finished.release()
+
+
+class Pool:
+    """The calling thread and helper threads, which share the tiles of a pass.
+
+    Helpers start at the first pass with more than one tile, so small data starts none. They end
+    with the context, so that no thread survives a fit. The pool goes wherever a fit does, and so
+    carries its report.
+    """
+
+    def __init__(self, n_threads: int, report: Report = SILENT) -> None:
+        self.n_threads = n_threads
+        self.report = report
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._helpers: list[threading.Thread] = []
+        self._given_up = False
+
+    def __enter__(self) -> "Pool":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for _helper in self._helpers:
+            self._jobs.put(None)
+        for helper in self._helpers:
+            helper.join()
+        self._helpers.clear()
+        self.report.close()
+
+    def stop_if_given_up(self) -> None:
+        """Raise RuntimeError if the pass has been interrupted: for tasks longer than a tile."""
+        if self._given_up:
+            raise RuntimeError("the pass was interrupted")
+
+    def run(self, task: Callable[[int, int], None], n_tiles: int) -> None:
+        """Call ``task(tile, worker)`` for every tile; worker 0 is the calling thread.
+
+        The first error is raised after all threads have stopped. A task may call this method again;
+        after an interrupt such a call raises at once.
+        """
+        self.stop_if_given_up()
+        n_helpers = min(self.n_threads, n_tiles) - 1
+        if n_helpers < 1:
+            for tile in range(n_tiles):
+                task(tile, 0)
+            return
+        while len(self._helpers) < n_helpers:
+            helper = threading.Thread(
+                target=self._serve, args=(len(self._helpers) + 1,), daemon=True
+            )
+            helper.start()
+            self._helpers.append(helper)
+        job = _Job(task, n_tiles, n_helpers + 1)
+        called = 0
+        try:
+            for _ in range(n_helpers):
+                self._jobs.put(job)
+                called += 1
+            job.work(0)
+        except BaseException:
+            self._given_up = True
+            raise
+        finally:
+            # Also after Ctrl-C: no thread may go on writing into arrays of the caller.
+            job.cancel()
+            for _ in range(called):
+                job.finished.acquire()
+            self._given_up = False
+        if job.error is not None:
+            raise job.error
+
+    def _serve(self, worker: int) -> None:
+        while True:
+            job = self._jobs.get()
+            if job is None:
+                return
+            job.help(worker)
+            del job  # or its arrays would stay in memory while this thread waits
+
+
+# A tile is at most this many multiply-adds when no score is skipped: some milliseconds, so that
+# Ctrl-C is prompt. In tiles much smaller than that the call of a kernel takes the time.
+TILE_WORK = 1 << 26
+WORTH_CALLING = 1 << 24
+ROW_WORK = 1 << 11  # of a row, however short
+
+
+class Tiling:
+    """Tiles of rows that hold so many entries each.
+
+    A tile's result never depends on its borders, so these may depend on the number of threads.
+    """
+
+    def __init__(self, entries_per_row: int, pool: Pool) -> None:
+        self.entries_per_row = entries_per_row
+        self.pool = pool
+
+    def run(self, task: Callable[[int, int, int], None], n: int, slots: int) -> None:
+        """Run ``task(worker, start, stop)`` over n rows, each compared with up to ``slots``."""
+        borders = self._borders(n, slots)
+        self.pool.run(
+            lambda tile, worker: task(worker, borders[tile], borders[tile + 1]), len(borders) - 1
+        )
+
+    def most_rows(self, slots: int) -> int:
+        """Return the largest number of rows of a tile."""
+        return max(64, TILE_WORK // self._row_work(slots))
+
+    def _row_work(self, slots: int) -> int:
+        return slots * self.entries_per_row + ROW_WORK
+
+    def _borders(self, n: int, slots: int) -> list[int]:
+        """Return where tiles begin and end.
+
+        Each thread has its part of the rows, in tiles that become smaller: few calls at first, and
+        a short wait for the last tile.
+        """
+        most = self.most_rows(slots)
+        least = max(64, WORTH_CALLING // self._row_work(slots))
+        parts = max(1, min(self.pool.n_threads, n // least))
+        borders = [0]
+        for part in range(parts):
+            stop = n * (part + 1) // parts
+            while borders[-1] < stop:
+                left = stop - borders[-1]
+                size = left if parts == 1 or left <= least else max(least, left // 2)
+                borders.append(borders[-1] + min(size, most))
+        return borders

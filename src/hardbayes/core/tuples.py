@@ -1,0 +1,187 @@
+"""Named tuples of arrays: what algorithms hand to passes over rows, and what passes return.
+
+A cluster has a slot: its place in every array with an axis of ``slots``. It keeps the slot while it
+lives. Labels of rows are slots, -1 for none.
+"""
+
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardbayes.core.matrices import Floats
+
+# Entries of which a copy takes longer than to find out whether a view would do.
+WORTH_VIEWING = 1 << 12
+
+
+class Layout(NamedTuple):
+    """How passes read centres, and which bounds they carry from one assignment to the next."""
+
+    dtype: np.dtype  # of scores, which propose; the direct formula in float64 decides
+    sparse: bool  # theta is (1, d, slots), side by side; else (blocks, d, block)
+    costs: str  # "distance" or "affine": which tables of centres and which bounds go with them
+    anchor: Floats | None  # (d,): where bounds on affine costs measure how much these change
+
+
+class DirectForm(NamedTuple):
+    """Centres as the direct formula reads them."""
+
+    exact: Floats  # (k, d): the centres where costs are squared distances, else theta
+    offset: Floats  # (k,)
+    squared: bool  # costs are squared distances
+
+
+class Formula(IntEnum):
+    """How the potential ``N phi(T / N)`` of a cluster of weight N and total T is computed.
+
+    From N, from sums over columns, and from nothing else: so it follows a row by its entries.
+    """
+
+    LENGTH = 0  # ``|T|``
+    T_LOG_T = 1  # ``sum_j T_j log(T_j / N) - T_j``
+    BINARY = 2  # ``sum_j T_j log(T_j / N) + (N - T_j) log(1 - T_j / N)``
+
+
+class TotalsForm(NamedTuple):
+    """Clusters as formulas for potentials read them."""
+
+    formula: Formula
+    centres: Floats  # (k, d)
+    prior_weight: float
+    prior_mean: Floats  # (d,)
+
+
+class Centres(NamedTuple):
+    """Centres in slots, for kernels: the direct formula's arrays, and scores laid out in blocks.
+
+    A free slot has rank -1 and scores inf. Without scores, ``theta`` and ``offset`` are empty.
+    """
+
+    theta: np.ndarray  # the type of scores; laid out for dense or for sparse rows
+    offset: np.ndarray  # (slots,), the type of scores, lowered; inf in a free slot
+    exact: np.ndarray  # (slots, d) float64: centres if squared, else theta
+    exact_offset: np.ndarray  # (slots,) float64
+    rank: np.ndarray  # (slots,) int64: order of creation; -1 in a free slot
+    squared: bool  # costs are squared distances
+    theta_bound: float  # largest norm of a theta
+    offset_bound: float  # largest absolute finite offset
+    block: int  # slots in a block
+    precision: float  # of scores, relative
+    lowered: float  # by what part of itself each offset of a score is lowered
+    tiny: float  # smallest normal number of their dtype
+    used: int  # slots before the first that was never taken
+    room: int  # slots that the table has, never taken ones included
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks that kernels read."""
+        return len(self.rank) // self.block
+
+
+def centres_without_scores(form: DirectForm, dtype: np.dtype) -> Centres:
+    """Return centres (k, d) in slots 0 to k - 1, for kernels that use the direct formula only.
+
+    ``dtype``: of scores, though there are none; kernels are compiled for it.
+    """
+    k = len(form.exact)
+    return Centres(
+        np.empty((0, 0, 0), dtype), np.empty(0, dtype), form.exact, form.offset, np.arange(k),
+        form.squared, 0.0, 0.0, 1, 0.0, 0.0, 0.0, k, k,
+    )  # fmt: skip
+
+
+class Drift(NamedTuple):
+    """How far the centre in each slot (slots,) has moved since the last assignment."""
+
+    distance: Floats  # of the centres where costs are squared distances, else of theta
+    most: Floats  # rise of the cost at the anchor, at most; empty where there is no anchor
+    least: Floats  # and at least
+
+
+class Totals(NamedTuple):
+    """Sums of ``weight * row`` over the members of each slot, as a coarse plus a fine part.
+
+    Each part is a sum of multiples of one power of two, small enough never to round. So totals are
+    a function of the members alone, and totals of parts of the rows may be added in any order.
+    """
+
+    coarse: np.ndarray  # (slots, d) float64
+    fine: np.ndarray  # (slots, d) float64
+    weight_coarse: np.ndarray  # (slots,) float64
+    weight_fine: np.ndarray  # (slots,) float64
+    touched: np.ndarray  # (slots,) bool: members have changed since the flag was last cleared
+
+    def weights(self, slots: NDArray[np.intp]) -> Floats:
+        """Return the weights (k,) of these slots."""
+        return self.weight_coarse[slots] + self.weight_fine[slots]
+
+    def sums(self, slots: NDArray[np.intp]) -> Floats:
+        """Return the totals (k, d) of these slots."""
+        which: slice | NDArray[np.intp] = slots
+        if len(slots) > WORTH_VIEWING // self.coarse.shape[1] and (np.diff(slots) == 1).all():
+            which = slice(slots[0], slots[-1] + 1)  # views instead of copies
+        return self.coarse[which] + self.fine[which]
+
+
+def no_totals(slots: int, n_columns: int) -> Totals:
+    """Return totals of empty slots."""
+    shape = (slots, n_columns)
+    numbers = (np.zeros(shape), np.zeros(shape), np.zeros(slots), np.zeros(slots))
+    return Totals(*numbers, np.zeros(slots, np.bool_))
+
+
+class Births(NamedTuple):
+    """Clusters opened within a sweep, in the last ``len(opened)`` of the used slots.
+
+    A row may choose those that were opened before its own visit.
+    """
+
+    visit_rank: NDArray[np.signedinteger]  # (n,): place of each row in the visiting order
+    opening: Floats  # (n,) or (1,): what a row pays to open a cluster
+    opened: NDArray[np.int64]  # (births,): visit rank of the row that opened each
+    first_slot: int  # births from this slot on are offered
+    openers: NDArray[np.signedinteger]  # (m,): the rows that opened the last m slots
+
+
+class Summary(NamedTuple):
+    """What an assignment of all rows did."""
+
+    n_changed: int  # rows whose slot changed
+    n_above: int  # rows whose cheapest centre cost more than their opening cost
+    n_opened: int  # clusters that they opened
+    same_partition: bool  # births gave slots other names, but rows are together as before
+
+
+class Division(NamedTuple):
+    """Clusters divided in two: which rows go to the second part, and its exact totals."""
+
+    ids: NDArray[np.intp]  # (m,): the rows that go
+    parts: NDArray[np.intp]  # (m,): the number of each one's division
+    totals: Totals  # (divisions, d): of the second parts
+
+
+class Corpus(NamedTuple):
+    """Documents as lists of words, in CSR form, with weights whose sums never round."""
+
+    starts: NDArray[np.integer]  # (n + 1,)
+    words: NDArray[np.integer]  # (entries,)
+    weights: Floats  # (entries,): > 0, multiples of one power of two, at most 2^52 of it in all
+    penalties: Floats  # (n,): what each document pays for each of its topics
+
+
+class TopicSets(NamedTuple):
+    """The topics that each document pays for."""
+
+    topics: NDArray[np.int32]  # (n, room): the first ``sizes`` of each row count; all are indices
+    sizes: NDArray[np.int32]  # (n,)
+
+    @property
+    def is_own(self) -> NDArray[np.bool_]:
+        """Which entries (n, room) count."""
+        return np.arange(self.topics.shape[1]) < self.sizes[:, np.newaxis]
+
+    def copy(self) -> "TopicSets":
+        """Return a copy."""
+        return TopicSets(self.topics.copy(), self.sizes.copy())

@@ -1,0 +1,1 @@
+"""DP-means: clusters around centres, as many as pay for themselves."""

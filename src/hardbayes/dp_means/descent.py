@@ -1,0 +1,363 @@
+"""A fit of a partition: the stages of each search, which `core.loop` goes through."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hardbayes.core.loop import Status, alternate
+from hardbayes.core.matrices import inverse_permutation
+from hardbayes.dp_means.moves.exchanges import propose_detour, propose_exchanges
+from hardbayes.dp_means.moves.merges import propose_merges
+from hardbayes.dp_means.moves.single_rows import (
+    border_rows,
+    propose_all_relocations,
+    propose_relocations,
+)
+from hardbayes.dp_means.moves.splits import divide_clusters, propose_splits
+from hardbayes.dp_means.objective import Terms, measure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from hardbayes.core.matrices import Floats
+    from hardbayes.dp_means.moves import PartitionProposal
+    from hardbayes.dp_means.moves.splits import Divisions
+    from hardbayes.dp_means.objective import Partition
+    from hardbayes.dp_means.passes import Passes
+    from hardbayes.dp_means.state import PartitionState, Potential
+
+
+#: The stages of each search, as methods of `Descent`: cheap ones before expensive ones.
+STAGES = {
+    "paper": ("sweep",),
+    "split-merge": (
+        "sweep", "merge_early", "split", "sweep_to_convergence", "relocate", "merge", "exchange",
+        "detour",
+    ),
+    "collapsed": ("collapse", "sweep"),
+}  # fmt: skip
+
+# Passes of single-row moves before all rows choose again.
+RELOCATION_PASSES = 8
+# After a round of moves sweeps need not converge before the next: so large a part of the rows may
+# still change cluster.
+UNCONVERGED = 0.01
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much a fit may spend on moves."""
+
+    rounds: int  # of exchanges at most, because each lowers the objective less
+    trials: int  # in each of them
+    uncompiled_rows: int  # that may move alone at a time, where single-row moves are not compiled
+    # At the cap: rounds of detours. None where a cap only ends a step of a path, which goes on;
+    # there splits do not come with unions either.
+    detours: int = 0
+
+
+THOROUGH = Effort(rounds=30, trials=8, uncompiled_rows=sys.maxsize, detours=6)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Where a fit ended, in working coordinates and units."""
+
+    labels: NDArray[np.int32]  # (n,), clusters in order of creation
+    centres: Floats  # (k, d)
+    terms: Terms
+    trace: Floats  # (steps,): fit and prior terms after each sweep or round of moves
+    cluster_counts: NDArray[np.int64]  # (steps,)
+    status: Status
+    n_splits: int
+    n_merges: int
+
+    def total(self, partition: Partition) -> float:
+        """Return the objective under this penalty, in working units."""
+        return self.cost + partition.total_penalty(self.terms.n_clusters)
+
+    @property
+    def cost(self) -> float:
+        """The objective without penalties."""
+        return self.terms.fit + self.terms.prior
+
+    def at_its_end(self) -> Solution:
+        """Return the solution without its trace, which belongs to another penalty."""
+        return replace(self, trace=self.trace[-1:], cluster_counts=self.cluster_counts[-1:])
+
+
+class Descent:
+    """One fit.
+
+    Parameters
+    ----------
+    state : PartitionState
+    partition : Partition
+    passes : Passes
+    opening : array (n,) or (1,)
+        What it costs each row to open a cluster.
+    visit_rank : array (n,)
+        Each row's place in the visiting order.
+    rng : RandomState
+    report : callable
+        ``report(step, clusters, changed)`` is called after every step.
+    effort : Effort
+    divisions : Divisions or None
+        Found in a fit before, of clusters that may still be as they were.
+    """
+
+    def __init__(
+        self,
+        state: PartitionState,
+        partition: Partition,
+        passes: Passes,
+        opening: Floats,
+        visit_rank: NDArray[np.signedinteger],
+        rng: np.random.RandomState,
+        report: Callable[[int, int, int], None],
+        effort: Effort = THOROUGH,
+        divisions: Divisions | None = None,
+    ) -> None:
+        self.state = state
+        self.partition = partition
+        self.passes = passes
+        self.opening = opening
+        self.visit_rank = visit_rank
+        self.rng = rng
+        self.report = report
+        self.effort = effort
+        self.divisions = divisions
+        self.points: list[Potential] = []
+        self.relocated: Potential | None = None  # after the last relocation of all rows
+        self.is_capped = False  # there would be more clusters, were it not for the cap
+        self.has_births = False  # rows have opened clusters since merges were last tried
+        self.n_splits = 0
+        self.n_merges = 0
+        self.exchanges_left = effort.rounds
+        self.detours_left = effort.detours if passes.makes_detours else 0
+        self.max_steps = sys.maxsize
+        self.halfway = 0  # after so many steps other stages do not wait for sweeps to converge
+        self.max_changes = 0  # a sweep in which at most so many rows change counts as converged
+        self.converged = True  # whether the last sweep changed nothing
+
+    def run(self, start: Floats | None, search: str, max_steps: int) -> Solution:
+        """Minimise by the stages of a search.
+
+        From the centres ``start`` (k, d), or from where the last fit on these rows ended.
+        """
+        if start is not None:
+            self.state.start(start)
+        self.max_steps = max_steps
+        if search == "split-merge":
+            self.halfway = max_steps // 2
+        else:
+            self.detours_left = 0
+        stages = [getattr(self, name) for name in STAGES[search]]
+        if not alternate(stages, lambda: len(self.points) < max_steps):
+            return self._end(Status.OUT_OF_STEPS)
+        return self._end(Status.CAPPED if self.is_capped else Status.CONVERGED)
+
+    # -- stages: each returns whether it changed the partition -------------------------------------
+
+    def sweep(self) -> bool:
+        """Every row goes to its cheapest centre, or opens a cluster: Kulis & Jordan's Algorithm 1.
+
+        Old centres stay where they are until all rows have chosen.
+        """
+        if self.passes.sweeps_together and self.state.is_few:
+            return self._sweep_few()
+        cap = self.partition.max_clusters
+        swept = self.state.sweep(self.opening, self.visit_rank, cap)
+        n_before = self.points[-1].n_clusters if self.points else -1
+        self._note(self.state.refit(), swept.n_changed)
+        # Births may give the partition before other slots only.
+        renamed = swept.same_partition and self.points[-1].n_clusters == n_before
+        self.has_births |= swept.n_opened > 0
+        self.is_capped = swept.n_above > swept.n_opened and self.state.n_clusters >= cap
+        return self._swept(swept.n_changed > 0 and not renamed, swept.n_changed)
+
+    def collapse(self) -> bool:
+        """Every row in turn moves to where the objective is lowest: collapsed DP-means."""
+        if not self.points:
+            self.state.choose_nearest()
+            self.state.close_empty()
+        order = inverse_permutation(self.visit_rank).astype(np.intp)
+        size, n_changed = self.state.rows.most_taken, 0
+        for start in range(0, len(order), size):
+            ids = order[start : start + size]
+            proposal = propose_relocations(self.state, self.partition, self.passes.walk, ids)
+            if proposal is not None:
+                self.state.apply(proposal)
+                n_changed += len(ids)
+        self._note(self.state.refit(), n_changed)
+        return n_changed > 0
+
+    def relocate(self) -> bool:
+        """Rows at the border of their cluster move one by one where that lowers the objective."""
+        state, rows = self.state, self.state.rows
+        entries = rows.n_rows * rows.entries_per_row * state.n_clusters
+        if entries < self.passes.walked_entries and rows.n_rows <= rows.most_taken:
+            if self.points[-1] == self.relocated:  # nothing has changed since
+                return False
+            changed = self._apply(propose_all_relocations(state, self.partition, self.rng))
+            self.relocated = self.points[-1]
+            return changed
+        ids = np.arange(rows.n_rows)
+        if not (self.passes.sweeps_together and state.is_few):
+            ids = border_rows(state, self.partition, self.passes.border_slack)
+            limit = sys.maxsize if self.passes.are_compiled else self.effort.uncompiled_rows
+            ids = ids[: min(limit, rows.most_taken)]
+        return self._apply(self._relocations(ids))
+
+    def sweep_to_convergence(self) -> bool:
+        """Sweeps go on until they converge, where those after the last moves did not.
+
+        At the cap not before detours, which single rows prepare as well.
+        """
+        return not self._has_detours() and self._converge()
+
+    def merge_early(self) -> bool:
+        """Do the same as `merge`; where that takes long, only after rows have opened clusters."""
+        if not (self.passes.merges_early or self.has_births):
+            return False
+        self.has_births = False
+        return self.merge()
+
+    def merge(self) -> bool:
+        """Pairs of clusters unite where that lowers the objective."""
+        return self._apply(propose_merges(self.state, self.partition))
+
+    def split(self) -> bool:
+        """Clusters divide in two where that lowers the objective."""
+        state, partition = self.state, self.partition
+        self.divisions = divide_clusters(
+            state, partition, self.passes.refine, self.rng, self.divisions
+        )
+        if state.n_clusters >= partition.max_clusters:
+            self.is_capped |= bool(self.divisions.are_worth_it(partition.penalty).any())
+        with_unions = self.effort.detours > 0
+        return self._apply(propose_splits(state, partition, self.divisions, with_unions))
+
+    def exchange(self) -> bool:
+        """Try splits and merges together, where neither alone lowers the objective."""
+        if not self.exchanges_left:
+            return False
+        self.exchanges_left -= 1
+        assert self.divisions is not None  # a stage before this one
+        pairs_alone = self.effort.detours > 0 and self.is_capped
+        return self._apply(
+            propose_exchanges(
+                self.state,
+                self.partition,
+                self.passes.refine,
+                self.divisions,
+                self.effort.trials,
+                pairs_alone,
+            )
+        )
+
+    def detour(self) -> bool:
+        """At the cap: have more clusters for a while, where exchanges no longer help."""
+        if not self._has_detours():
+            return False
+        self.detours_left -= 1
+        if self._apply(propose_detour(self.state, self.partition, self.rng)):
+            return True
+        self.detours_left = 0
+        return self._converge()
+
+    # -- sweeps ------------------------------------------------------------------------------------
+
+    def _swept(self, changes: bool, n_changed: int) -> bool:
+        """Note whether sweeps have converged; return whether they should go on."""
+        self.converged = not changes
+        if self._has_detours():
+            self.max_changes = int(UNCONVERGED * self.state.rows.n_rows)
+        return changes and n_changed > self.max_changes and len(self.points) != self.halfway
+
+    def _converge(self) -> bool:
+        """Let sweeps go on until nothing changes; return whether they have to."""
+        self.max_changes = 0
+        return not self.converged
+
+    def _has_detours(self) -> bool:
+        return self.is_capped and self.detours_left > 0
+
+    def _sweep_few(self) -> bool:
+        """Sweeps one after the other in one call, until few rows change."""
+        n_done = len(self.points)
+        limit = self.halfway if n_done < self.halfway else self.max_steps
+        swept = self.state.sweep_few(
+            self.visit_rank,
+            self.partition,
+            self.max_changes,
+            limit - n_done,
+            self.points[-1].n_clusters if self.points else -1,
+        )
+        for point, n_changed in zip(swept.points, swept.n_changed, strict=True):
+            self._note(point, n_changed)
+        self.is_capped = swept.is_capped
+        return self._swept(swept.changing, swept.n_changed[-1])
+
+    # -- moves -------------------------------------------------------------------------------------
+
+    def _relocations(self, ids: NDArray[np.intp]) -> PartitionProposal | None:
+        return propose_relocations(
+            self.state, self.partition, self.passes.walk, ids, RELOCATION_PASSES
+        )
+
+    def _apply(self, proposal: PartitionProposal | None) -> bool:
+        """Do what a move proposes; return whether there was anything to do.
+
+        On small data all rows may then move one by one, which spares sweeps.
+        """
+        if proposal is None:
+            return False
+        state = self.state
+        n_changed = len(proposal.ids)
+        state.apply(proposal)
+        self.n_splits += proposal.n_splits
+        self.n_merges += proposal.n_merges
+        n_rows = state.rows.n_rows
+        is_small = n_rows * state.n_clusters < self.passes.relocated_costs
+        if is_small and n_rows <= state.rows.most_taken:
+            more = self._relocations(np.arange(n_rows))
+            if more is not None:
+                state.apply(more)
+                n_changed += len(more.ids)
+        self._note(state.refit(), n_changed)
+        self.max_changes = int(UNCONVERGED * n_rows)
+        return True
+
+    def _note(self, point: Potential, n_changed: int) -> None:
+        self.points.append(point)
+        self.report(len(self.points), point.n_clusters, n_changed)
+
+    def _end(self, status: Status) -> Solution:
+        """Return where the fit stands."""
+        state, partition, weights = self.state, self.partition, self.state.rows.weights
+        centres = state.centres()[1]
+        terms = measure(state.costs(), weights, partition, centres)
+        trace = np.array(
+            [terms.fit + terms.prior + point.above(self.points[-1]) for point in self.points]
+        )
+        counts = np.array([point.n_clusters for point in self.points])
+        numbers = state.numbers()
+        if status is Status.OUT_OF_STEPS or numbers.min() < 0:
+            # Labels that agree with the centres, as predict would give them; drop empty centres.
+            has_rows = state.choose_nearest(last=True)
+            state.close(~has_rows)
+            centres = centres[has_rows]
+            terms = measure(state.costs(), weights, partition, centres)
+            trace[-1], counts[-1] = terms.fit + terms.prior, len(centres)
+            numbers = state.numbers()
+        return Solution(
+            numbers, centres, terms, np.maximum(trace, 0.0), counts, status,
+            self.n_splits, self.n_merges,
+        )  # fmt: skip

@@ -1,0 +1,368 @@
+"""DP-means: clusters, as many as pay for themselves.
+
+Base class of the estimators of clusters around centres, by any divergence.
+"""
+
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from hardbayes.core.cluster_estimator import ClusterEstimator
+from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS
+from hardbayes.core.frame import used_columns
+from hardbayes.core.geometry import GEOMETRIES, Geometry, geometry_for
+from hardbayes.core.loop import Status, counted
+from hardbayes.core.matrices import Floats, Matrix
+from hardbayes.core.pool import Pool
+from hardbayes.core.schema import check_clusters
+from hardbayes.core.validation import check_centres, touches_border
+from hardbayes.dp_means.choice.automatic import (
+    COLUMNS,
+    Choice,
+    choice_attributes,
+    choose_penalty,
+    no_number_sentence,
+    one_column_sentence,
+    spread_sentence,
+)
+from hardbayes.dp_means.choice.farthest_first import farthest_first_penalty
+from hardbayes.dp_means.fitted import FittedPartition, fitted_attributes
+from hardbayes.dp_means.problem import Problem, pose
+from hardbayes.dp_means.starts import Starts, minimise
+
+
+class DivergenceEstimator(ClusterEstimator):
+    """Base of `DPMeans` and `HDPMeans`: the parameters that they share."""
+
+    divergence: str | Geometry
+    prior_weight: float | str
+    search: str
+    init: Any
+    order: str
+    max_clusters: int | None
+    n_init: int
+    max_iter: int
+
+    _divergence_constraints: ClassVar[dict[str, list[Any]]] = {
+        "divergence": [StrOptions(set(GEOMETRIES)), Geometry],
+        "prior_weight": [StrOptions({"auto"}), Interval(Real, 0, 1e9, closed="both")],
+        "init": [
+            StrOptions({"mean", "farthest-first", "k-means++"}),
+            "array-like",
+            "sparse matrix",
+        ],
+        "order": [StrOptions({"random", "given"})],
+        "max_clusters": [AT_LEAST_ONE, None],
+        **SHARED_CONSTRAINTS,
+    }
+
+    @property
+    def cluster_centers_(self) -> Floats:
+        """Centres of shape (n_clusters_, n_features), made anew at each access."""
+        return self._model.shown_centres()
+
+    @property
+    def _geometry(self) -> Geometry:
+        return geometry_for(self.divergence)
+
+    @property
+    def _search(self) -> str:
+        """The search as a key of the stages of a descent."""
+        return self.search
+
+    def _prior_weight_for(self, matrix: Matrix) -> float:
+        """Return the number that ``prior_weight`` stands for."""
+        if self.prior_weight != "auto":
+            return float(self.prior_weight)
+        geometry = self._geometry
+        inside, at_border = (geometry.default_prior_weight(border) for border in (False, True))
+        if inside == at_border:  # no need to look for entries at the border
+            return inside
+        return at_border if touches_border(matrix, geometry) else inside
+
+    def _given_centres(self, n_columns: int) -> Floats | None:
+        """Return the centres (k, d) passed as ``init``, checked; None for a name."""
+        if isinstance(self.init, str):
+            return None
+        return check_centres(self.init, self._geometry, n_columns, self.max_clusters)
+
+    def _starts(self, init: str | Floats) -> Starts:
+        return Starts(init, self.order, self.n_init, self._search, self.max_iter)
+
+    def _report(self, start: int, step: int, n_clusters: int, n_changed: int) -> None:
+        head = f"start {start + 1}, " if self.n_init > 1 else ""
+        self._say(f"{head}step {step}: {n_clusters} clusters, {n_changed} rows moved")
+
+    def _call(self, **penalties: float) -> str:
+        """Return the call of this estimator with given penalties."""
+        shown = {name: float(f"{penalty:.6g}") for name, penalty in penalties.items()}
+        return " ".join(repr(clone(self).set_params(**shown)).split())
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        kind = GEOMETRIES.get(self.divergence) if isinstance(self.divergence, str) else None
+        tags.input_tags.positive_only = kind is not None and (
+            kind.nonnegative or kind.unit_interval
+        )
+        return tags
+
+
+def remark(fitted: dict[str, Any], status: Status, *sentences: str) -> Status:
+    """Return the status of a fit whose result needs a remark, of which `fit` warns.
+
+    IN/OUT fitted: these sentences are added to ``status_``.
+    """
+    status = Status.REMARKED if status is Status.CONVERGED else status
+    whole = [status.sentence(fitted["n_iter_"], fitted["n_clusters_"]), *sentences]
+    fitted["status_"] = " ".join(filter(None, whole))
+    return status
+
+
+class DPMeans(DivergenceEstimator):
+    """Clustering that finds the number of clusters from what a cluster costs.
+
+    Minimises ``sum_i w_i D(x_i, mu_z(i)) + sum_c [cluster_penalty + prior_weight D(m, mu_c)]`` over
+    the number of clusters, the partition z and the centres mu, m being the overall mean (Kulis &
+    Jordan 2012, eq. 1, which has no prior; with a cap, Broderick, Kulis & Jordan 2013, eq. 12; for
+    other divergences Jiang, Kulis & Jordan 2012). A row opens a cluster of its own where that is
+    cheaper than joining any other.
+
+    Parameters
+    ----------
+    cluster_penalty : float or "auto", default="auto"
+        What each cluster costs, in units of the divergence: a squared distance by default. Small
+        penalties give many clusters. "auto" takes a number of clusters that is best over a wider
+        range of penalties than in data without structure, or between whose clusters held-out rows
+        are fewer than without clusters, and the middle of that range; where there is none, one
+        cluster, with a warning. See `penalty_choice_`.
+    divergence : str or Geometry, default="squared_euclidean"
+        Cost of a row at a centre: "squared_euclidean"; "kl" (shares: rows are divided by their
+        sums); "poisson" (counts); "itakura_saito" (waiting times, > 0); "logistic" (zeros and ones,
+        or shares); "cosine" (directions: rows are divided by their lengths); or an object of
+        `hardbayes.core.geometry`, such as ``Mahalanobis(matrix)`` or one of your own.
+    prior_weight : float or "auto", default="auto"
+        Pseudo-rows at the overall mean that each cluster carries; 0 is the published model. "auto"
+        is 0, but 10 for "kl" and "poisson" on data with zeros and for "logistic" on data with zeros
+        or ones, where clusters of a few rows would otherwise be infinitely far from every other.
+    search : {"split-merge", "paper"}, default="split-merge"
+        How hard to minimise. "paper" is Algorithm 1 of Kulis & Jordan 2012, row for row; it stops
+        in the first local optimum. "split-merge" starts with it and goes on with splits and merges
+        of clusters, moves of single rows, and exchanges of a split for a merge, each made only
+        where the objective falls, until none helps. It never ends higher, unless Algorithm 1 would
+        take more than half of ``max_iter``, where moves begin before it has converged.
+    method : {"joint", "collapsed"}, default="joint"
+        "joint" moves rows while centres stand still, and centres while rows do. "collapsed" is the
+        algorithm of Broderick, Kulis & Jordan 2013, section 4.1: rows move one by one, each judged
+        by the exact change of the objective with the means following at once; `search` does not
+        apply to it.
+    init : {"mean", "farthest-first", "k-means++"} or array of shape (k, n_features), default="mean"
+        Where to start: one cluster at the overall mean; that and the farthest rows until none costs
+        more than the penalty; rows drawn by their cost until none costs more; or given centres.
+    order : {"random", "given"}, default="random"
+        Order in which a sweep visits the rows. It matters only where clusters are opened.
+    max_clusters : int or None, default=None
+        Cap on the number of clusters. None stops at the larger of 64 and 2^25 / n_features, with
+        a warning.
+    n_init : int, default=1
+        Number of starts, of which the one with the lowest objective is kept. Starts differ in the
+        visiting order, in the seeds of "k-means++" and in the splits tried; where none of these is
+        random, one start is made.
+    max_iter : int, default=300
+        Largest number of steps of a start: sweeps over the rows, and rounds of moves.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the visiting order, of "k-means++" and of the splits that are tried. The same seed
+        gives the same bits, whatever ``n_jobs``.
+    n_jobs : int or None, default=None
+        Number of threads. None uses every core this process may use, within OMP_NUM_THREADS; -1 all
+        cores.
+    verbose : int, default=0
+        1 reports on standard error: what the search for a penalty does and what of it is left, at
+        most twice a second, and every step of the fit.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,), int32
+        Cluster of each row, 0 to K-1, in the order in which clusters were opened.
+    n_clusters_ : int
+        K, their number.
+    cluster_centers_ : ndarray of shape (n_clusters_, n_features)
+        Centres, in the dtype of the data. Computed at each access, because with sparse rows they
+        may take much more memory than the fit: columns without entries are left out of it.
+    cluster_weights_ : ndarray of shape (n_clusters_,)
+        Sum of the weights of each cluster's rows.
+    cluster_penalty_ : float
+        The penalty used.
+    prior_weight_ : float
+        The prior weight used.
+    inertia_ : float
+        Fit term: sum of the weighted costs of the rows.
+    objective_ : float
+        What was minimised: fit term, prior term and penalties.
+    objective_history_ : ndarray of shape (n_iter_,)
+        The objective after each step: a sweep or a round of accepted moves. It never rises.
+    n_iter_ : int
+        Steps of the start that was kept.
+    n_splits_, n_merges_ : int
+        Accepted moves that split a cluster, or merged two; an exchange counts as both.
+    converged_ : bool
+        Whether the search came to its end before ``max_iter``.
+    status_ : str
+        How the fit ended, and what to do about it.
+    plateau_width_ : float
+        How wide the range of penalties is for which this number of clusters is best, as a logarithm
+        of the ratio of its ends. Only where the penalty was "auto"; with one cluster, that of the
+        number that came nearest.
+    plateau_reference_ : float
+        How wide that range is in data without structure but of the same shape.
+    penalty_choice_ : dict of ndarrays of shape (n_candidates,)
+        The numbers of clusters that were compared where the penalty was "auto", for a DataFrame:
+        "n_clusters"; "penalty", in the middle of its range; "width" and "reference", as above;
+        "p_value" of the test that held-out rows are not fewer between the clusters, for all
+        candidates together; "strength" of the evidence, of which 1 is needed; and "chosen".
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X had names that are all strings.
+
+    See Also
+    --------
+    penalty_path : Solutions along falling penalties, and their plateaus.
+    penalty_for : The penalty for a number of clusters, by the papers' rule.
+    objective : The objective of any labelling.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hardbayes import DPMeans
+    >>> X = np.array([[0.0, 0.0], [0.1, 0.2], [5.0, 5.0], [5.2, 4.9], [9.0, 0.0]])
+    >>> model = DPMeans(cluster_penalty=4.0, order="given").fit(X)
+    >>> model.n_clusters_
+    3
+    >>> model.predict([[5.1, 5.1], [20.0, 20.0]], novelty=True)
+    array([ 1, -1], dtype=int32)
+    """
+
+    _choice_columns = COLUMNS
+    _given_number = (
+        "For exactly {k} use penalty_path(X).model({k}), or {name}(0, max_clusters={k}).fit(X)."
+    )
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "cluster_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "method": [StrOptions({"joint", "collapsed"})],
+        **DivergenceEstimator._divergence_constraints,
+    }
+
+    def __init__(
+        self,
+        cluster_penalty: float | str = "auto",
+        *,
+        divergence: str | Geometry = "squared_euclidean",
+        prior_weight: float | str = "auto",
+        search: str = "split-merge",
+        method: str = "joint",
+        init: Any = "mean",
+        order: str = "random",
+        max_clusters: int | None = None,
+        n_init: int = 1,
+        max_iter: int = 300,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.cluster_penalty = cluster_penalty
+        self.divergence = divergence
+        self.prior_weight = prior_weight
+        self.search = search
+        self.method = method
+        self.init = init
+        self.order = order
+        self.max_clusters = max_clusters
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _fitted(
+        self, matrix: Matrix, weights: Floats | None, rng: np.random.RandomState, pool: Pool
+    ) -> tuple[dict[str, Any], Status]:
+        geometry = self._geometry
+        prior_weight = self._prior_weight_for(matrix)
+        given = self._given_centres(matrix.shape[1])
+        columns = used_columns(matrix, geometry, given)
+        matrix = columns.of(matrix)
+        problem = pose(matrix, geometry, weights, pool)
+        choice = None
+        if self.cluster_penalty == "auto":
+            self._say("choosing the penalty")
+            choice = choose_penalty(
+                matrix, geometry, weights, prior_weight, self.max_clusters, rng, pool
+            )
+        penalty = self._penalty(problem, prior_weight, choice)
+        if choice is not None:
+            self._say(f"penalty {penalty:.6g} for {counted(choice.n_clusters, 'cluster')}")
+        partition = problem.partition(penalty, prior_weight, self.max_clusters)
+        init: str | Floats = self.init
+        if given is not None:
+            init = problem.centres_in_frame(columns.of(given))
+        elif choice is not None and self.init == "mean" and self._search == "split-merge":
+            init = problem.centres_in_frame(choice.centres)  # found on the way to the penalty
+        opening = problem.opening_costs(partition)
+        state = problem.state(partition)
+        solution = minimise(
+            state, partition, opening, lambda: problem.mean, self._starts(init), rng, self._report
+        )
+        fitted = fitted_attributes(solution, problem, partition, penalty, columns, matrix.dtype)
+        status = solution.status
+        if choice is not None:
+            fitted |= choice_attributes(choice)
+            nearest = choice.shown
+            if choice.n_clusters == fitted["n_clusters_"] == 1 and nearest is not None:
+                penalty = self._penalty_for(nearest.k, problem, prior_weight, choice)
+                call = self._call(cluster_penalty=penalty)
+                how = f"{call}, or penalty_path(X).model({nearest.k})"
+                status = remark(
+                    fitted, status, no_number_sentence(nearest, how),
+                    spread_sentence(matrix, geometry),
+                )  # fmt: skip
+            elif fitted["n_clusters_"] > 1 and (alone := one_column_sentence(matrix, geometry)):
+                status = remark(fitted, status, alone)
+        return fitted, status
+
+    def _penalty(self, problem: Problem, prior_weight: float, choice: Choice | None) -> float:
+        if choice is None:
+            penalty = float(self.cluster_penalty)
+            problem.check_penalty(penalty)
+            return penalty
+        return self._penalty_for(choice.n_clusters, problem, prior_weight, choice)
+
+    def _penalty_for(
+        self, n_clusters: int, problem: Problem, prior_weight: float, choice: Choice
+    ) -> float:
+        """Return the penalty for one of the numbers of clusters that were compared."""
+        if self._search == "split-merge" or n_clusters == 1:
+            return choice.penalties[n_clusters]
+        # The published algorithms need their own penalty for as many clusters.
+        most = self.max_clusters or n_clusters
+        return farthest_first_penalty(problem, min(n_clusters, most), prior_weight)
+
+    @property
+    def _search(self) -> str:
+        return "collapsed" if self.method == "collapsed" else self.search
+
+    def _model_from(
+        self, arrays: dict[str, Any], fitted: dict[str, Any]
+    ) -> tuple[FittedPartition, int]:
+        shown = fitted.pop("cluster_centers_", None)  # in files of version 0.1
+        if isinstance(shown, np.ndarray):
+            arrays["working_dtype"] = str(shown.dtype)
+        arrays["n_columns"] = fitted.get("n_features_in_")
+        model = FittedPartition.from_arrays(self._geometry, self.max_clusters, arrays)
+        if shown is not None and np.shape(shown) != (len(model.centres), model.n_columns):
+            raise ValueError("The saved model contradicts itself: centres have the wrong shape.")
+        check_clusters(fitted, len(model.centres), model.n_columns)
+        return model, model.n_columns

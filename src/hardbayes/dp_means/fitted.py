@@ -1,0 +1,328 @@
+"""A fitted partition: everything needed to place new rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardbayes.core.fitted import costs_at_share, is_spread, spread_of, trace_attributes
+from hardbayes.core.frame import Columns, Frame, cluster_bound, power_of_two_scale
+from hardbayes.core.geometry.base import Geometry
+from hardbayes.core.geometry.squared_euclidean import FARTHEST
+from hardbayes.core.loop import level_rounding
+from hardbayes.core.matrices import Floats, Matrix, is_sparse
+from hardbayes.core.pool import Pool
+from hardbayes.dp_means.descent import Solution
+from hardbayes.dp_means.objective import Partition
+from hardbayes.dp_means.problem import Problem, opening_costs, rows_in_memory
+
+if TYPE_CHECKING:
+    from hardbayes.dp_means.centres import CentreTable
+    from hardbayes.dp_means.rows import Rows
+
+
+@dataclass(frozen=True)
+class FittedPartition:
+    """Centres (k, d) in the working coordinates of ``frame``, and what they were fitted with.
+
+    Only columns that held entries in the fit count as columns here.
+
+    ``spread``: quantiles of the costs of each cluster's rows (see `core.fitted`), in working
+    units and for a weight of one; None where a file of version 0.1.0 does not tell.
+    """
+
+    partition: Partition
+    frame: Frame
+    centres: Floats
+    columns: Columns  # which of the user's these are
+    dtype: np.dtype  # of the data
+    spread: Floats | None = None
+    # The centres as kernels read them, by type of scores and whether rows are sparse.
+    _tables: dict[tuple[np.dtype, bool], CentreTable] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is worth keeping: tables are made again."""
+        return {**vars(self), "_tables": {}}
+
+    @property
+    def geometry(self) -> Geometry:
+        """The divergence."""
+        return self.partition.geometry
+
+    @property
+    def n_columns(self) -> int:
+        """The number of the user's columns."""
+        return self.columns.number
+
+    def shown_centres(self) -> Floats:
+        """Return the centres in the user's units and columns."""
+        shown = self.geometry.shown(self.frame.from_working(self.centres))
+        return self.columns.spread(shown.astype(self.dtype))
+
+    def to_arrays(self) -> dict[str, Any]:
+        """Return everything but the geometry, as arrays and numbers."""
+        return {
+            "working_columns": self.columns.kept,
+            "working_dtype": str(self.dtype),
+            "working_penalty": self.partition.penalty,
+            "working_prior_weight": self.partition.prior_weight,
+            "working_mean": self.partition.prior_mean,
+            "working_shift": self.frame.shift,
+            "working_scale": self.frame.scale,
+            "working_centres": self.centres,
+        } | ({} if self.spread is None else {"working_spread": self.spread})
+
+    @classmethod
+    def from_arrays(
+        cls, geometry: Geometry, max_clusters: int | None, arrays: dict[str, Any]
+    ) -> FittedPartition:
+        """Return what `to_arrays` was called on; raise ValueError where that cannot be."""
+        n_columns, kept = arrays.pop("n_columns"), arrays.pop("working_columns", None)
+        dtype = np.dtype({"float32": "float32"}.get(arrays.pop("working_dtype", ""), "float64"))
+        try:
+            penalty, prior_weight, mean, shift, scale, centres = (
+                arrays.pop(f"working_{name}")
+                for name in (
+                    "penalty", "prior_weight", "mean", "shift", "scale", "centres",
+                )
+            )  # fmt: skip
+            spread = arrays.pop("working_spread", None)
+            d = centres.shape[1]
+            columns = Columns(kept, n_columns)
+            sound = (
+                not arrays
+                and (d == n_columns if kept is None else _are_columns(kept, d, n_columns))
+                and centres.ndim == 2
+                and len(centres) > 0
+                and geometry.n_columns in (None, d)
+                and mean.shape == shift.shape == (d,)
+                and all(array.dtype == np.float64 for array in (centres, mean, shift))
+                and all((np.abs(array) < FARTHEST).all() for array in (centres, mean))
+                and np.isfinite(shift).all()
+                and penalty >= 0
+                and 0 <= prior_weight < np.inf
+                and 2.0**-1000 < scale < 2.0**1000
+                and (spread is None or is_spread(spread, len(centres)))
+            )
+        except (KeyError, AttributeError, IndexError, TypeError) as error:
+            raise ValueError(f"The saved model is incomplete: {error}") from None
+        if not sound:
+            raise ValueError("The saved model contradicts itself: its centres cannot be placed.")
+        partition = Partition(
+            geometry, penalty, prior_weight, mean, max_clusters or cluster_bound(d)
+        )
+        frame = Frame(shift, scale, geometry.degree or 0)
+        return cls(partition, frame, centres, columns, dtype, spread)
+
+    def reordered(self, order: NDArray[np.intp]) -> FittedPartition:
+        """Return the model with its clusters in another order (k,)."""
+        spread = None if self.spread is None else self.spread[order]
+        return replace(self, centres=self.centres[order], spread=spread, _tables={})
+
+    def place(self, matrix: Matrix, pool: Pool) -> Placement:
+        """Give each row of a checked matrix to its cheapest centre."""
+        if self.columns.kept is not None:
+            columns = self.columns.with_entries_of(matrix)
+            return self._on(columns).place(columns.of(matrix), pool)
+        if is_sparse(matrix) and self.frame.shift.any():
+            return self._unshifted().place(matrix, pool)
+        self.geometry.check_reach(
+            matrix, self.frame.scale, "Squared distances to the fitted centres"
+        )
+        largest = np.ones(len(self.frame.shift))  # of totals, which are not used
+        rows = rows_in_memory(matrix, self.geometry, self.frame, np.ones(1), largest, pool)
+        table = self._table(rows, pool)
+        rows.assign(table.view(), np.array([np.inf]))
+        return Placement(self, rows, table, self._weights_of(matrix))
+
+    def _table(self, rows: Rows, pool: Pool) -> CentreTable:
+        """Return the centres laid out for such rows, kept for the next prediction."""
+        kind = rows.layout.dtype, rows.layout.sparse
+        if kind not in self._tables:
+            from hardbayes.dp_means.centres import TABLES, ClusterList
+
+            table = TABLES[rows.layout.costs]
+            clusters = ClusterList.of(self.centres)
+            self._tables[kind] = table(self.partition, rows.layout, clusters, pool)
+        return self._tables[kind]
+
+    def _weights_of(self, matrix: Matrix) -> Floats:
+        """Return what new rows weigh (n,), as in a fit without weights; (1,) where all are one."""
+        return self.geometry.row_sizes(matrix) if self.geometry.length_as_weight else np.ones(1)
+
+    def _on(self, columns: Columns) -> FittedPartition:
+        """Return the same model with these columns, its own among them, as if there were no more.
+
+        Centres are zero in columns without entries in the fit: so new rows cost there what they
+        would if all columns had been kept.
+        """
+        assert columns.kept is not None
+        mine = self.columns.within(columns)
+        same = len(columns.kept) == self.centres.shape[1]
+        return FittedPartition(
+            replace(self.partition, prior_mean=mine.spread(self.partition.prior_mean)),
+            self.frame._replace(shift=mine.spread(self.frame.shift)),
+            mine.spread(self.centres),
+            Columns(None, len(columns.kept)),
+            self.dtype,
+            self.spread,
+            self._tables if same else {},
+        )
+
+    def _unshifted(self) -> FittedPartition:
+        """Return the same model in a frame without a shift, which sparse rows could not take."""
+        centres = self.frame.from_working(self.centres)
+        scale = power_of_two_scale(float(np.abs(centres).max()))
+        frame = Frame(np.zeros(len(self.frame.shift)), scale, self.frame.degree)
+        partition = replace(
+            self.partition,
+            penalty=self.partition.penalty / self.frame.unit * frame.unit,
+            prior_mean=frame.to_working(self.frame.from_working(self.partition.prior_mean)),
+        )
+        spread = self.spread
+        if spread is not None:
+            spread = spread / self.frame.unit * frame.unit
+        return replace(
+            self,
+            partition=partition,
+            frame=frame,
+            centres=frame.to_working(centres),
+            spread=spread,
+            _tables={},
+        )
+
+
+def _are_columns(kept: Any, d: int, n_columns: int) -> bool:
+    """Whether these are d of so many columns, in order."""
+    return bool(
+        kept.dtype == np.intp
+        and kept.shape == (d,)
+        and (np.diff(kept) > 0).all()
+        and kept[0] >= 0
+        and kept[-1] < n_columns
+    )
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Rows placed at the centres of a fitted partition; costs in the user's units."""
+
+    model: FittedPartition
+    rows: Rows
+    table: CentreTable
+    weights: Floats  # (n,) or (1,): of the rows; costs are first computed for a weight of one
+
+    def labels(self) -> NDArray[np.int32]:
+        """Return the number of each row's cluster."""
+        numbers = np.empty(self.table.n_slots, np.int32)
+        numbers[self.table.slots] = np.arange(len(self.table.slots))
+        return numbers[self.rows.labels()]
+
+    def costs(self) -> Floats:
+        """Return each row's cost at its own centre, times what the row weighs."""
+        return self.weights * self._working_costs / self.model.frame.unit
+
+    def distances(self) -> Floats:
+        """Return each row's distance (n, k) from every centre, or its divergence if none is."""
+        form = self.model.partition.direct_form(self.model.centres)
+        costs = self.rows.take().costs(form) / self.model.frame.unit
+        return self.model.geometry.as_distances(costs)
+
+    def novel(self, costs: Floats | None = None, local_penalty: float = 0.0) -> NDArray[np.bool_]:
+        """Return which rows would open a cluster of their own.
+
+        Not among them are rows no farther from their centre than rounding may put equal ones,
+        however small the penalty: a fit keeps such rows. ``costs`` (n,): of the rows where they
+        are, if not at their cheapest centres; ``local_penalty``: what a cluster costs beside.
+        """
+        partition = self.model.partition
+        costs = self._working_costs if costs is None else costs
+        opening = opening_costs(self.rows, partition, self.weights) + local_penalty
+        rounding = partition.geometry.equality_rounding(self.rows.n_columns)
+        return self.weights * costs > np.maximum(opening, self.weights * rounding)
+
+    def strangers(
+        self,
+        share: float,
+        costs: Floats | None = None,
+        labels: NDArray[np.int32] | None = None,
+    ) -> NDArray[np.bool_]:
+        """Return which rows cost more than all but this share of their cluster's training rows.
+
+        But for rows no farther from their centre than rounding may put equal ones. ``costs`` and
+        ``labels`` (n,): of the rows where they are, if not at their cheapest centres.
+        """
+        limits = costs_at_share(self.model.spread, share)
+        rounding = self.model.geometry.equality_rounding(self.rows.n_columns)
+        costs = self._working_costs if costs is None else costs
+        return costs > np.maximum(limits, rounding)[self.labels() if labels is None else labels]
+
+    @property
+    def _working_costs(self) -> Floats:
+        return self.rows.costs(self.table.direct())
+
+
+def fitted_attributes(
+    solution: Solution,
+    problem: Problem,
+    partition: Partition,
+    penalty: float,
+    columns: Columns,
+    dtype: np.dtype,
+) -> dict[str, Any]:
+    """Return the attributes of a fitted partition; ``penalty`` in the user's units.
+
+    ``columns``: which of the user's columns the problem has.
+
+    Raises ValueError where the objective is infinite.
+    """
+    unit, n_clusters = problem.unit, len(solution.centres)
+    in_units = replace(partition, penalty=penalty)
+    history = solution.trace / unit + [
+        in_units.total_penalty(k) for k in solution.cluster_counts.tolist()
+    ]
+    check_history(history, solution.trace, problem.geometry)
+    model = fitted_partition(
+        solution.labels, solution.centres, problem, partition, penalty, columns, dtype
+    )
+    return {
+        "_model": model,
+        "labels_": solution.labels,
+        "n_clusters_": n_clusters,
+        "cluster_weights_": problem.weights_of(solution.labels, n_clusters),
+        "cluster_penalty_": penalty,
+        "prior_weight_": model.partition.prior_weight,
+        "inertia_": solution.terms.fit / unit,
+    } | trace_attributes(solution, level_rounding(history, problem.rounding), n_clusters)
+
+
+def fitted_partition(
+    labels: NDArray[np.int32],
+    centres: Floats,
+    problem: Problem,
+    partition: Partition,
+    penalty: float,
+    columns: Columns,
+    dtype: np.dtype,
+) -> FittedPartition:
+    """Return the model of a solution; ``penalty`` of a cluster in the user's units."""
+    costs = problem.state(partition).costs_at(centres, labels)
+    spread = spread_of(costs, labels, len(centres), problem.rows.weights)
+    # New rows weigh one each, or what their length says, whatever the unit of weights here.
+    prior_weight = partition.prior_weight / problem.weight_unit
+    own = replace(partition, penalty=penalty * problem.frame.unit, prior_weight=prior_weight)
+    return FittedPartition(own, problem.frame, centres, columns, dtype, spread)
+
+
+def check_history(history: Floats, trace: Floats, geometry: Geometry) -> None:
+    """Raise ValueError unless the objective (steps,) and its terms without penalties are finite."""
+    if not (trace.max() < geometry.infinite_cost and np.isfinite(history).all()):
+        raise ValueError(
+            "The objective is not a finite number. Where the divergence is infinite at zeros, "
+            "set prior_weight to a number > 0; otherwise rescale X and the penalties."
+        )

@@ -1,0 +1,386 @@
+"""Rows in memory, or mapped into it: compiled passes over tiles of rows, on threads of our own.
+
+What goes out to a tile is a named tuple of small arrays; what comes back is labels and exactly
+additive totals. So neither the tiles nor the number of threads change a bit of the result.
+"""
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardbayes.core.matrices import Floats, chunks
+from hardbayes.core.pool import Pool, Tiling
+from hardbayes.core.rows import Batch, KernelRows, entries_per_row, new_batch
+from hardbayes.core.tuples import (
+    Births,
+    Centres,
+    DirectForm,
+    Division,
+    Drift,
+    Layout,
+    Summary,
+    Totals,
+)
+from hardbayes.dp_means.bounds import (
+    BOUNDS,
+    DistanceBounds,
+    Labelling,
+    has_little_room,
+    is_same_partition,
+    no_bounds,
+)
+from hardbayes.dp_means.compiled.assign import ABOVE, DECIDED, assign
+from hardbayes.dp_means.compiled.births import consider
+from hardbayes.dp_means.compiled.costs import costs
+from hardbayes.dp_means.compiled.every_centre import Tile, assign_all, new_tile
+from hardbayes.dp_means.compiled.single_row import mark_near_border
+from hardbayes.dp_means.local_rows import LocalRows
+from hardbayes.dp_means.totals import NO_ROUNDING, NO_TOTALS, ExactTotals, Rounding
+
+Ids = NDArray[np.signedinteger]
+Labels = NDArray[np.int32]
+
+# Part of the rows that scores in less than the highest precision may leave undecided.
+DOUBTFUL = 1 / 16
+BATCH_BYTES = 1 << 17
+ALL = slice(None)
+
+
+class MemoryRows:
+    """The rows of a matrix in working coordinates; see `dp_means.rows.Rows`.
+
+    Parameters
+    ----------
+    rows : DenseRows or SparseRows
+    shape : (n, d)
+    weights : array (n,), or (1,) for all rows
+    constants : array (n,) of ``phi(x)``, or (1,) where costs are squared distances
+    largest : array (d,)
+        Bounds on the absolute values of each column in working coordinates.
+    layout : Layout
+    pool : Pool
+    """
+
+    def __init__(
+        self,
+        rows: KernelRows,
+        shape: tuple[int, int],
+        weights: Floats,
+        constants: Floats,
+        largest: Floats,
+        layout: Layout,
+        pool: Pool,
+    ) -> None:
+        self.n_rows, self.n_columns = self._shape = shape
+        self.weights = weights
+        self.layout = layout
+        self.pool = pool
+        self.most_taken = shape[0]
+        self.rounding = Rounding(weights, shape[0], largest)
+        self._rows = rows
+        self.constants = constants
+        self.entries_per_row = entries_per_row(rows, shape)
+        self._tiling = Tiling(self.entries_per_row, pool)
+        self._batches: dict[int, Batch] = {}
+        self._tiles: dict[int, Tile] = {}
+        self.start()
+
+    @cached_property
+    def _all(self) -> LocalRows:
+        return LocalRows(
+            self._rows, self._shape, self.weights, self.constants, self.layout.dtype, self.pool
+        )
+
+    # -- labels and totals -------------------------------------------------------------------------
+
+    def start(self, labels: Labels | None = None, totals: Totals | None = None) -> None:
+        """Forget all labels; or begin with these labels, whose exact totals are given."""
+        self._labelling = Labelling(self.n_rows, labels)
+        self._totals: ExactTotals | None = None
+        self._births_expected = True
+        self._n_changed = self.n_rows  # in the last assignment; before the first, all will
+        self._most_changes = float(self.n_rows)  # with which bounds are carried
+        if totals is not None:
+            self._totals = self._new_totals(0)
+            self._totals.set(totals)
+
+    def labels(self, ids: Ids | slice = ALL) -> Labels:
+        """Return the slots of rows."""
+        return self._labelling.slots[ids]
+
+    def set_labels(self, ids: Ids, slots: Ids) -> None:
+        """Give these rows to these slots."""
+        self._labelling.set(ids, slots)
+
+    def relabel(self, slots: Ids, n_slots: int | None = None) -> None:
+        """Give the rows of slot c to ``slots[c]``."""
+        totals = self._counted(len(slots))
+        self._labelling.rename(np.append(slots, -1).astype(np.int32))
+        if n_slots is None:
+            totals.unite(slots)
+        else:
+            totals.rename(slots, n_slots)
+
+    def totals(self, n_slots: int, labels: Labels | None = None) -> Totals:
+        """Return the exact totals of so many slots, for the present labels or for others."""
+        if labels is None:
+            return self._counted(n_slots).parts
+        totals = self._new_totals(n_slots)
+        totals.move(np.full(self.n_rows, -1, np.int32), labels, self.n_rows)
+        return totals.parts
+
+    def _counted(self, n_slots: int) -> ExactTotals:
+        """Return the totals, brought up to the labels, with room for so many slots."""
+        labelling, totals = self._labelling, self._totals
+        if totals is None:  # made when first needed: predictions need none
+            totals = self._totals = self._new_totals(n_slots)
+        totals.grow(n_slots)
+        if labelling.counted is not None:
+            n_moves = int(np.count_nonzero(labelling.counted != labelling.slots))
+            if n_moves:
+                totals.move(labelling.counted, labelling.slots, n_moves)
+            labelling.counted = None
+        return totals
+
+    def _new_totals(self, n_slots: int) -> ExactTotals:
+        return ExactTotals(self._rows, self._shape, self.weights, self.rounding, self.pool, n_slots)
+
+    # -- a sweep -----------------------------------------------------------------------------------
+
+    def assign(
+        self,
+        centres: Centres,
+        opening: Floats,
+        drift: Drift | None = None,
+        open_clusters: Callable[[Ids], Centres | None] | None = None,
+    ) -> Summary:
+        """Give every row to its cheapest centre, then to a cluster that opens before its visit."""
+        labelling = self._labelling
+        # Births after rows are counted take the memory of one more labelling.
+        totals = None
+        if labelling.counted is not None or not (drift is None or self._births_expected):
+            totals = self._counted(centres.room)
+            if self._births_expected or not totals.can_be_shared():
+                totals = None
+        before = labelling.copy()
+        carried = labelling.bounds
+        bounds = labelling.bounds = self._carried(centres, drift)
+        n_above, n_changed, n_scored = self._assign(
+            centres, opening, labelling.slots, bounds, totals
+        )
+        self._n_changed = n_changed
+        if bounds is not None and bounds is carried:
+            fall = bounds.needed_fall(self.layout, centres, n_scored)
+            if fall < 1:
+                self._most_changes = fall * n_changed
+                labelling.drop_bounds()
+        if totals is None:
+            labelling.counted = before
+        elif n_above:  # their clusters are not yet decided, so they are not counted
+            labelling.counted = np.where(self._marks == ABOVE, before, labelling.slots)
+        born = None
+        if n_above and open_clusters is not None:
+            if self._are_many(n_above) or has_little_room(self.n_rows):
+                labelling.drop_bounds()  # few of them would hold after the births
+            born = open_clusters(np.flatnonzero(self._marks))
+        if n_above:
+            self._marks[:] = 0
+        self._births_expected = born is not None
+        if born is None:
+            return Summary(n_changed, n_above, 0, False)
+        if labelling.bounds is not None and labelling.bounds.hold_for(born):
+            labelling.bounds.include(born, labelling.slots)
+        else:
+            labelling.drop_bounds()
+        n_changed = int(np.count_nonzero(before != labelling.slots))
+        same = is_same_partition(before, labelling.slots, self.weights)
+        return Summary(n_changed, n_above, born.used - centres.used, same)
+
+    def _carried(self, centres: Centres, drift: Drift | None) -> DistanceBounds | None:
+        """Return the bounds that an assignment begins with; None where they are not worth it."""
+        kind, bounds = BOUNDS[self.layout.costs], self._labelling.bounds
+        few = kind.few_changes(self.n_rows, self.layout, centres)
+        if drift is None or few == 0 or self._n_changed > min(self._most_changes, few):
+            return None
+        if bounds is None or not bounds.hold_for(centres):
+            return kind(self.n_rows, self.layout, centres, self._radius)
+        bounds.move(centres, drift)
+        return bounds
+
+    def _assign(
+        self,
+        centres: Centres,
+        opening: Floats,
+        labels: Labels,
+        bounds: DistanceBounds | None,
+        totals: ExactTotals | None,
+    ) -> tuple[int, int, int]:
+        """Run the pass; return how many rows are above, how many changed, how many groups scored.
+
+        IN/OUT labels (n,), bounds; totals follow, but for the rows above.
+        """
+        rounding = NO_ROUNDING, NO_ROUNDING
+        if totals is not None:
+            rounding = self.rounding.rows, self.rounding.weights
+        found: list[tuple[int, int, int, int]] = []
+        view = None
+        if bounds is not None:
+            view = bounds.view(centres.n_blocks)
+        elif self.layout.sparse:
+            view = no_bounds(self.layout, centres)
+
+        def task(worker: int, start: int, stop: int) -> None:
+            share = NO_TOTALS if totals is None else totals.share(worker)
+            rows = self._rows, self.weights, opening, self.constants, centres
+            state = labels, self._marks, share, *rounding
+            if view is None:
+                counts = assign_all(*rows, *state, self._tile(worker, centres), start, stop)
+            else:
+                counts = assign(*rows, view, *state, self._batch(worker, centres), start, stop)
+            found.append(counts)
+
+        self._tiling.run(task, self.n_rows, len(centres.rank))
+        n_above, n_changed, n_doubtful, n_scored = map(sum, zip(*found, strict=True))
+        if totals is not None:
+            totals.add_shares()
+        if bounds is not None:
+            bounds.hold_now()
+        # Sparse rows are scored in their own type.
+        finest = self._rows.values.dtype if self.layout.sparse else np.dtype(np.float64)
+        if n_doubtful > DOUBTFUL * self.n_rows and self.layout.dtype != finest:
+            self.layout = self.layout._replace(dtype=finest)
+        return n_above, n_changed, n_scored
+
+    def offer(
+        self, centres: Centres, births: Births, ids: Ids | None = None, decide: bool = False
+    ) -> Ids:
+        """Let rows choose among the births before their visit; return those still above."""
+        labelling, marks, block = self._labelling, self._marks, centres.block
+        m = len(births.openers)
+        labelling.slots[births.openers] = np.arange(centres.used - m, centres.used)
+        marks[births.openers] = DECIDED
+        bounds = labelling.bounds
+        if bounds is not None:
+            bounds.upper[births.openers] = np.inf
+        view = no_bounds(self.layout, centres) if bounds is None else bounds.view(centres.n_blocks)
+        radii = view.upper if bounds is None else bounds.radii(centres)
+        opened = np.full(len(centres.rank), np.iinfo(np.int64).max)
+        opened[centres.used - len(births.opened) : centres.used] = births.opened
+        visible_from = np.where(centres.rank >= 0, opened, -1)
+        block_opened = visible_from.reshape(-1, block).max(axis=1)
+        first, last = births.first_slot // block, centres.n_blocks
+        some = np.empty(0, births.visit_rank.dtype) if ids is None else ids
+
+        def task(worker: int, start: int, stop: int) -> None:
+            consider(
+                self._rows, self.weights, births.opening, self.constants, centres, view, radii,
+                labelling.slots, marks, some, births.visit_rank, opened, block_opened, first, last,
+                self._batch(worker, centres), start, stop,
+            )  # fmt: skip
+
+        if births.first_slot < centres.used:
+            n = self.n_rows if ids is None else len(ids)
+            self._tiling.run(task, n, (last - first) * block)
+        above = some[marks[some] == ABOVE]
+        if decide:
+            marks[some] = DECIDED
+        return above
+
+    # -- costs -------------------------------------------------------------------------------------
+
+    def costs(self, centres: Centres, labels: Labels | None = None) -> Floats:
+        """Return the cost (n,) of every row at the centre in its slot."""
+        slots = self._labelling.slots if labels is None else labels
+        if has_little_room(self.n_rows):  # for bounds beside an array as long as the data
+            self._labelling.drop_bounds()
+        out = np.empty(self.n_rows)
+
+        def task(worker: int, start: int, stop: int) -> None:
+            costs(self._rows, self.constants, centres, slots, out, start, stop)
+
+        self._tiling.run(task, self.n_rows, 1)
+        return out
+
+    def candidates(
+        self, centres: Centres, sizes: Floats, prior_weight: float, slack: float
+    ) -> NDArray[np.intp]:
+        """Return rows that might move: all that scores do not rule out."""
+        taken = centres.rank >= 0
+        factors = np.full(len(taken), np.inf)  # no row joins a free slot
+        used = sizes[: len(taken)][taken]
+        # A little less than the test by the direct formula, which decides.
+        factors[taken] = slack * (1 - 1e-9) * used / (used + self.weights.max())
+        block_factors = factors.reshape(-1, centres.block).min(axis=1)
+        labels, marks = self._labelling.slots, np.empty(self.n_rows, bool)
+
+        def task(worker: int, start: int, stop: int) -> None:
+            mark_near_border(
+                self._rows, self.weights, self.constants, centres, sizes, factors, block_factors,
+                labels, prior_weight, self._batch(worker, centres), marks, start, stop,
+            )  # fmt: skip
+
+        self._tiling.run(task, self.n_rows, len(centres.rank))
+        return np.flatnonzero(marks)
+
+    # -- some of the rows --------------------------------------------------------------------------
+
+    def take(self, ids: NDArray[np.intp] | None = None) -> LocalRows:
+        """Return some rows, or all, for algorithms that visit them one by one."""
+        return self._all if ids is None else self._all.take(ids)
+
+    def divide(self, slots: NDArray[np.intp], halves: DirectForm) -> Division:
+        """Let the rows of these slots choose between two centres each."""
+        group_of = np.full(int(slots.max()) + 2, -1)  # the last for rows in no slot
+        group_of[slots] = np.arange(len(slots))
+        first = np.arange(0, 2 * len(slots) + 1, 2)
+        ids, parts = [], []
+        for part in chunks(self.n_rows, 1):
+            labels = np.minimum(self._labelling.slots[part], len(group_of) - 1)
+            groups = group_of[labels]
+            inside = np.flatnonzero(groups >= 0)
+            grouped = self._all.grouped(part.start + inside, groups[inside], first)
+            grouped.choose(halves)
+            second = grouped.places % 2 == 1
+            ids.append(part.start + inside[second])
+            parts.append(groups[inside][second])
+        going, where = np.concatenate(ids), np.concatenate(parts)
+        totals = self._new_totals(len(slots))
+        totals.add(going, where)
+        return Division(going, where, totals.parts)
+
+    # -- scratch memory ----------------------------------------------------------------------------
+
+    @cached_property
+    def _marks(self) -> NDArray[np.uint8]:
+        """Marks of rows within a sweep: zero, ABOVE or DECIDED."""
+        return np.zeros(self.n_rows, np.uint8)
+
+    def _are_many(self, n_above: int) -> bool:
+        return 8 * n_above >= self.n_rows
+
+    def _batch(self, worker: int, centres: Centres) -> Batch:
+        """Return a thread's scratch memory for scores, made anew when there are more blocks."""
+        batch, dtype = self._batches.get(worker), centres.theta.dtype
+        if batch is None or batch.x.dtype != dtype or batch.smallest.shape[1] < centres.n_blocks:
+            size = 1  # sparse rows are scored one by one, dense ones as many as stay in cache
+            if not self.layout.sparse:
+                size = min(max(BATCH_BYTES // (dtype.itemsize * self.n_columns), 16), 256)
+            batch = self._batches[worker] = new_batch(size, centres)
+        return batch
+
+    def _tile(self, worker: int, centres: Centres) -> Tile:
+        """Return a thread's scratch memory for rows in lanes."""
+        tile = self._tiles.get(worker)
+        if tile is None or tile.x.dtype != centres.theta.dtype:
+            tile = self._tiles[worker] = new_tile(centres)
+        return tile
+
+    def _radius(self) -> NDArray[np.float32]:
+        """Return the distance (n,) of each row from the anchor, rounded up."""
+        anchor = self.layout.anchor
+        assert anchor is not None
+        form = DirectForm(anchor[np.newaxis].copy(), np.zeros(1), True)
+        squares = self._all.costs(form)[:, 0]
+        return (np.sqrt(squares) * (1 + 1e-6)).astype(np.float32)

@@ -1,0 +1,304 @@
+"""The path of penalties for clusters, and fits with exactly so many clusters.
+
+The path of penalties for clusters.
+
+Fits with exactly so many clusters, whether or not any penalty gives as many.
+
+A fit at a penalty of zero under a cap of k has k clusters, and begins with the partition of the
+path that has as many. Where k has a plateau, the model tells the penalty in its middle.
+
+Paths of the published algorithms, which cannot go on from one solution to the next.
+
+They open clusters only where single rows cost more than the penalty, so where a fit ends depends on
+where it began: each penalty has a fit of its own, from the start of the template.
+"""
+
+import warnings
+from copy import copy, deepcopy
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from hardbayes.core.estimator import checked_data
+from hardbayes.core.frame import Columns, used_columns
+from hardbayes.core.geometry import geometry_for
+from hardbayes.core.loop import Status, counted
+from hardbayes.core.matrices import Floats, Matrix
+from hardbayes.core.penalty_path import PenaltyPath
+from hardbayes.core.plateaus import Plateau, penalty_at
+from hardbayes.core.pool import Pool, resolve_threads
+from hardbayes.dp_means.choice.automatic import choice_table, choose_penalty
+from hardbayes.dp_means.choice.farthest_first import farthest_first_penalty
+from hardbayes.dp_means.choice.path import (
+    begin_path,
+    most_clusters,
+    path_plateaus,
+    sample_rows,
+    trace_on,
+)
+from hardbayes.dp_means.descent import Solution
+from hardbayes.dp_means.estimator import DPMeans
+from hardbayes.dp_means.fitted import fitted_attributes
+from hardbayes.dp_means.moves.merges import nearest_partners
+from hardbayes.dp_means.objective import Partition
+from hardbayes.dp_means.path import Path
+from hardbayes.dp_means.problem import Problem, pose
+from hardbayes.dp_means.starts import Starts, minimise
+
+
+def published_penalties(problem: Problem, prior_weight: float, n_penalties: int) -> Floats:
+    """Return falling penalties from one cluster to many, as the papers' rule has them."""
+    heaviest = float(problem.rows.weights.max()) / problem.weight_unit
+    largest = 2.0 * heaviest * farthest_first_penalty(problem, 1, prior_weight) or 1.0
+    k, smallest = most_clusters(problem), 0.0
+    while k > 1 and not smallest:  # zero where there are fewer different rows than that
+        smallest = farthest_first_penalty(problem, k, prior_weight)
+        k //= 2
+    return np.geomspace(largest, smallest or largest / 4, n_penalties)
+
+
+def fits_at(
+    penalties: Floats, template: DPMeans, matrix: Matrix, weights: Floats | None
+) -> list[DPMeans]:
+    """Return a fit of the template at each penalty; where one did not end, its status tells."""
+    if weights is not None:
+        weights = np.broadcast_to(weights, matrix.shape[0])
+    models = [clone(template).set_params(cluster_penalty=float(p)) for p in penalties]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return [model.fit(matrix, sample_weight=weights) for model in models]
+
+
+def runs(penalties: Floats, n_clusters: list[int]) -> list[Plateau]:
+    """Return the longest run of penalties with each number of clusters from two on.
+
+    Between two penalties it ends halfway. An odd number of them, so that the middle of a run of
+    evenly spread penalties is one at which the number was found.
+    """
+    borders = np.sqrt(penalties[:-1] * penalties[1:])
+    found: dict[int, Plateau] = {}
+    at = 0
+    for k, run in groupby(n_clusters):
+        first, last = at, at + len(list(run)) - 1
+        at = last + 1
+        last -= (last - first) % 2
+        if k > 1:
+            low = borders[last] if last < len(borders) else penalties[last]
+            high = borders[first - 1] if first else penalties[0]
+            plateau = Plateau(k, float(low), float(high))
+            if k not in found or plateau.width > found[k].width:
+                found[k] = plateau
+    return [found[k] for k in sorted(found) if found[k].width > 0]
+
+
+HALVINGS = 8  # of an automatic prior that keeps rows together; then there is none
+
+
+@dataclass(frozen=True)
+class ExactClusters:
+    """Makes fits to all rows with exactly so many clusters."""
+
+    template: DPMeans
+    matrix: Matrix  # all rows, checked
+    weights: Floats | None
+    names: dict[str, Any]  # attributes that describe the columns
+    prior_weight: float
+    traced: tuple[Matrix, Floats | None]  # rows and weights that the path was traced on
+    partitions: dict[int, NDArray[np.int32]]  # their labels, by number of clusters
+    plateaus: list[Plateau]
+    largest: float  # a penalty for one cluster
+
+    def __call__(self, n_clusters: int) -> DPMeans:
+        """Return a fitted model.
+
+        A prior that was chosen automatically is halved until so many clusters stand.
+        """
+        template = self.template
+        priors = [self.prior_weight]
+        if template.prior_weight == "auto" and self.prior_weight:
+            priors += [self.prior_weight * 0.5**n for n in range(1, HALVINGS + 1)] + [0.0]
+        with Pool(resolve_threads(template.n_jobs), template._progress()) as pool:
+            geometry = geometry_for(template.divergence)
+            columns = used_columns(self.matrix, geometry)
+            problem = pose(columns.of(self.matrix), geometry, self.weights, pool)
+            start = problem.centres_in_frame(self._start(n_clusters, columns, pool))
+            for prior_weight in priors:
+                free = problem.partition(0.0, prior_weight, n_clusters)
+                solution = self._fit(problem, start, free)
+                if len(solution.centres) == n_clusters:
+                    break
+            else:
+                raise self._too_many(n_clusters, solution)
+            penalty = self.largest if n_clusters == 1 else penalty_at(n_clusters, self.plateaus)
+            partition = problem.partition(penalty, prior_weight, n_clusters)
+            status = status_at(solution, problem, partition)
+            solution = replace(solution.at_its_end(), status=status)
+            fitted = fitted_attributes(
+                solution, problem, partition, penalty, columns, self.matrix.dtype
+            )
+        model = clone(template).set_params(cluster_penalty=penalty, max_clusters=n_clusters)
+        if prior_weight != self.prior_weight:
+            model.prior_weight = prior_weight
+        model.__dict__.update(fitted, **self.names)
+        return model
+
+    def _fit(self, problem: Problem, start: Floats, partition: Partition) -> Solution:
+        template = self.template
+        starts = Starts(start, template.order, 1, "split-merge", template.max_iter)
+        opening = problem.opening_costs(partition)
+        state = problem.state(partition)
+        rng = template._stream()
+        return minimise(
+            state, partition, opening, lambda: problem.mean, starts, rng, template._report
+        )
+
+    def _start(self, n_clusters: int, columns: Columns, pool: Pool) -> Floats:
+        """Return centres (k, d) to start from, in the user's coordinates: not more of them."""
+        matrix, weights = self.traced
+        geometry = geometry_for(self.template.divergence)
+        problem = pose(columns.of(matrix), geometry, weights, pool)
+        partition = problem.partition(0.0, self.prior_weight, None)
+        enough = [k for k in self.partitions if k >= n_clusters]
+        found = self.partitions[min(enough) if enough else max(self.partitions)]
+        used, labels = np.unique(found, return_inverse=True)
+        numbers = np.arange(len(used))
+        totals = problem.rows.totals(len(used), labels.astype(np.int32))
+        weights, centres = totals.weights(numbers), totals.sums(numbers)
+        kept = np.flatnonzero(weights)
+        centres = united(partition, weights[kept], centres[kept], n_clusters)
+        return problem.frame.from_working(centres)
+
+    def _too_many(self, n_clusters: int, solution: Solution) -> ValueError:
+        """Return the error for a number of clusters that was not reached."""
+        why = "X has no more different rows"
+        if self.prior_weight:
+            why = f"prior_weight={self.prior_weight:g} keeps rows together; set it to 0"
+        elif solution.status is Status.OUT_OF_STEPS:
+            why = f"max_iter={self.template.max_iter} ended the search; raise it"
+        found = counted(len(solution.centres), "cluster")
+        return ValueError(f"There are {found}, not {n_clusters}: {why}.")
+
+
+@dataclass(frozen=True)
+class PublishedClusters:
+    """The same for the published algorithms: from their own start, at the middle of a plateau."""
+
+    template: DPMeans
+    matrix: Matrix
+    weights: Floats | None
+    names: dict[str, Any]
+    plateaus: list[Plateau]
+
+    def __call__(self, n_clusters: int) -> DPMeans:
+        """Return a fitted model."""
+        capped = clone(self.template).set_params(max_clusters=n_clusters)
+        for penalty in (penalty_at(n_clusters, self.plateaus), 0.0):
+            model = fits_at(np.array([penalty]), capped, self.matrix, self.weights)[0]
+            if model.n_clusters_ == n_clusters:
+                model.__dict__.update(self.names)
+                return model
+        raise ValueError(
+            f"The published search ends with {model.n_clusters_} clusters where {n_clusters} are "
+            'allowed. Use search="split-merge" and method="joint".'
+        )
+
+
+def united(partition: Partition, weights: Floats, totals: Floats, n_clusters: int) -> Floats:
+    """Return the centres of clusters with these weights (k,) and totals (k, d), at most so many.
+
+    While there are more, the two unite whose union costs least.
+    """
+    while len(weights) > n_clusters:
+        partners, costs = nearest_partners(partition, weights, partition.centres(weights, totals))
+        younger = int(costs.argmin())
+        older = partners[younger]
+        weights[older] += weights[younger]
+        totals[older] += totals[younger]
+        weights, totals = np.delete(weights, younger), np.delete(totals, younger, axis=0)
+    return partition.centres(weights, totals)
+
+
+def status_at(solution: Solution, problem: Problem, partition: Partition) -> Status:
+    """Return how a fit of this partition would have ended at a solution of its path."""
+    if solution.status is Status.OUT_OF_STEPS:
+        return solution.status
+    if len(solution.centres) < partition.max_clusters:
+        return Status.CONVERGED
+    state = problem.state(partition)
+    n_above = state.rows_above(solution.centres, problem.opening_costs(partition))
+    return Status.CAPPED if n_above else Status.CONVERGED
+
+
+def trace_clusters(
+    X: Any, template: DPMeans, penalties: Floats | None, n_penalties: int, sample_weight: Any
+) -> PenaltyPath:
+    """Return solutions at given penalties, or at ``n_penalties`` from one cluster to many."""
+    plain = clone(template).set_params(cluster_penalty=1.0)
+    plain._validate_params()
+    geometry, cap = template._geometry, template.max_clusters
+    every, every_weight, names = checked_data(template, geometry, X, sample_weight)
+    exactly: ExactClusters | PublishedClusters
+    with Pool(resolve_threads(template.n_jobs), template._progress()) as pool:
+        # With the same seed as in a fit, so that path and model agree.
+        prior_weight = template._prior_weight_for(every)
+        rng = template._stream()
+        choice = choose_penalty(
+            every, geometry, every_weight, prior_weight, cap, deepcopy(rng), pool
+        )
+        matrix, weights, rows = sample_rows(every, every_weight, rng)
+        columns = used_columns(matrix, geometry)
+        problem = pose(columns.of(matrix), geometry, weights, pool)
+        if plain._search != "split-merge":
+            if penalties is None:
+                penalties = published_penalties(problem, prior_weight, n_penalties)
+            models = fits_at(penalties, template, matrix, weights)
+            found = runs(penalties, [model.n_clusters_ for model in models])
+            exactly = PublishedClusters(plain, every, every_weight, names, found)
+        else:
+            path = begin_path(problem, prior_weight, cap, rng, template.order, template.max_iter)
+            most = most_clusters(problem)
+            path.trace(most if cap is None else min(most, 2 * cap + 2), cap, thorough=True)
+            capped = cap is not None and path.n_clusters >= cap
+            found = [
+                p.with_prices(1.0 / problem.unit)
+                for p in path_plateaus(path)
+                if cap is None or p.k <= cap
+            ]
+            largest = 2.0 * path.first_penalty / problem.unit
+            exactly = ExactClusters(
+                plain, every, every_weight, names, prior_weight, (matrix, weights),
+                path.partitions, found, largest,
+            )  # fmt: skip
+            if penalties is None:
+                # Where more clusters than the path has would be better, it has nothing to say.
+                smallest = min((p.low or p.middle for p in found), default=largest / 4)
+                penalties = np.geomspace(largest, smallest, n_penalties)
+            elif not capped:
+                trace_on(path, penalties * problem.unit)
+            models = []
+            for penalty in penalties.tolist():
+                partition = problem.partition(penalty, prior_weight, cap)
+                solution = _solution_at(partition, path, problem, cap)
+                models.append(copy(plain).set_params(cluster_penalty=penalty))
+                models[-1].__dict__.update(
+                    fitted_attributes(solution, problem, partition, penalty, columns, matrix.dtype)
+                )
+        best_penalty = plain._penalty_for(choice.n_clusters, problem, prior_weight, choice)
+    for model in models:
+        model.__dict__.update(names)
+    table = choice_table(choice)
+    return PenaltyPath.of(penalties, models, found, best_penalty, exactly, rows, table)
+
+
+def _solution_at(partition: Partition, path: Path, problem: Problem, cap: int | None) -> Solution:
+    """Return the best solution of a path at the penalty of a partition, and how a fit would end."""
+    solution = path.best_at(partition.penalty, cap).at_its_end()
+    status = Status.CAPPED
+    if len(path.best_at(partition.penalty).centres) <= partition.max_clusters:
+        status = status_at(solution, problem, partition)
+    return replace(solution, status=status)

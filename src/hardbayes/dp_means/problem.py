@@ -1,0 +1,171 @@
+"""From a data matrix to rows and clusters that a fit can run on, and back to the user's units."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardbayes.core.frame import Frame, check_size, cluster_bound, frame_for, power_of_two_scale
+from hardbayes.core.geometry.base import Geometry
+from hardbayes.core.geometry.squared_euclidean import FARTHEST
+from hardbayes.core.matrices import CHUNK_BYTES, Floats, Matrix, chunks, is_sparse
+from hardbayes.core.pool import Pool
+from hardbayes.core.process import import_whole
+from hardbayes.dp_means.objective import Partition
+
+if TYPE_CHECKING:
+    from hardbayes.dp_means.memory import MemoryRows
+    from hardbayes.dp_means.rows import Rows
+    from hardbayes.dp_means.state import PartitionState
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A data set in working coordinates.
+
+    Its weights are divided by a power of two so that none is large.
+    """
+
+    rows: Rows
+    frame: Frame
+    geometry: Geometry
+    weight_unit: float  # working weight of a weight of one
+    largest: float  # largest absolute value of a shifted entry, in the user's units
+
+    @property
+    def unit(self) -> float:
+        """Objective in working units of an objective of one in the user's: a power of two."""
+        return self.frame.unit * self.weight_unit
+
+    @cached_property
+    def mean(self) -> Floats:
+        """Overall mean (d,) in working coordinates."""
+        return overall_mean(self.rows)
+
+    @property
+    def rounding(self) -> float:
+        """What rounding may do to the objective, in the user's units."""
+        rows = self.rows
+        mean = self.mean if self.geometry.needs_mean else np.zeros(rows.n_columns)
+        size = self.geometry.objective_rounding(rows.weights, rows.n_rows, rows.constants, mean)
+        return size / self.unit
+
+    def partition(self, penalty: float, prior_weight: float, max_clusters: int | None) -> Partition:
+        """Return the structure to fit; ``penalty`` and ``prior_weight`` in the user's units."""
+        needs_mean = prior_weight or self.geometry.needs_mean
+        return Partition(
+            self.geometry,
+            penalty * self.unit,
+            prior_weight * self.weight_unit,
+            self.mean if needs_mean else np.zeros(self.rows.n_columns),
+            max_clusters or cluster_bound(self.rows.n_columns),
+        )
+
+    def state(self, partition: Partition) -> PartitionState:
+        """Return the state of a fit, with no clusters yet."""
+        from hardbayes.dp_means.state import PartitionState
+
+        return PartitionState(self.rows, partition)
+
+    def opening_costs(self, partition: Partition) -> Floats:
+        """Return what it costs each row to open a cluster: (n,), or (1,) where all pay the same."""
+        return opening_costs(self.rows, partition, self.rows.weights)
+
+    def centres_in_frame(self, centres: Floats) -> Floats:
+        """Return points (k, d) given in the user's coordinates as the rows are seen here."""
+        centres = self.frame.to_working(centres)
+        if not np.abs(centres).max() < FARTHEST:
+            raise ValueError(
+                "The 'init' parameter holds centres so far from the rows of X that squared "
+                "distances do not fit float64. Remove them."
+            )
+        if self.geometry.row_unit is not None:
+            centres = centres / self.geometry.row_sizes(centres)[:, np.newaxis]
+        return centres
+
+    def weights_of(self, labels: NDArray[np.int32], n_clusters: int) -> Floats:
+        """Return the weight (k,) of each cluster, in the user's units."""
+        weights = self.rows.weights / self.weight_unit
+        if len(weights) == 1:
+            return np.bincount(labels, minlength=n_clusters) * weights
+        return np.asarray(np.bincount(labels, weights, n_clusters), np.float64)
+
+    def check_penalty(self, penalty: float) -> None:
+        """Raise where the penalty is lost beside the scale of the data."""
+        check_size("cluster_penalty", penalty, self.unit, "distances between", self.largest)
+
+
+def overall_mean(rows: Rows) -> Floats:
+    """Return the mean (d,) of all rows."""
+    one = np.zeros(1, np.intp)
+    totals = rows.totals(1, np.zeros(rows.n_rows, np.int32))
+    return totals.sums(one)[0] / totals.weights(one)[0]
+
+
+def opening_costs(rows: Rows, partition: Partition, weights: Floats) -> Floats:
+    """Return what it costs each row to open a cluster: (n,), or (1,) where all pay the same.
+
+    ``weights`` (n,) or (1,) take the place of those of the rows.
+    """
+    if not partition.prior_weight:
+        return np.array([partition.penalty])
+    weights = np.broadcast_to(weights, rows.n_rows)
+    costs = np.empty(rows.n_rows)
+    size = min(rows.most_taken, max(1, CHUNK_BYTES // (8 * rows.entries_per_row)))
+    for start in range(0, rows.n_rows, size):
+        part = slice(start, min(start + size, rows.n_rows))
+        local = rows.take(np.arange(part.start, part.stop))
+        matrix = local.matrix()
+        rounding = partition.geometry.cost_rounding(
+            rows.n_columns, local.constants_at(), matrix, partition.prior_mean
+        )
+        costs[part] = partition.opening_costs(matrix, weights[part], rounding)
+    return costs
+
+
+def rows_in_memory(
+    matrix: Matrix,
+    geometry: Geometry,
+    frame: Frame,
+    weights: Floats,
+    largest: Floats,
+    pool: Pool,
+) -> MemoryRows:
+    """Return the rows of a matrix seen through a frame.
+
+    ``largest`` (d,): bounds on the absolute values of each column once shifted.
+    """
+    # Compiled kernels come in with executors: numba is imported at the first fit, and no earlier.
+    import_whole("hardbayes.dp_means.memory")
+    from hardbayes.core.rows import entries_per_row, kernel_rows, working_rows
+    from hardbayes.dp_means.memory import MemoryRows
+
+    scale = np.array([frame.scale])
+    if geometry.row_unit is not None:
+        scale = 1.0 / geometry.row_sizes(matrix)
+        largest = np.ones(len(largest))
+    else:
+        largest = largest * frame.scale
+    rows, shape = kernel_rows(matrix, frame.shift, scale), matrix.shape
+    parts = chunks(shape[0], entries_per_row(rows, shape))
+    constants = geometry.row_constants(working_rows(rows, shape, part) for part in parts)
+    layout = geometry.layout(is_sparse(matrix), matrix.dtype)
+    return MemoryRows(rows, shape, weights, constants, largest, layout, pool)
+
+
+def pose(matrix: Matrix, geometry: Geometry, weights: Floats | None, pool: Pool) -> Problem:
+    """Pose the problem for a checked matrix (float32 or float64; C-contiguous or canonical CSR)."""
+    frame, largest = frame_for(matrix, geometry)
+    weights = np.ones(1) if weights is None else weights
+    weight_unit = power_of_two_scale(float(weights.max()))
+    geometry.check_scale(matrix.shape, weights, float(largest.max()))
+    rows = rows_in_memory(matrix, geometry, frame, weights * weight_unit, largest, pool)
+    problem = Problem(rows, frame, geometry, weight_unit, float(largest.max()))
+    # Sparse rows have no bounds on costs, and to keep costs at the anchor takes time.
+    if geometry.needs_mean and not rows.layout.sparse:
+        rows.layout = rows.layout._replace(anchor=problem.mean)
+    return problem

@@ -1,0 +1,147 @@
+"""The contract between the algorithms and the place where rows live.
+
+Rows live somewhere: in memory, in blocks of a file, on workers, on a graphics card. Whatever holds
+them offers the passes of `Rows`. What goes in are named tuples of small arrays, what comes out is a
+summary; `core.tuples` defines both. The descent and the moves use nothing else of the rows.
+
+Clusters (centres, names, refits) live in the memory of the process that runs the fit, in
+`dp_means.centres`. An executor keeps three things beside the rows: the slot of each row, the
+exact totals of the slots, and whatever makes its passes faster (in `MemoryRows`: bounds).
+
+What must be exact, so that every executor gives the same labels:
+
+- Decisions. The cheapest centre is the one with the least cost by the direct formula in float64:
+  ``|x - c|^2`` from ``exact`` where ``centres.squared``, else ``phi(x) + exact_offset -
+  <x, exact>``, where a result below its rounding error counts as zero (`affine_cost` in
+  `core.rows`). Of equal costs the lowest ``rank`` wins. Scores (theta, offset) may
+  propose, and decide where their error bound leaves no doubt.
+- Totals. Each ``weight * x`` is rounded to a coarse and a fine part by the constants of
+  ``rounding`` before it is added, so that sums are exact (`dp_means.totals`).
+
+Costs that are returned may differ in their last bits. `candidates` may return more rows than
+needed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from hardbayes.core.matrices import Floats
+    from hardbayes.core.pool import Pool
+    from hardbayes.core.tuples import (
+        Births,
+        Centres,
+        DirectForm,
+        Division,
+        Drift,
+        Layout,
+        Summary,
+        Totals,
+    )
+    from hardbayes.dp_means.local_rows import LocalRows
+    from hardbayes.dp_means.totals import Rounding
+
+    Ids = NDArray[np.signedinteger]
+    Labels = NDArray[np.int32]
+
+
+class Rows(Protocol):
+    """Rows in working coordinates, each with the slot of its cluster, or -1."""
+
+    n_rows: int
+    n_columns: int
+    entries_per_row: int  # numbers that a row holds, in the mean; n_columns where rows are dense
+    weights: Floats  # (n,), or (1,) for all rows
+    constants: Floats  # (n,): ``phi(x)``, or (1,) where costs are squared distances
+    rounding: Rounding  # constants of the exact totals
+    layout: Layout  # how `assign` and `offer` read centres; it may change between assignments
+    most_taken: int  # how many rows `take` returns at most
+    pool: Pool  # threads for work on clusters
+
+    # -- labels and totals -------------------------------------------------------------------------
+
+    def start(self, labels: Labels | None = None, totals: Totals | None = None) -> None:
+        """Forget all labels; or begin with these labels (n,), whose exact totals are given.
+
+        The executor may keep the array ``labels`` and write into it.
+        """
+
+    def labels(self, ids: Ids | slice = ...) -> Labels:
+        """Return the slots (m,) of rows ``ids``, all rows by default. Not to be written into."""
+
+    def set_labels(self, ids: Ids, slots: Ids) -> None:
+        """Give rows ``ids`` (m,), each of them once, to ``slots`` (m,)."""
+
+    def relabel(self, slots: Ids, n_slots: int | None = None) -> None:
+        """Give all rows of slot c to ``slots[c]``; -1 where no row is in it.
+
+        Without ``n_slots`` clusters unite: ``slots[c]`` is c, or the slot that takes its rows. With
+        it, slots get new places among so many, no two the same.
+        """
+
+    def totals(self, n_slots: int, labels: Labels | None = None) -> Totals:
+        """Return the exact totals of so many slots, of the present labels or of others (n,).
+
+        Those of the present labels are the executor's own: flags of ``touched`` may be cleared.
+        """
+
+    # -- passes over all rows ----------------------------------------------------------------------
+
+    def assign(
+        self,
+        centres: Centres,
+        opening: Floats,
+        drift: Drift | None = None,
+        open_clusters: Callable[[Ids], Centres | None] | None = None,
+    ) -> Summary:
+        """Give every row to its cheapest centre; then let rows open clusters, and choose them.
+
+        A row is above its opening cost where ``weight * cost > opening`` (n,) or (1,) even at its
+        cheapest centre. Where there are such rows, ``open_clusters`` is called with their ids in
+        ascending order. It may call `take` and `offer`, and returns the centres with those that
+        were opened, or None.
+
+        ``drift``: how far centres have moved since the last assignment, for executors that carry
+        bounds; None where no other assignment will follow.
+        """
+
+    def offer(
+        self, centres: Centres, births: Births, ids: Ids | None = None, decide: bool = False
+    ) -> Ids:
+        """Let rows choose among clusters opened within this assignment, before their own visit.
+
+        Rows ``births.openers`` get the last slots, and never choose again. Rows ``ids`` (m,), or
+        all rows that are not decided, compare their present centre with the births from
+        ``births.first_slot`` on; with ``decide`` they are decided, and will not be offered more.
+        Returns those of ``ids`` that are still above their opening cost.
+        """
+
+    def costs(self, centres: Centres, labels: Labels | None = None) -> Floats:
+        """Return the cost (n,) of each row at the centre in its slot; 0 where it has none (-1)."""
+
+    def candidates(
+        self, centres: Centres, sizes: Floats, prior_weight: float, slack: float
+    ) -> NDArray[np.intp]:
+        """Return, in ascending order, the rows that might lower the objective by moving alone.
+
+        At least those for which ``slack N / (N + w) cost <= N' / (N' - w) cost'`` at some other
+        cluster, N' and cost' being those of the row's own, w the largest weight; and those alone in
+        their cluster. ``sizes`` (slots,): weights of the clusters with ``prior_weight`` each.
+        """
+
+    def divide(self, slots: NDArray[np.intp], halves: DirectForm) -> Division:
+        """Let the rows of ``slots`` (c,) choose between two centres each, without any change.
+
+        ``halves`` (2c, d): centres 2 j and 2 j + 1 are for slot j; of equal costs the first wins.
+        """
+
+    # -- rows one by one ---------------------------------------------------------------------------
+
+    def take(self, ids: NDArray[np.intp] | None = None) -> LocalRows:
+        """Return rows ``ids``, or all, in the memory of this process; at most ``most_taken``."""

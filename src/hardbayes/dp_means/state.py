@@ -1,0 +1,403 @@
+"""The state of a fit: labels, centres, statistics of clusters.
+
+The state of a fit: rows with their labels, and the clusters with their centres.
+
+Moves read it and change nothing. It changes in three ways, each one call: `start`, a sweep
+(`sweep`, or `sweep_few` on small data), and `apply` with the proposal of a move, then `refit`.
+
+Weights, totals, centres and unions of the clusters, as long as no label changes.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from hardbayes.core.matrices import chunks, inverse_permutation
+from hardbayes.core.tuples import Totals, centres_without_scores
+from hardbayes.dp_means.centres import TABLES, CentreTable, ClusterList
+from hardbayes.dp_means.moves.births import open_clusters
+from hardbayes.dp_means.moves.merges import nearest_partners
+from hardbayes.dp_means.small import Limits, Start, is_few, sweep_few
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hardbayes.core.matrices import Floats
+    from hardbayes.core.pool import Pool
+    from hardbayes.core.tuples import Centres, Division, Summary
+    from hardbayes.dp_means.moves import PartitionProposal
+    from hardbayes.dp_means.objective import Partition
+    from hardbayes.dp_means.rows import Rows
+
+
+class ClusterStatistics:
+    """What exact totals say of the clusters in these slots (k,), computed when first read.
+
+    Several moves read the same arrays: to change one, copy it.
+    """
+
+    def __init__(
+        self, partition: Partition, totals: Totals, slots: NDArray[np.intp], pool: Pool
+    ) -> None:
+        self._partition = partition
+        self._totals = totals
+        self._slots = slots
+        self._pool = pool
+
+    @cached_property
+    def weights(self) -> Floats:
+        """Weights (k,)."""
+        return self._totals.weights(self._slots)
+
+    @cached_property
+    def totals(self) -> Floats:
+        """Totals (k, d)."""
+        return self._totals.sums(self._slots)
+
+    @cached_property
+    def centres(self) -> Floats:
+        """Minimising centres (k, d)."""
+        return self._partition.centres(self.weights, self.totals)
+
+    @cached_property
+    def unions(self) -> tuple[NDArray[np.intp], Floats]:
+        """With which other cluster each (k,) unites most cheaply, and what that costs."""
+        return nearest_partners(self._partition, self.weights, self.centres, pool=self._pool)
+
+
+if TYPE_CHECKING:
+    Ids = NDArray[np.intp]
+    Ranks = NDArray[np.signedinteger]
+
+
+ALL = slice(None)
+
+
+class Potential(NamedTuple):
+    """The objective of a partition, up to a constant that all partitions of the rows share.
+
+    ``sum_i w_i D(x_i, mu) + eta D(m, mu)`` over a cluster is
+    ``sum w phi(x) - [(n + eta) phi(mu) - eta phi(m)]``: only the bracket, the potential, depends on
+    the partition, and it follows from the cluster's totals, with no pass over the rows.
+    """
+
+    n_clusters: int
+    value: float
+    remainder: float  # what float64 cannot hold of the potential
+
+    def above(self, other: Potential) -> float:
+        """How much higher the objective is here than at ``other``, without the penalty."""
+        return (other.value - self.value) + (other.remainder - self.remainder)
+
+
+class SweptFew(NamedTuple):
+    """What several sweeps did."""
+
+    points: list[Potential]  # after each
+    n_changed: list[int]  # rows, in each
+    changing: bool  # whether the last one changed the partition
+    is_capped: bool  # whether rows would have opened clusters but for the cap
+
+
+class PartitionState:
+    """Rows and their clusters, which go by their numbers: 0 to k - 1 in order of creation.
+
+    Until the first pass over tiles the clusters are only listed, and the label of a row is the
+    number of its cluster; then a table holds them in slots, and labels are slots.
+
+    Parameters
+    ----------
+    rows : Rows
+    partition : Partition
+        For its divergence and prior; penalty and cap belong to the descent.
+    """
+
+    def __init__(self, rows: Rows, partition: Partition) -> None:
+        self.rows = rows
+        self.partition = partition
+        self._listed = ClusterList.of(np.zeros((0, rows.n_columns)))
+        self._table: CentreTable | None = None
+        self._has_labels = False
+        self._known: ClusterStatistics | None = None  # of the present labels
+
+    # -- what moves read ---------------------------------------------------------------------------
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return len(self._slots)
+
+    @property
+    def names(self) -> NDArray[np.int64]:
+        """A number for each cluster (k,) that no other ever has."""
+        return self._laid_out().names
+
+    def weights(self) -> Floats:
+        """Return the weights (k,) of the clusters."""
+        return self._clusters().weights
+
+    def totals(self) -> tuple[Floats, Floats]:
+        """Return weights (k,) and totals (k, d) of the clusters."""
+        clusters = self._clusters()
+        return clusters.weights, clusters.totals
+
+    def centres(self) -> tuple[Floats, Floats]:
+        """Return weights (k,) and minimising centres (k, d) of the clusters."""
+        clusters = self._clusters()
+        return clusters.weights, clusters.centres
+
+    def unions(self) -> tuple[Ids, Floats]:
+        """Return with which other cluster each (k,) unites most cheaply, and what that costs."""
+        return self._clusters().unions
+
+    def _clusters(self) -> ClusterStatistics:
+        if self._known is None:
+            self._known = ClusterStatistics(
+                self.partition, self._totals(), self._slots, self.rows.pool
+            )
+        return self._known
+
+    def numbers(self, ids: Ids | slice = ALL) -> NDArray[np.int32]:
+        """Return the number of each row's cluster (m,).
+
+        -1 for rows whose cluster was closed: one that held rows of no weight alone.
+        """
+        labels = self.rows.labels(ids)
+        return labels.copy() if self._table is None else self._number_of()[labels]
+
+    def member_counts(self) -> NDArray[np.int64]:
+        """Return how many rows of positive weight each cluster (k,) has."""
+        rows = self.rows
+        counts = np.zeros(self._n_slots, np.int64)
+        for part in chunks(rows.n_rows, 1):
+            labels = rows.labels(part)
+            if len(rows.weights) > 1:
+                labels = labels[rows.weights[part] > 0]
+            counts += np.bincount(labels, minlength=len(counts))
+        return counts[self._slots]
+
+    def rows_in(self, clusters: Ids) -> Ids:
+        """Return the rows of these clusters, in order."""
+        wanted = np.zeros(self._n_slots + 1, bool)  # the last for rows in no slot
+        wanted[self._slots[clusters]] = True
+        labels = self.rows.labels
+        parts = chunks(self.rows.n_rows, 1)
+        return np.concatenate([p.start + np.flatnonzero(wanted[labels(p)]) for p in parts])
+
+    def sample_by_cluster(self, size: int, rng: np.random.RandomState) -> tuple[Ids, Ids]:
+        """Return about ``size`` rows sorted by cluster, and the number of each one's cluster.
+
+        All rows, where there are no more than that; but for those whose cluster was closed.
+        """
+        n_rows = self.rows.n_rows
+        ids = np.arange(n_rows) if n_rows <= size else np.unique(rng.randint(n_rows, size=size))
+        numbers = self.numbers(ids).astype(np.intp)
+        order = np.argsort(numbers, kind="stable")
+        order = order[np.searchsorted(numbers[order], 0) :]
+        return ids[order], numbers[order]
+
+    def candidates(self, slack: float) -> Ids:
+        """Return all rows that might lower the objective by moving alone, and maybe others."""
+        table = self._laid_out()
+        sizes = np.ones(table.n_slots)
+        sizes[table.slots] = self.weights() + self.partition.prior_weight
+        return self.rows.candidates(table.view(), sizes, self.partition.prior_weight, slack)
+
+    def divide(self, clusters: Ids, halves: Floats) -> tuple[Division, Totals]:
+        """Divide clusters (c,) between centres (2c, d), two each, without any change.
+
+        Return the rows that would go to the second parts with the exact totals of these, and the
+        exact totals of the first parts.
+        """
+        slots = self._slots[clusters]
+        division = self.rows.divide(slots, self.partition.direct_form(halves))
+        pairs = zip(self._totals()[:4], division.totals[:4], strict=True)
+        left = (whole[slots] - second for whole, second in pairs)
+        return division, Totals._make([*left, np.ones(len(slots), bool)])
+
+    def costs(self) -> Floats:
+        """Return the cost (n,) of each row at its own centre."""
+        if self._table is not None or self._is_sparse:
+            return self.rows.costs(self._laid_out().direct())
+        return self.rows.costs(self._direct(self._listed.centres))
+
+    def costs_at(self, centres: Floats, labels: NDArray[np.int32]) -> Floats:
+        """Return the cost (n,) of each row at centres (k, d), for any labels (n,), 0 to k - 1."""
+        if not self._is_sparse:
+            return self.rows.costs(self._direct(centres), labels)
+        table = self._new_table(ClusterList.of(centres), lazy=True)
+        return self.rows.costs(table.direct(), table.slots.astype(np.int32)[labels])
+
+    def _direct(self, centres: Floats) -> Centres:
+        """Return centres (k, d) for the direct formula on dense rows."""
+        form = self.partition.direct_form(centres)
+        return centres_without_scores(form, self.rows.layout.dtype)
+
+    # -- changes -----------------------------------------------------------------------------------
+
+    def start(self, centres: Floats, labels: NDArray[np.int32] | None = None) -> None:
+        """Begin at these centres (k, d), with no row in a cluster; or with these labels (n,)."""
+        self._listed, self._table, self._known = ClusterList.of(centres), None, None
+        self._has_labels = labels is not None
+        totals = None if labels is None else self.rows.totals(len(centres), labels)
+        self.rows.start(labels, totals)
+
+    def sweep(self, opening: Floats, visit_rank: Ranks, max_clusters: int) -> Summary:
+        """Every row goes to its cheapest centre, or opens a cluster: Algorithm 1.
+
+        Centres stay where they are until all rows have chosen; then `refit`.
+        """
+        table = self._laid_out()
+        self._known = None
+
+        def births(above: Ranks) -> Centres | None:
+            return open_clusters(
+                self.rows, table, self.partition, opening, visit_rank, above, max_clusters
+            )
+
+        return self.rows.assign(table.view(), opening, table.take_drift(), births)
+
+    def sweep_few(
+        self,
+        visit_rank: Ranks,
+        partition: Partition,
+        max_changes: int,
+        max_steps: int,
+        n_clusters: int,
+    ) -> SweptFew:
+        """Sweep, with births and refits, until few rows change: in one call, on small data.
+
+        ``n_clusters``: after the last sweep, -1 where this is the first.
+        """
+        listed, totals, table = self._listed, self._totals(), self._table
+        if table is not None:
+            slots = table.slots
+            listed = ClusterList(table.exact[slots], table.rank[slots], table.next_rank)
+            totals = Totals(*(part[slots] for part in totals))
+        start = Start(self.numbers(), *listed, totals, n_clusters)
+        local, order = self.rows.take(), inverse_permutation(visit_rank)
+        limits = Limits(partition.penalty, partition.max_clusters, max_changes, max_steps)
+        swept = sweep_few(local, order, start, limits, self.rows.rounding)
+        kept = swept.slots
+        names = np.full(len(swept.ranks), -1, np.int32)
+        names[kept] = np.arange(len(kept))
+        self._listed = ClusterList(swept.centres[kept], swept.ranks[kept], swept.next_rank)
+        self._table, self._has_labels, self._known = None, True, None
+        self.rows.start(names[swept.labels], Totals(*(part[kept] for part in swept.totals)))
+        points = [
+            Potential(k, *value)
+            for k, value in zip(swept.n_clusters, swept.potentials, strict=True)
+        ]
+        return SweptFew(points, swept.n_changed, swept.changing, swept.refused)
+
+    def rows_above(self, centres: Floats, opening: Floats) -> int:
+        """Return how many rows are above their opening cost if they start at these centres."""
+        self.start(centres)
+        return self.rows.assign(self._laid_out().view(), opening).n_above
+
+    def choose_nearest(self, last: bool = False) -> NDArray[np.bool_]:
+        """Give every row to its cheapest centre, where they are; no cluster opens.
+
+        Return which clusters (k,) have rows. ``last``: no other pass follows.
+        """
+        table = self._laid_out()
+        drift = None if last else table.take_drift()
+        self._known = None
+        self.rows.assign(table.view(), np.array([np.inf]), drift)
+        return np.bincount(self.numbers(), minlength=self.n_clusters) > 0
+
+    def apply(self, proposal: PartitionProposal) -> None:
+        """Do what a move proposes: change labels, open clusters, and close those without weight."""
+        table = self._laid_out()
+        slots = table.slots
+        self._known = None
+        if proposal.united is not None:
+            names = np.arange(table.n_slots)
+            names[slots] = slots[proposal.united]
+            self.rows.relabel(names)
+        if proposal.opened is not None:
+            slots = np.append(slots, table.open(proposal.opened))
+        if len(proposal.ids):
+            self.rows.set_labels(proposal.ids, slots[proposal.numbers])
+        self.close_empty()
+
+    def close_empty(self) -> Totals:
+        """Close clusters without weight; return the totals of all slots."""
+        totals = self._totals()
+        weights = totals.weights(self._slots)
+        if not weights.all():
+            self.close(weights == 0)
+        return totals
+
+    def close(self, which: NDArray[np.bool_]) -> None:
+        """Close clusters (mask over them)."""
+        table = self._laid_out()
+        table.close(table.slots[which])
+        self._known = None
+
+    def refit(self) -> Potential:
+        """Close clusters without weight, and move the others to their minimising centres."""
+        table = self._laid_out()
+        totals = self.close_empty()
+        is_crowded = table.is_crowded
+        value = table.refit(totals)
+        if is_crowded or table.layout is not self.rows.layout:
+            self._lay_out_anew(table)
+        return Potential(self.n_clusters, *value)
+
+    # -- slots -------------------------------------------------------------------------------------
+
+    @property
+    def is_few(self) -> bool:
+        """Whether `sweep_few` is worth it, where costs are squared distances without a prior."""
+        n_rows = self.rows.n_rows
+        fits = n_rows <= self.rows.most_taken
+        return fits and is_few(n_rows, self.rows.n_columns, self.n_clusters)
+
+    @property
+    def _slots(self) -> Ids:
+        """The slot of each cluster (k,)."""
+        if self._table is None:
+            return np.arange(len(self._listed.centres))
+        return self._table.slots
+
+    @property
+    def _n_slots(self) -> int:
+        return len(self._listed.centres) if self._table is None else self._table.n_slots
+
+    @property
+    def _is_sparse(self) -> bool:
+        return self.rows.layout.sparse
+
+    def _totals(self) -> Totals:
+        return self.rows.totals(self._n_slots)
+
+    def _number_of(self) -> NDArray[np.int32]:
+        """Return the number of the cluster in each slot, -1 for free ones and for no slot."""
+        numbers = np.full(self._n_slots + 1, -1, np.int32)
+        numbers[self._slots] = np.arange(self.n_clusters)
+        return numbers
+
+    def _laid_out(self) -> CentreTable:
+        """Return the table of the clusters, made when first needed."""
+        if self._table is None:
+            self._table = self._new_table(self._listed, self.is_few)
+            if self._has_labels:
+                self.rows.relabel(self._table.slots, self._table.n_slots)
+        return self._table
+
+    def _new_table(self, clusters: ClusterList, lazy: bool) -> CentreTable:
+        layout = self.rows.layout
+        return TABLES[layout.costs](self.partition, layout, clusters, self.rows.pool, lazy)
+
+    def _lay_out_anew(self, table: CentreTable) -> None:
+        """Lay the clusters out without free slots between them."""
+        old, n_old = table.slots, table.n_slots
+        clusters = ClusterList(self.centres()[1], table.names, table.next_rank)
+        self._table = self._new_table(clusters, self.is_few)
+        names = np.full(n_old, -1)
+        names[old] = self._table.slots
+        self.rows.relabel(names, self._table.n_slots)

@@ -1,1 +1,0 @@
-"""The one alternating loop, restarts, the solution and its status, the objective."""

@@ -1,1 +1,0 @@
-"""Fits of overlapping features: stages, starts, one feature more at a time."""

@@ -1,1 +1,0 @@
-"""Clusters with covariances: a label-first model, and its starts."""

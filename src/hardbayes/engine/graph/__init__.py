@@ -1,1 +1,0 @@
-"""Partitions of graphs: a label-first model, and its starts."""

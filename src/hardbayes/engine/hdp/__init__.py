@@ -1,1 +1,0 @@
-"""The descent of the hard HDP."""

@@ -1,1 +1,0 @@
-"""The descent of models whose clusters have no centres in the space of the rows."""

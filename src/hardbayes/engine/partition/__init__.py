@@ -1,1 +1,0 @@
-"""Fits of partitions with centres: stages, starts, paths."""

@@ -1,1 +1,0 @@
-"""Fits of topics: stages, and searches for a number of topics."""

@@ -1,1 +1,0 @@
-"""Rows and passes over them for feature allocations; `protocol` is the contract."""

@@ -1,1 +1,0 @@
-"""Where the values of a Mercer kernel come from: computed, or given."""

@@ -1,1 +1,0 @@
-"""Documents and passes over them for topics; `protocol` is the contract."""

@@ -1,0 +1,1 @@
+"""BP-means and K-features: features that overlap."""

@@ -1,0 +1,1 @@
+"""Compiled functions for overlapping features: which a row has, and least squares."""

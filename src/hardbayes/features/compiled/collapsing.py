@@ -1,0 +1,177 @@
+"""The collapsed decision: the features of a row with the components integrated out.
+
+Broderick, Kulis & Jordan 2013, section 4.1. Without row i, let A be the least-squares components of
+the other rows and H the inverse of their Z'WZ. The row with features z adds
+
+    w |x_i - zA|^2 / (1 + w zHz')
+
+to the objective of the others, so subsets are compared exactly. Removing a row, or adding it,
+changes A and H by rank one.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hardbayes.core.compiling import inlined, kernel, shared
+from hardbayes.core.rows import pick
+from hardbayes.core.simd.vectors import sum_of_squares
+from hardbayes.features.compiled.layout import ONLY, inner_product, list_members
+from hardbayes.features.compiled.simd import subtract_members
+
+ROUNDING = 1e-10
+# With more leverage than this, a column of Z would depend on the others without the row.
+ALONE = 1.0 - 1e-9
+DONE, OPENS, STANDS_ALONE = 0, 1, 2  # why a pass ends
+MOST_ROUNDS = 100
+MOST_EXACT = 8  # features up to which all subsets are compared; each costs more than in a sweep
+
+
+class Collapsed(NamedTuple):
+    """Components and the inverse of Z'WZ, of all rows between calls; and scratch."""
+
+    components: np.ndarray  # (k, d)
+    inverse: np.ndarray  # (k, k)
+    origin: np.ndarray  # (1, d)
+    direction: np.ndarray  # (k,): Hz of the row
+    residual: np.ndarray  # (1, d)
+    gram: np.ndarray  # (k, k): components @ components.T
+    products: np.ndarray  # (k,): residual with each component
+    subset_direction: np.ndarray  # (k,): Hz of state.subset
+    subset: np.ndarray  # (k,) uint8: a subset tried
+    chosen: np.ndarray  # (k,) uint8: the best so far
+    members: np.ndarray  # (k + 1,) int64: features of the row
+
+
+def new_collapsed(components: np.ndarray, inverse: np.ndarray, origin: np.ndarray) -> Collapsed:
+    """Allocate scratch; components (k, d) and inverse (k, k) are not copied; ``origin`` (d,)."""
+    k, d = components.shape
+    return Collapsed(
+        components, inverse, origin[np.newaxis], np.empty(k), np.empty((1, d)), np.empty((k, k)),
+        np.empty(k), np.empty(k), np.empty(k, np.uint8), np.empty(k, np.uint8),
+        np.empty(k + 1, np.int64),
+    )  # fmt: skip
+
+
+@kernel
+def collapse(rows, weights, state, opening_cost, negligible, start, stop, membership):
+    """Decide for rows ``start`` to ``stop``; end early where a feature may be opened or closed.
+
+    IN rows (n, d), weights (n,) or (1,); costs up to ``negligible`` are rounding. INOUT state,
+    membership (n, k) uint8. Returns why it ended, at which row, the cost of the last row and the
+    number of rows changed. At OPENS the row costs more than ``opening_cost``, and is removed from
+    state; at STANDS_ALONE it is as it was.
+    """
+    k = state.components.shape[0]
+    changed = 0
+    cost = 0.0
+    for i in range(start, stop):
+        weight = pick(weights, i)
+        leverage = measure_row(rows, i, state, membership)
+        if weight * leverage > ALONE:
+            return STANDS_ALONE, i, cost, changed
+        update(-weight / (1.0 - weight * leverage), state)
+        leverage = measure_row(rows, i, state, membership)
+        size = sum_of_squares(state.residual, 0, rows.shape[1])
+        cost = size / (1.0 + weight * leverage)
+        best = best_subset(i, weight, size, leverage, state, membership)
+        if best < cost * (1.0 - ROUNDING) - negligible:
+            cost = best
+            for a in range(k):
+                membership[i, a] = state.chosen[a]
+            leverage = measure_row(rows, i, state, membership)
+            changed += 1
+        cost *= weight
+        if cost > opening_cost * (1.0 + ROUNDING) + negligible:
+            return OPENS, i, cost, changed
+        update(weight / (1.0 + weight * leverage), state)
+    return DONE, stop, cost, changed
+
+
+@shared
+def measure_row(rows, i, state, membership):
+    """OUT state.residual, direction: of row i; returns its leverage zHz'."""
+    k = state.components.shape[0]
+    count = list_members(i, membership, k, state.members)
+    subtract_members(
+        rows, i, state.members, count, state.components, state.origin, state.residual, 0
+    )
+    leverage = 0.0
+    for a in range(k):
+        state.direction[a] = 0.0
+        for b in range(k):
+            if membership[i, b]:
+                state.direction[a] += state.inverse[a, b]
+        if membership[i, a]:
+            leverage += state.direction[a]
+    return leverage
+
+
+@shared
+def update(factor, state):
+    """Add the row that was measured to components and inverse, or remove it."""
+    k, d = state.components.shape
+    for a in range(k):
+        step = factor * state.direction[a]
+        for b in range(k):
+            state.inverse[a, b] -= step * state.direction[b]
+        for j in range(d):
+            state.components[a, j] += step * state.residual[0, j]
+
+
+@shared
+def flip(a, state, size, leverage):
+    """Flip feature a of state.subset; returns its squared residual and leverage."""
+    sign = -1.0 if state.subset[a] else 1.0
+    state.subset[a] = 1 - state.subset[a]
+    size += state.gram[a, a] - 2.0 * sign * state.products[a]
+    leverage += state.inverse[a, a] + 2.0 * sign * state.subset_direction[a]
+    for b in range(state.products.shape[0]):
+        state.products[b] -= sign * state.gram[a, b]
+        state.subset_direction[b] += sign * state.inverse[a, b]
+    return size, leverage
+
+
+@inlined
+def best_subset(i, weight, size, leverage, state, membership):
+    """OUT state.chosen: the cheapest subset; returns its cost per weight.
+
+    Up to MOST_EXACT features, all subsets in Gray code order; with more, single flips while one
+    lowers the cost.
+    """
+    k, d = state.components.shape
+    for a in range(k):
+        state.subset[a] = membership[i, a]
+        state.chosen[a] = membership[i, a]
+        state.subset_direction[a] = state.direction[a]
+        state.products[a] = inner_product(state.residual, ONLY, state.components, a, d)
+        for b in range(a + 1):
+            state.gram[a, b] = inner_product(state.components, a, state.components, b, d)
+            state.gram[b, a] = state.gram[a, b]
+    best = size / (1.0 + weight * leverage)
+    if k <= MOST_EXACT:
+        for step in range(1, 1 << k):
+            a = 0
+            while (step >> a) & 1 == 0:
+                a += 1
+            size, leverage = flip(a, state, size, leverage)
+            cost = size / (1.0 + weight * leverage)
+            if cost < best * (1.0 - ROUNDING):
+                best = cost
+                for b in range(k):
+                    state.chosen[b] = state.subset[b]
+        return best
+    for _ in range(MOST_ROUNDS):
+        again = False
+        for a in range(k):
+            size, leverage = flip(a, state, size, leverage)
+            cost = size / (1.0 + weight * leverage)
+            if cost < best * (1.0 - ROUNDING):
+                best = cost
+                again = True
+                state.chosen[a] = state.subset[a]
+            else:
+                size, leverage = flip(a, state, size, leverage)
+        if not again:
+            break
+    return best

@@ -1,0 +1,359 @@
+"""BP-means and K-features: features that overlap, found or given in number.
+
+BP-means: overlapping features, each of which lowers the objective.
+
+K-features: a given number of overlapping features.
+
+What the estimators of overlapping features share: fitting, using, saving.
+"""
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, Estimator
+from hardbayes.core.loop import Status, counted
+from hardbayes.core.matrices import Floats, Matrix
+from hardbayes.core.pool import Pool, resolve_threads
+from hardbayes.core.schema import check_features
+from hardbayes.core.validation import check_membership
+from hardbayes.features.choice import feature_path
+from hardbayes.features.descent import FeatureSearch, FeatureSolution
+from hardbayes.features.fitted import FittedFeatures, fitted_attributes
+from hardbayes.features.problem import FeatureAllocation, FeatureProblem, pose_features
+from hardbayes.features.starts import k_features_path, marked_if_capped, minimise_features, stepwise
+
+
+class FeatureEstimator(Estimator):
+    """Base of the estimators that explain each row as a sum of components."""
+
+    components_: NDArray[np.floating]
+    n_components_: int
+
+    @abstractmethod
+    def _solve(
+        self, problem: FeatureProblem, rng: np.random.RandomState
+    ) -> tuple[FeatureSolution, float]:
+        """Return the best solution found and the penalty used, in the user's units."""
+
+    def _fitted(
+        self, matrix: Matrix, weights: Floats | None, rng: np.random.RandomState, pool: Pool
+    ) -> tuple[dict[str, Any], Status]:
+        problem = pose_features(matrix, weights, pool)
+        solution, penalty = self._solve(problem, rng)
+        return fitted_attributes(solution, problem, penalty, matrix.dtype), solution.status
+
+    def _reporter(self, problem: FeatureProblem) -> Callable[[str, int, float], None]:
+        """Return a function that reports a number of features and an objective in working units."""
+        return lambda what, k, objective: self._say(
+            f"{what}: {k} features, objective {objective / problem.unit:.6g}"
+        )
+
+    def _stream(self) -> np.random.RandomState:
+        """Return the stream of ``random_state``, by a generator that is seeded fast.
+
+        Seeding NumPy's Mersenne twister takes longer than a start on a hundred rows.
+        """
+        seed = self.random_state
+        if seed is None or isinstance(seed, Integral):
+            return np.random.RandomState(np.random.PCG64(None if seed is None else int(seed)))
+        return super()._stream()
+
+    def transform(self, X: Any) -> NDArray[np.bool_]:
+        """Return which features each row has, the components left as they are.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        membership : ndarray of shape (n_samples, n_components_), bool
+            The features that explain each row best. Of more than a dozen, those from which neither
+            one change nor two at once lead to better ones.
+        """
+        matrix = self._checked(X)
+        with Pool(resolve_threads(self.n_jobs)) as pool:
+            return self._model.allocate(matrix, pool)[0]
+
+    def inverse_transform(self, X: Any) -> Floats:
+        """Rebuild rows from their features.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components_)
+            Memberships: zeros and ones, as `transform` returns them.
+
+        Returns
+        -------
+        rows : ndarray of shape (n_samples, n_features_in_)
+            Sums of components, in the dtype of `components_`.
+        """
+        check_is_fitted(self)
+        membership = check_membership(X, self.n_components_)
+        return self._model.rebuild(membership).astype(self.components_.dtype)
+
+    def _costs(self, matrix: Matrix, pool: Pool) -> Floats:
+        return self._model.allocate(matrix, pool)[1]
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = []  # memberships are booleans
+        return tags
+
+    def _model_from(
+        self, arrays: dict[str, Any], fitted: dict[str, Any]
+    ) -> tuple[FittedFeatures, int]:
+        model = FittedFeatures.from_arrays(arrays)
+        check_features(fitted, *model.components.shape)
+        return model, model.components.shape[1]
+
+
+class BPMeans(FeatureEstimator):
+    """Explain rows by overlapping features, and find their number from the cost of a feature.
+
+    Minimises ``sum_i w_i |x_i - z_i A|^2 + component_penalty * K`` over the number K of features,
+    binary memberships z and components A (Broderick, Kulis & Jordan 2013, eq. 6; with a cap, eq.
+    15). Each row has any set of features, none included, and is explained by the sum of their
+    components.
+
+    Parameters
+    ----------
+    component_penalty : float or "auto", default="auto"
+        Cost of each feature, in units of squared distance. "auto" finds the best fit for 0, 1,
+        2, ... features and takes the middle of the widest range of penalties, on a logarithmic
+        scale, at which one number of features is optimal. With a penalty so small that features of
+        noise lower the objective there are many of them, and a fit takes long: set a cap.
+    max_components : int or None, default=None
+        Cap on the number of features. None stops at 64, with a warning.
+    method : {"joint", "collapsed", "stepwise"}, default="joint"
+        "joint" decides on rows with components frozen (section 3 of the paper), "collapsed" with
+        components integrated out (section 4.1): slower, with fewer local optima. "stepwise" runs
+        K-features for K = 1, 2, ... as long as the objective falls (section 5).
+    search : {"split-merge", "paper"}, default="split-merge"
+        How to minimise. "paper" is the published algorithm: one pass of single flips over each row,
+        features opened at the residuals of single rows, then least squares. "split-merge" takes the
+        best of all subsets of up to a dozen features for each row, or flips one and two at a time;
+        combines, drops and adds whole features where that lowers the objective; and perturbs the
+        best start, by drawing one column of memberships anew, until ``n_init - 1`` perturbations in
+        a row have not helped, or all of them have taken ``64 * max_iter`` sweeps.
+    n_init : int, default=10
+        Number of starts, of which the best is kept; for "stepwise" and "auto", at every K; on a
+        sample where X is large.
+    max_iter : int, default=300
+        Largest number of sweeps of a start, or of a perturbation.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the starts. The same seed gives the same bits, whatever ``n_jobs``.
+    n_jobs : int or None, default=None
+        As for `DPMeans`.
+    verbose : int, default=0
+        1 reports on standard error the objectives of the starts.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components_, n_features)
+        What each feature adds to a row, in the dtype of the data. Features come in the order of
+        their weight, so a base that all rows share is the first.
+    n_components_ : int
+        K; zero where the penalty is above the gain of any feature.
+    membership_ : ndarray of shape (n_samples, n_components_), bool
+        Which features each row has.
+    component_penalty_ : float
+        The penalty used.
+    inertia_ : float
+        Fit term: weighted sum of squared residuals.
+    objective_ : float
+        The minimised sum of fit term and penalties.
+    objective_history_ : ndarray of shape (n_iter_,)
+        The objective after each sweep that led to the result, for "stepwise" after each K; it never
+        rises.
+    n_iter_ : int
+        Length of that history.
+    converged_, status_, n_features_in_, feature_names_in_
+        As for `DPMeans`.
+
+    See Also
+    --------
+    KFeatures : The same for a number of features that you give.
+    DPMeans : Clusters: exactly one for each row.
+
+    Notes
+    -----
+    Where all rows have a base, a feature can be exchanged for its complement: the base takes it in
+    and its sign changes, while the objective stays the same. Compare memberships up to that.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hardbayes import BPMeans
+    >>> Z = np.array([[1, 0], [0, 1], [1, 1], [1, 1], [0, 0]])
+    >>> X = Z @ np.array([[4.0, 4.0, 0.0], [0.0, 1.0, 3.0]])
+    >>> model = BPMeans(component_penalty=2.0, random_state=0).fit(X)
+    >>> model.n_components_
+    2
+    >>> model.inverse_transform([[True, True]])
+    array([[4., 5., 3.]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "component_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "max_components": [AT_LEAST_ONE, None],
+        "method": [StrOptions({"joint", "collapsed", "stepwise"})],
+        **SHARED_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        component_penalty: float | str = "auto",
+        *,
+        max_components: int | None = None,
+        method: str = "joint",
+        search: str = "split-merge",
+        n_init: int = 10,
+        max_iter: int = 300,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.component_penalty = component_penalty
+        self.max_components = max_components
+        self.method = method
+        self.search = search
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _solve(
+        self, problem: FeatureProblem, rng: np.random.RandomState
+    ) -> tuple[FeatureSolution, float]:
+        if self.component_penalty == "auto":
+            self._say("choosing the penalty")
+            path = feature_path(
+                problem, self.max_components, self.max_iter, self.n_init, rng,
+                report=self._progress(),
+            )  # fmt: skip
+            penalty = path.suggest().middle / problem.unit
+            self._say(f"penalty {penalty:.6g} from {len(path.solutions) - 1} features")
+            given = [path.at(penalty * problem.unit).allocation]
+        else:
+            penalty, path, given = float(self.component_penalty), None, []
+            problem.check_penalty(penalty)
+        structure = FeatureAllocation(penalty * problem.unit, problem.cap(self.max_components))
+        literal, collapsed = self.search == "paper", self.method == "collapsed"
+        search = FeatureSearch(structure, literal, collapsed, self.max_iter)
+        rows = problem.rows
+        if self.method != "stepwise":
+            report = self._reporter(problem)
+            solution = minimise_features(rows, search, self.n_init, rng, given, report)
+        elif path is not None and not literal:
+            solution = stepwise(path.solutions, structure)
+        else:
+            solution = stepwise(k_features_path(rows, search, self.n_init, rng), structure)
+        return marked_if_capped(rows, search, solution, rng), penalty
+
+
+class KFeatures(FeatureEstimator):
+    """Explain rows by a given number of overlapping features.
+
+    Minimises ``sum_i w_i |x_i - z_i A|^2`` over binary memberships z and K components A
+    (Broderick, Kulis & Jordan 2013, eq. 14). It is to `BPMeans` what k-means is to DP-means: each
+    row has any set of the K features, none included, and is explained by the sum of their
+    components.
+
+    Parameters
+    ----------
+    n_components : int, default=5
+        Number of features. Where fewer explain every row exactly, there may be fewer.
+    search : {"split-merge", "paper"}, default="split-merge"
+        How to minimise, as for `BPMeans`; with "paper", no feature is opened.
+    n_init : int, default=10
+        Number of starts, of which the best is kept; on a sample where X is large.
+    max_iter, random_state, n_jobs, verbose
+        As for `BPMeans`.
+
+    Attributes
+    ----------
+    n_components_ : int
+        K.
+    component_penalty_ : float
+        Zero.
+    objective_ : float
+        The same as `inertia_`.
+    components_, membership_, inertia_, objective_history_, n_iter_, converged_, status_, \
+n_features_in_, feature_names_in_
+        As for `BPMeans`.
+
+    See Also
+    --------
+    BPMeans : Finds the number of features from the cost of a feature.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hardbayes import KFeatures
+    >>> Z = np.array([[1, 0], [1, 0], [1, 1], [0, 1], [0, 0]])
+    >>> X = Z @ np.array([[4.0, 4.0, 0.0], [0.0, 1.0, 3.0]])
+    >>> model = KFeatures(2, random_state=0).fit(X)
+    >>> model.membership_.astype(int)
+    array([[1, 0],
+           [1, 0],
+           [1, 1],
+           [0, 1],
+           [0, 0]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": [AT_LEAST_ONE],
+        **SHARED_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        n_components: int = 5,
+        *,
+        search: str = "split-merge",
+        n_init: int = 10,
+        max_iter: int = 300,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.search = search
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _solve(
+        self, problem: FeatureProblem, rng: np.random.RandomState
+    ) -> tuple[FeatureSolution, float]:
+        search = FeatureSearch(
+            FeatureAllocation(0.0, self.n_components), self.search == "paper", False, self.max_iter
+        )
+        n_rows = problem.rows.describe().n_rows
+        if self.n_components > n_rows:
+            warnings.warn(
+                f"{counted(n_rows, 'feature')} explain each of {counted(n_rows, 'row')} exactly, "
+                f"so there will be no more. Lower n_components, {self.n_components}.",
+                UserWarning,
+                stacklevel=6,
+            )
+        report = self._reporter(problem)
+        return minimise_features(problem.rows, search, self.n_init, rng, report=report), 0.0

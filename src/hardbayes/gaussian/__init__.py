@@ -1,0 +1,1 @@
+"""Gaussian DP-means: clusters with covariances of their own."""

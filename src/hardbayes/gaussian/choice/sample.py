@@ -1,0 +1,149 @@
+"""The rows among which clusters are found: distinct, standardised, and not too many.
+
+Equal rows are one row that counts as often, and rows are sorted before any is drawn, with a seed of
+its own. So weights are repetition, and the order of the rows does not matter.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardbayes.core.matrices import Floats, chunks
+from hardbayes.gaussian.problem import mixture_rows
+
+if TYPE_CHECKING:
+    from hardbayes.core.pool import Pool
+    from hardbayes.gaussian.mixture import MixtureRows
+
+
+MAX_ROWS = 1 << 13  # among which clusters are found; half as many where there are many columns
+MANY_COLUMNS = 8
+MAX_DIP_ROWS = 1 << 14  # of which dips are computed
+COARSE = 2.0  # times sqrt(n) different values of a column: with fewer, they lie on a grid
+MAX_MEAN_WEIGHT = 1e6
+FLOOR = 1e-6  # of a column's variance: what every row has besides
+KEY_COLUMNS = 8  # by which rows are sorted, unless some are equal there
+SEED = 20240229
+
+
+class Sample(NamedTuple):
+    """Rows to find clusters in."""
+
+    rows: MixtureRows
+    dip_rows: MixtureRows  # the same where there are no more
+    unseen: NDArray[np.intp]  # which of dip_rows are not among rows
+    ids: NDArray[np.intp]  # (n,): where rows stand in the matrix
+    middle: Floats  # (d,): mean of the columns
+    spread: Floats  # (d,): their standard deviations
+    unit: float  # weight of all rows over that of the sample
+
+    def to_sample(self, prior: Floats) -> Floats:
+        """Return a prior matrix of the user, (d, d) or (d,), as (h, d) in the sample's units."""
+        if self.rows.diagonal:
+            return (prior / self.spread**2 / self.unit)[np.newaxis]
+        return prior / np.outer(self.spread, self.spread) / self.unit
+
+    def from_sample(self, prior: Floats) -> Floats:
+        """Return the inverse of `to_sample`."""
+        if self.rows.diagonal:
+            return self.unit * prior[0] * self.spread**2
+        return self.unit * prior * np.outer(self.spread, self.spread)
+
+
+class Distinct(NamedTuple):
+    """Rows with weight, sorted, how often each counts, and where it stands in the matrix."""
+
+    rows: NDArray[np.floating]  # (m, d)
+    weights: Floats  # (m,)
+    ids: NDArray[np.intp]  # (m,)
+
+
+def take_sample(
+    matrix: NDArray[np.floating], weights: Floats, diagonal: bool, pool: Pool
+) -> Sample:
+    """Return the rows of a matrix (n, d) with weights (n,) to find clusters in.
+
+    Raises ValueError where the variances of columns do not fit float64.
+    """
+    rng = np.random.RandomState(SEED)
+    rows, counts, ids = distinct_rows(matrix, weights)
+    middle, spread = moments(rows, counts)
+    order = rng.permutation(len(rows))
+    n = MAX_ROWS if matrix.shape[1] <= MANY_COLUMNS else MAX_ROWS // 2
+    wider, among = np.sort(order[:MAX_DIP_ROWS]), np.sort(order[:n])
+    standardised = np.ascontiguousarray((rows[wider] - middle) / spread)
+    inside = np.searchsorted(wider, among)
+    gaps = np.array([resolution(column) for column in standardised[inside].T])
+    floor = np.maximum(FLOOR, gaps**2 / 12.0)  # the variance of rounding
+    jitter = np.sqrt(12.0 * floor) * (rng.random_sample(standardised.shape) - 0.5)
+    dip_rows = mixture_rows(
+        standardised, standardised + jitter, counts[wider], floor, diagonal, pool
+    )
+    sample = dip_rows if len(among) == len(wider) else dip_rows.part(inside)
+    unseen = np.setdiff1d(np.arange(len(wider)), inside)
+    unit = float(weights.sum()) / sample.total
+    return Sample(sample, dip_rows, unseen, ids[among], middle, spread, unit)
+
+
+def distinct_rows(matrix: NDArray[np.floating], weights: Floats) -> Distinct:
+    """Return the distinct rows of a matrix that have weight.
+
+    Where values lie on a coarse grid, equal rows are no sign of repetition: they stay apart, so
+    that noise can separate them. Rows count for at least one on average.
+    """
+    ids = np.flatnonzero(weights > 0)
+    mean = float(weights[ids].mean())
+    weights = weights[ids] * (min(max(mean, 1.0), MAX_MEAN_WEIGHT) / mean)
+    order = np.lexsort(matrix[ids, :KEY_COLUMNS].T[::-1])
+    rows = matrix[ids[order]]
+    if matrix.shape[1] > KEY_COLUMNS and _equals_previous(rows[:, :KEY_COLUMNS]).any():
+        order = np.lexsort(matrix[ids].T[::-1])
+        rows = matrix[ids[order]]
+    weights, ids = weights[order], ids[order]
+    starts = np.flatnonzero(~_equals_previous(rows))
+    if len(starts) == len(rows):
+        return Distinct(rows, weights, ids)
+    rows, ids, counts = rows[starts], ids[starts], np.add.reduceat(weights, starts)
+    if not _on_grid(rows[:: -(-len(rows) // (4 * MAX_DIP_ROWS))]):
+        return Distinct(rows, counts, ids)
+    share = min(1.0, 4 * MAX_DIP_ROWS / counts.sum())
+    copies = np.maximum(1, np.round(counts * share)).astype(np.intp)
+    repeated = (np.repeat(rows, copies, axis=0), np.repeat(counts / copies, copies))
+    return Distinct(*repeated, np.repeat(ids, copies))
+
+
+def moments(rows: NDArray[np.floating], weights: Floats) -> tuple[Floats, Floats]:
+    """Return means and standard deviations of columns (d,), one where a column is constant."""
+    share = weights / weights.sum()
+    middle, variance = np.zeros((2, rows.shape[1]))
+    parts = chunks(*rows.shape)
+    for part in parts:
+        middle += share[part] @ rows[part].astype(np.float64)
+    with np.errstate(over="ignore", under="ignore"):
+        for part in parts:
+            variance += share[part] @ (rows[part] - middle) ** 2
+    varies = (rows != rows[0]).any(axis=0)
+    if not np.isfinite(variance).all() or (variance[varies] == 0).any():
+        raise ValueError(
+            "The variances of the columns of X do not fit float64. Rescale X, or remove rows with "
+            "extreme values."
+        )
+    return middle, np.sqrt(np.where(varies, variance, 1.0))
+
+
+def resolution(column: Floats) -> float:
+    """Return the median gap between different values."""
+    values = np.unique(column)
+    return float(np.median(np.diff(values))) if len(values) > 1 else 0.0
+
+
+def _equals_previous(rows: NDArray[np.floating]) -> NDArray[np.bool_]:
+    return np.r_[False, (rows[1:] == rows[:-1]).all(axis=1)]
+
+
+def _on_grid(rows: NDArray[np.floating]) -> bool:
+    least = COARSE * np.sqrt(len(rows))
+    return any(len(np.unique(column)) < least for column in rows.T)

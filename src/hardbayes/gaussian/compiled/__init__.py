@@ -1,0 +1,1 @@
+"""Compiled functions for clusters with covariances."""

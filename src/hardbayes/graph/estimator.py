@@ -1,0 +1,245 @@
+"""Clusters of the vertices of a graph, as many as pay for themselves."""
+
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import ClusterMixin, _fit_context
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, Learner, fit_task
+from hardbayes.core.loop import Status
+from hardbayes.core.pool import Pool, resolve_threads
+from hardbayes.core.schema import check_graph_clusters
+from hardbayes.graph.choice import choose_penalty
+from hardbayes.graph.fitted import (
+    NO_CLUSTERS,
+    NO_STRUCTURE,
+    FittedGraph,
+    fitted_attributes,
+    one_cluster,
+)
+from hardbayes.graph.problem import GraphProblem, pose_graph
+from hardbayes.graph.reading import check_graph, check_links
+from hardbayes.graph.search import best_fit
+
+
+class GraphDPMeans(ClusterMixin, Learner):
+    """Clusters of the vertices of a graph by a penalised cut, without a given number of them.
+
+    Minimises ``sum_c [cut(c) / volume(c) + cluster_penalty]`` over partitions of the vertices
+    (Kulis & Jordan 2012, section 5.3), where ``cut(c)`` is the weight of the links that leave
+    cluster c and ``volume(c)`` the sum of the degrees of its vertices, or their number. The cut of
+    the whole graph is zero, so the penalty must be negative where more than one cluster is wanted:
+    each cluster then earns ``-cluster_penalty`` and pays for the share of its links that it cuts.
+
+    Parameters
+    ----------
+    cluster_penalty : float or "auto", default="auto"
+        What is added to the cut for each cluster. For the normalised cut it is between -1 and 0: a
+        cluster is worth having where less than a share ``-cluster_penalty`` of its links leaves it,
+        and the farther below zero the penalty, the more clusters. At 0 or more there is one
+        cluster, with a warning. "auto" takes the penalty whose clusters describe the graph in
+        about the fewest bits, or one cluster where none describe it better than its degrees.
+    cut : {"normalized", "ratio"}, default="normalized"
+        Divide the cut of a cluster by the sum of its degrees, or by its number of vertices.
+        Penalties of the ratio cut have the unit of the weights of links. It cuts off single
+        vertices of low degree.
+    max_clusters : int or None, default=None
+        Cap on the number of clusters.
+    n_init : int, default=3
+        Number of starts, of which the best is kept. They begin at other penalties and go through
+        the vertices in another order.
+    max_iter : int, default=300
+        Maximum number of steps of a start: rounds of moves.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the orders in which vertices are visited.
+    n_jobs : int or None, default=None
+        As for `DPMeans`.
+    verbose : int, default=0
+        1 reports the penalty and the steps of the first start on standard error.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_vertices,), int32
+        Cluster of each vertex, 0 to K-1.
+    n_clusters_ : int
+        K.
+    cut_ : float
+        Sum of `cuts_per_cluster_`: the normalised cut, or the ratio cut.
+    cuts_per_cluster_ : ndarray of shape (n_clusters_,)
+        Weight of the links that leave each cluster, divided by its volume.
+    cluster_weights_ : ndarray of shape (n_clusters_,)
+        Number of vertices of each cluster.
+    cluster_penalty_ : float
+        The penalty used; 0 where "auto" finds no clusters.
+    objective_ : float
+        ``cut_ + cluster_penalty_ * n_clusters_``.
+    objective_history_, n_iter_, n_splits_, n_merges_, converged_, status_
+        As for `DPMeans`.
+    vertex_names_ : ndarray of shape (n_vertices,)
+        Names of the vertices in the order of `labels_`: those of the graph, or 0, 1, 2, ...
+    n_features_in_ : int
+        Number of vertices.
+
+    See Also
+    --------
+    penalty_path : Clusters at many penalties.
+    objective : The objective of any labels, with ``cut="normalized"`` or ``"ratio"``.
+
+    Notes
+    -----
+    Links have no direction: the weight of a link is the mean of the entries (i, j) and (j, i) of a
+    matrix, and parallel edges add up. A self-loop counts once in the degree of its vertex and is
+    always inside its cluster. A vertex without links to others is a cluster of its own, of cut
+    zero, and so is, at least, each connected component. Weights must not be negative.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hardbayes import GraphDPMeans
+    >>> from hardbayes.datasets import make_planted_partition
+    >>> adjacency, community = make_planted_partition(4, 30, random_state=0)
+    >>> model = GraphDPMeans(random_state=0).fit(adjacency)
+    >>> model.n_clusters_
+    4
+    >>> print(f"{model.cut_ + model.cluster_penalty_ * 4 - model.objective_:.1f}")
+    0.0
+    """
+
+    _text_attributes = Learner._text_attributes | {"vertex_names_": object}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "cluster_penalty": [StrOptions({"auto"}), Interval(Real, None, None, closed="neither")],
+        "cut": [StrOptions({"normalized", "ratio"})],
+        "max_clusters": [AT_LEAST_ONE, None],
+        **{name: value for name, value in SHARED_CONSTRAINTS.items() if name != "search"},
+    }
+
+    def __init__(
+        self,
+        cluster_penalty: float | str = "auto",
+        *,
+        cut: str = "normalized",
+        max_clusters: int | None = None,
+        n_init: int = 3,
+        max_iter: int = 300,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.cluster_penalty = cluster_penalty
+        self.cut = cut
+        self.max_clusters = max_clusters
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find clusters of the vertices of a graph.
+
+        Parameters
+        ----------
+        X : graph
+            A square adjacency matrix (array, data frame or any SciPy sparse matrix); edges as an
+            array (m, 2) or (m, 3), the third column being weights; a data frame with the columns
+            "source", "target" and perhaps "weight", or with two or three columns in that order; a
+            graph of networkx or igraph, with its edge attribute "weight". A square array is always
+            a matrix. In edges, vertices are integers from 0 on, or strings.
+        y : ignored
+            Not used, present for API consistency by convention.
+
+        Returns
+        -------
+        self : GraphDPMeans
+            The fitted estimator. If an error is raised, the estimator is unchanged.
+        """
+        with fit_task(self, X, y):
+            self._keep(*self._fit_graph(X))
+        return self
+
+    def _fit_graph(self, X: Any) -> tuple[dict[str, Any], Status]:
+        graph = check_graph(X)
+        links, loops, _ = graph
+        self._say(f"fit of {len(loops)} vertices, {links.nnz // 2} links")
+        with Pool(resolve_threads(self.n_jobs), self._progress()) as pool:
+            problem = pose_graph(links, loops, self.cut == "ratio", pool)
+            fitted, status = self._fitted(problem)
+        return fitted | {"vertex_names_": graph.vertex_names}, status
+
+    def predict(self, X: Any, novelty: bool = False) -> NDArray[np.int32]:
+        """Return clusters for new vertices, given their links to the vertices of the fit.
+
+        For each new vertex alone, that at which the graph with it added has the lowest objective;
+        no cluster is opened. Clusters of the vertices of the fit are in ``labels_``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_new, n_vertices)
+            Weights of the links between new vertices and those of the fit.
+        novelty : bool, default=False
+            Return -1 for vertices that would rather be a cluster of their own, for example those
+            without links.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_new,), int32
+            Numbers of clusters; 0 for a vertex without links.
+        """
+        check_is_fitted(self)
+        labels, is_novel = self._model.place(check_links(X, self.n_features_in_))
+        if novelty:
+            labels[is_novel] = -1
+        return labels
+
+    def _fitted(self, problem: GraphProblem) -> tuple[dict[str, Any], Status]:
+        rng = self._stream()
+        given: list[NDArray[np.int64]] = []
+        most = self.max_clusters or len(problem.linked) + len(problem.isolated)
+        if self.cluster_penalty != "auto":
+            penalty = float(self.cluster_penalty)
+            if penalty >= 0:
+                return one_cluster(problem, penalty, NO_CLUSTERS), Status.REMARKED
+        else:
+            chosen = choose_penalty(problem, most, self.max_iter, rng)
+            if chosen is None:
+                return one_cluster(problem, 0.0, NO_STRUCTURE), Status.CONVERGED
+            penalty = chosen.penalty
+            given.append(chosen.labels)
+            self._say(
+                f"penalty {penalty:.4g}: {chosen.k} clusters, {-chosen.excess:.1f} nats saved"
+            )
+        how = (most, self.n_init, self.max_iter, rng, given, self._report_changes)
+        solution = best_fit(problem, penalty, *how)
+        return fitted_attributes(solution, problem, penalty, most), solution.status
+
+    def _model_from(
+        self, arrays: dict[str, Any], fitted: dict[str, Any]
+    ) -> tuple[FittedGraph, int]:
+        penalty = fitted.get("cluster_penalty_", np.nan)  # checked below
+        model = FittedGraph.from_arrays(penalty, arrays)
+        check_graph_clusters(fitted, model.labels, len(model.sizes))
+        return model, len(model.labels)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = True
+        tags.input_tags.positive_only = True
+        return tags
+
+
+def graph_of_fit(model: GraphDPMeans, X: Any) -> sparse.csr_array:
+    """Return the links (n, n) of the graph of a fit, as `GraphDPMeans.fit` reads them."""
+    links, n = check_graph(X).links, len(model.labels_)
+    if links.shape[0] != n:
+        raise ValueError(
+            f"The graph has {links.shape[0]} vertices, but the model was fitted to {n}. "
+            "Pass the graph of the fit."
+        )
+    return links

@@ -1,0 +1,155 @@
+"""Fitted clusters of a graph: labels for new vertices; to and from arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from hardbayes.core.fitted import AtOnce, trace_attributes
+from hardbayes.core.loop import level_rounding
+from hardbayes.core.matrices import Floats
+from hardbayes.graph.problem import GraphProblem
+from hardbayes.graph.search import GraphSolution
+
+NAMES = ("labels", "inside", "degrees", "sizes")
+NO_CLUSTERS = (
+    "One cluster: its cut is zero, and at a penalty of {penalty:g} more clusters raise the "
+    "objective. Pass a negative cluster_penalty for more."
+)
+NO_STRUCTURE = (
+    "One cluster: no clusters describe the graph better than its degrees alone, as in a random "
+    "graph. Pass a negative cluster_penalty to have clusters nevertheless."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedGraph:
+    """Clusters of the vertices of a graph, in the user's units."""
+
+    labels: NDArray[np.int64]  # (n,)
+    inside: Floats  # (k,): links inside each cluster, from both ends
+    degrees: Floats  # (k,)
+    sizes: Floats  # (k,): numbers of vertices
+    ratio: bool
+    penalty: float
+
+    def place(self, links: sparse.csr_array) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+        """Return the cluster of each new vertex (m,), and whether one of its own would be better.
+
+        ``links`` (m, n) join new vertices with those of the fit. Each joins the cluster at which
+        the graph with this vertex alone added has the lowest objective; without links, the first.
+        """
+        m, n = links.shape
+        k = len(self.sizes)
+        member = sparse.csr_array((np.ones(n), self.labels, np.arange(n + 1)), shape=(n, k))
+        reach = sparse.csr_array(links @ member).tocoo()
+        rows, clusters, joined = reach.row, reach.col, reach.data
+        own = np.asarray(links.sum(axis=1)).ravel()
+        degree = own[rows]
+        inside, degrees, sizes = (a[clusters] for a in (self.inside, self.degrees, self.sizes))
+        if self.ratio:
+            cut = degrees - inside
+            change = (cut + degree - joined) / (sizes + 1) - (cut + joined) / sizes
+        else:
+            volume = degrees + joined
+            before = np.divide(inside, volume, out=np.zeros(len(volume)), where=volume > 0)
+            change = before - (inside + 2 * joined) / (volume + degree)
+            own = np.ones(m)
+        order = np.lexsort((clusters, change, rows))
+        first = order[np.diff(rows[order], prepend=-1) > 0]
+        labels = np.zeros(m, np.int32)
+        least = np.full(m, np.inf)
+        labels[rows[first]], least[rows[first]] = clusters[first], change[first]
+        return labels, least > own + self.penalty
+
+    def to_arrays(self) -> dict[str, Any]:
+        """Return everything as arrays and numbers."""
+        arrays = {f"working_{name}": getattr(self, name) for name in NAMES}
+        return arrays | {"working_ratio": self.ratio}
+
+    @classmethod
+    def from_arrays(cls, penalty: float, arrays: dict[str, Any]) -> FittedGraph:
+        """Return the model that `to_arrays` was called on; raise ValueError if it is malformed."""
+        try:
+            found = {name: np.array(arrays.pop(f"working_{name}")) for name in NAMES}
+            ratio = arrays.pop("working_ratio")
+            labels, k = found["labels"], len(found["sizes"])
+            sound = (
+                not arrays
+                and isinstance(ratio, bool)
+                and labels.dtype == np.int64
+                and labels.ndim == 1
+                and np.array_equal(np.bincount(labels), found["sizes"])
+                and all(found[name].shape == (k,) for name in NAMES[1:])
+                and all(found[name].dtype == np.float64 for name in NAMES[1:])
+                and all(np.isfinite(found[name]).all() for name in NAMES[1:])
+            )
+        except (KeyError, AttributeError, ValueError, TypeError) as error:
+            raise ValueError(f"The saved model is incomplete: {error}") from None
+        if not sound:
+            raise ValueError("The saved model contradicts itself: its clusters disagree.")
+        return cls(**found, ratio=ratio, penalty=penalty)
+
+
+def measure(
+    problem: GraphProblem, labels: NDArray[np.int64], penalty: float
+) -> tuple[FittedGraph, Floats]:
+    """Return clusters of all vertices, and the cut of each over its volume (k,), in user's units.
+
+    ``penalty`` is in the user's units too.
+    """
+    k = int(labels.max()) + 1
+    graph, own = problem.degree_graph(), labels[problem.linked]
+    inside, degrees = graph.statistics(own, k)
+    leaving = np.asarray(graph.coarser(own, k).links().sum(axis=1)).ravel()
+    sizes = np.bincount(labels, minlength=k).astype(np.float64)
+    volumes = sizes if problem.ratio else degrees
+    cuts = np.divide(leaving, volumes, out=np.zeros(k), where=volumes > 0)
+    unit = problem.unit
+    model = FittedGraph(labels, unit * inside, unit * degrees, sizes, problem.ratio, penalty)
+    return model, problem.cost_unit * cuts
+
+
+def fitted_attributes(
+    solution: GraphSolution, problem: GraphProblem, penalty: float, max_clusters: int
+) -> dict[str, Any]:
+    """Return the attributes of a fitted estimator."""
+    labels = problem.all_labels(solution.labels, max_clusters)
+    alone = (int(labels.max()) - int(solution.labels.max())) * penalty  # of isolated vertices
+    history = problem.cost_unit * solution.history + alone
+    return _attributes(solution, problem, labels, penalty, history)
+
+
+def one_cluster(problem: GraphProblem, penalty: float, status: str) -> dict[str, Any]:
+    """Return the attributes where all vertices are one cluster."""
+    n = len(problem.linked) + len(problem.isolated)
+    found = _attributes(AtOnce(), problem, np.zeros(n, np.int64), penalty, np.array([penalty]))
+    return found | {"status_": status.format(penalty=penalty)}
+
+
+def _attributes(
+    end: GraphSolution | AtOnce,
+    problem: GraphProblem,
+    labels: NDArray[np.int64],
+    penalty: float,
+    history: Floats,
+) -> dict[str, Any]:
+    model, cuts = measure(problem, labels, penalty)
+    cut = float(cuts.sum())
+    history = np.append(history[:-1], cut + penalty * len(cuts))
+    # Sums over clusters of other terms: they differ by rounding, a little for each.
+    history = level_rounding(history, 1e-12 * len(cuts))
+    return {
+        "_model": model,
+        "labels_": labels.astype(np.int32),
+        "n_clusters_": len(cuts),
+        "cut_": cut,
+        "cuts_per_cluster_": cuts,
+        "cluster_weights_": model.sizes,
+        "cluster_penalty_": penalty,
+        "n_features_in_": len(labels),
+    } | trace_attributes(end, history, len(cuts))

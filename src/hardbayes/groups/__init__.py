@@ -1,0 +1,1 @@
+"""Hard HDP: clusters that groups of rows share."""

@@ -1,0 +1,351 @@
+"""Kernel DP-means: clusters of any shape, as many as pay for themselves.
+
+Base class of the estimators of clusters in the space of a kernel.
+"""
+
+import warnings
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from hardbayes.core.cluster_estimator import ClusterEstimator
+from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS
+from hardbayes.core.fitted import spread_of
+from hardbayes.core.loop import Status
+from hardbayes.core.matrices import Floats, Matrix
+from hardbayes.core.pool import Pool
+from hardbayes.core.schema import check_kernel_clusters
+from hardbayes.dp_means.estimator import DPMeans
+from hardbayes.kernel.choice import GramChoice, choose_clusters
+from hardbayes.kernel.clusters import MANY_ROWS, GramModel
+from hardbayes.kernel.fitted import FittedGram, fitted_attributes
+from hardbayes.kernel.landmarks import FittedKernelFeatures, KernelFeatureMap, landmark_map
+from hardbayes.kernel.problem import GramProblem, KernelOptions, pose_gram
+from hardbayes.kernel.search import GramSearch, extend_labels, minimise
+
+MOST_CLUSTERS = 1 << 12  # without a cap: sums between all pairs of clusters are held
+#: Of one kernel each, in scikit-learn's names.
+PARAMETERS = ("gamma", "degree", "coef0")
+LANDMARKS = " Kernel values are those of Nystroem features of {} landmarks."
+INDEFINITE = (
+    "The kernel has negative eigenvalues, such as {:.3g}: it is no inner product. The objective is "
+    "lowered all the same, but squared distances may be negative and are then taken for zero, so "
+    "that predict may differ from labels_. Add a multiple of the identity to a kernel matrix to "
+    "avoid it."
+)
+
+
+class GramEstimator(ClusterEstimator):
+    """Base of the estimators with a kernel, whose clusters have no centres among the rows."""
+
+    cluster_penalty: float | str
+    kernel: Any
+    gamma: float | None
+    degree: float
+    coef0: float
+    kernel_params: dict[str, Any] | None
+    balance: bool | str
+    n_landmarks: int | None
+    max_clusters: int | None
+    n_features_in_: int
+    #: Whether a fit has `eigenvalues_`, and a bound by them.
+    _has_spectrum: ClassVar[bool] = False
+
+    _kernel_constraints: ClassVar[dict[str, list[Any]]] = {
+        "cluster_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "kernel": [StrOptions({*PAIRWISE_KERNEL_FUNCTIONS, "precomputed"}), callable],
+        "gamma": [Interval(Real, 0, None, closed="neither"), None],
+        "degree": [Interval(Real, 0, None, closed="left")],
+        "coef0": [Interval(Real, None, None, closed="neither")],
+        "kernel_params": [dict, None],
+        "balance": [StrOptions({"auto"}), "boolean"],
+        "n_landmarks": [AT_LEAST_ONE, None],
+        "max_clusters": [AT_LEAST_ONE, None],
+        **{name: SHARED_CONSTRAINTS[name] for name in ("random_state", "n_jobs", "verbose")},
+    }
+
+    def _kernel_options(self, n_columns: int) -> KernelOptions:
+        """Return the parameters of the kernel; "rbf" without gamma gets bandwidths of its own."""
+        adapts = self.kernel == "rbf" and self.gamma is None and self.n_landmarks is None
+        balance = adapts if isinstance(self.balance, str) else bool(self.balance)
+        if balance and self.n_landmarks is not None:
+            raise ValueError(
+                "Features of landmarks cannot be balanced. Pass balance=False, or n_landmarks=None."
+            )
+        if not isinstance(self.kernel, str):
+            return KernelOptions(self.kernel, dict(self.kernel_params or {}), balance)
+        given = {name: getattr(self, name) for name in PARAMETERS}
+        parameters = {name: value for name, value in given.items() if value is not None}
+        if self.kernel == "rbf" and self.gamma is None and not adapts:
+            parameters["gamma"] = 1.0 / n_columns
+        return KernelOptions(self.kernel, parameters, balance)
+
+    @property
+    def _most_clusters(self) -> int:
+        return self.max_clusters or MOST_CLUSTERS
+
+    def _posed(
+        self, matrix: Matrix, weights: Floats | None, rng: np.random.RandomState, pool: Pool
+    ) -> GramProblem:
+        """Return the problem; warn where the kernel is not positive semidefinite."""
+        how = (rng, pool) if self.n_landmarks is None else (rng, pool, self.n_landmarks)
+        options = self._kernel_options(matrix.shape[1])
+        problem = pose_gram(matrix, weights, options, *how)
+        negative = problem.negative_eigenvalue(rng)
+        if negative is not None:
+            # The stack level skips fit and scikit-learn's wrapper of it.
+            warnings.warn(INDEFINITE.format(negative), UserWarning, stacklevel=6)
+        return problem
+
+    def _landmark_map(self, problem: GramProblem) -> KernelFeatureMap:
+        """Return features of the rows from which the kernel is adapted."""
+        if problem.mercer is None or problem.seen is None:
+            raise ValueError(
+                "The 'n_landmarks' parameter needs rows and a kernel function, not "
+                'kernel="precomputed". Set it to None.'
+            )
+        return landmark_map(problem.mercer, problem.seen.take(problem.anchors))
+
+    def _model_from(
+        self, arrays: dict[str, Any], fitted: dict[str, Any]
+    ) -> tuple[FittedGram | FittedKernelFeatures, int]:
+        penalty = fitted.get("cluster_penalty_", np.nan)  # checked below
+        model: FittedGram | FittedKernelFeatures
+        if "working_centres" in arrays:
+            model = FittedKernelFeatures.from_arrays(penalty, arrays)
+            k = len(model.centres)
+        else:
+            model = FittedGram.from_arrays(penalty, arrays)
+            k = len(model.volumes)
+        check_kernel_clusters(fitted, k, self._has_spectrum)
+        return model, fitted["n_features_in_"]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+
+MANY = (
+    " Of so many rows clusters were found on a sample; then rows moved until a step gained less "
+    "than 0.01 %."
+)
+# Attributes of a fit of features that hold for the rows as well.
+OF_FEATURES = (
+    "labels_", "n_clusters_", "cluster_weights_", "inertia_", "objective_", "objective_history_",
+    "n_iter_", "n_splits_", "n_merges_", "converged_",
+)  # fmt: skip
+
+
+class KernelDPMeans(GramEstimator):
+    """DP-means in the space of a kernel, which finds the number of clusters.
+
+    Minimises ``sum_i w_i |psi(x_i) - mu_z(i)|^2 + cluster_penalty * K`` where psi is the feature
+    map of a kernel and ``mu_c`` the mean of cluster c there (Kulis & Jordan 2012, section 5). The
+    means are never formed: distances from them are sums of kernel values.
+
+    Parameters
+    ----------
+    cluster_penalty : float or "auto", default="auto"
+        Cost of each cluster, in units of squared distances between feature vectors. "auto" takes
+        as many clusters as eigenvalues stand before the gap of the spectrum, starts with
+        clusters read from the eigenvectors, and takes a penalty at which no two of these had better
+        be one; see docs/kernels.md.
+    kernel : str or callable, default="rbf"
+        A kernel of ``sklearn.metrics.pairwise_kernels`` by name, or "precomputed": X is then the
+        square matrix of kernel values, dense or sparse. A callable takes two rows and
+        `kernel_params`, and returns a number.
+    gamma : float or None, default=None
+        Of "rbf", "laplacian", "poly", "sigmoid" and "chi2". For "rbf", None gives each row a
+        bandwidth of its own from the distances to its neighbours, so that columns should be on one
+        scale; for the others, and for landmarks, None is scikit-learn's default.
+    degree : float, default=3
+        Of "poly".
+    coef0 : float, default=1
+        Of "poly" and "sigmoid".
+    kernel_params : dict or None, default=None
+        Keyword arguments of a callable kernel.
+    balance : bool or "auto", default="auto"
+        Whether kernel values are scaled such that those of each row sum to one, so that dense and
+        sparse clusters are treated alike. Penalties are then between 0 and 1: a cluster pays the
+        penalty and earns the share of its links that stay inside. "auto" balances where "rbf" has
+        no `gamma`, and leaves all other kernels, and features of landmarks, as they are.
+    n_landmarks : int or None, default=None
+        Use Nystroem features of so many random rows in place of the kernel, and `DPMeans` on these:
+        for many rows. None computes kernel values exactly.
+    search : {"split-merge", "paper"}, default="split-merge"
+        "paper" is the published algorithm: rows are visited in an order, go to the nearest mean or
+        open a cluster, and means follow after each pass. "split-merge" also moves single rows,
+        merges, splits and exchanges clusters, each by the exact change of the objective.
+    max_clusters : int or None, default=None
+        Cap on the number of clusters; None is 4096.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the orders, of samples and of landmarks.
+    order, n_init, max_iter, n_jobs
+        As for `DPMeans`.
+    verbose : int, default=0
+        1 reports the penalty and the steps on standard error.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_samples,), int32
+        Cluster of each row, 0 to K-1.
+    n_clusters_ : int
+        K.
+    cluster_weights_ : ndarray of shape (n_clusters_,)
+        Sum of the weights of each cluster's rows.
+    cluster_penalty_ : float
+        The penalty used.
+    inertia_ : float
+        Weighted sum of squared distances from the means, in the space of the kernel.
+    objective_ : float
+        ``inertia_ + cluster_penalty_ * n_clusters_``.
+    objective_history_, n_iter_, n_splits_, n_merges_, converged_
+        As for `DPMeans`.
+    status_ : str
+        How the fit ended, what to do about it, and whether landmarks were used.
+    n_features_in_ : int
+        Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, where all are strings.
+
+    See Also
+    --------
+    SpectralDPMeans : The relaxation of the same objective, by eigenvectors.
+    objective : The objective of any labels, with ``kernel``.
+
+    Notes
+    -----
+    At most a few tens of megabytes of kernel values are held at a time, or all where there are
+    4096 rows or fewer. More than 8192 rows are clustered by a sample first; then all rows move, and
+    clusters may unite. The rows of the fit are kept for `predict`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from hardbayes import KernelDPMeans
+    >>> X, moon = make_moons(200, noise=0.05, random_state=0)
+    >>> model = KernelDPMeans(random_state=0).fit(X)
+    >>> model.n_clusters_
+    2
+    >>> model.predict([[0.0, 1.0], [1.0, -0.5]])
+    array([1, 0], dtype=int32)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **GramEstimator._kernel_constraints,
+        "order": [StrOptions({"random", "given"})],
+        **SHARED_CONSTRAINTS,
+    }
+
+    def __init__(
+        self,
+        cluster_penalty: float | str = "auto",
+        *,
+        kernel: Any = "rbf",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        balance: bool | str = "auto",
+        n_landmarks: int | None = None,
+        search: str = "split-merge",
+        order: str = "random",
+        max_clusters: int | None = None,
+        n_init: int = 1,
+        max_iter: int = 300,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.cluster_penalty = cluster_penalty
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.balance = balance
+        self.n_landmarks = n_landmarks
+        self.search = search
+        self.order = order
+        self.max_clusters = max_clusters
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _fitted(
+        self, matrix: Matrix, weights: Floats | None, rng: np.random.RandomState, pool: Pool
+    ) -> tuple[dict[str, Any], Status]:
+        problem = self._posed(matrix, weights, rng, pool)
+        choice = None
+        if self.cluster_penalty == "auto":
+            choice = choose_clusters(problem, self._most_clusters, rng)
+            self._say(f"penalty {choice.penalty:.4g}: {choice.k} clusters before the gap")
+        penalty = float(self.cluster_penalty) if choice is None else choice.penalty
+        if self.n_landmarks is not None:
+            return self._fitted_to_features(problem, penalty, choice, rng)
+        given = None
+        if choice is not None and self.search != "paper":
+            given = extend_labels(problem.rows, choice.ids, choice.weights, choice.labels)
+        return self._fitted_to_kernel(problem, penalty, given, rng)
+
+    def _fitted_to_kernel(
+        self,
+        problem: GramProblem,
+        penalty: float,
+        given: NDArray[np.int64] | None,
+        rng: np.random.RandomState,
+    ) -> tuple[dict[str, Any], Status]:
+        """Return the attributes of a fit to kernel values; ``given``: labels (n,) to start with."""
+        search = GramSearch(
+            penalty, self._most_clusters, self.search, self.order, self.n_init, self.max_iter,
+            not problem.is_sparse,
+        )  # fmt: skip
+        solution = minimise(problem.rows, search, given, rng, self._report_changes)
+        model = GramModel(problem.rows, penalty, search.max_clusters, np.arange(problem.n))
+        fitted = fitted_attributes(solution, problem, model)
+        if search.samples and search.search != "paper" and problem.n > MANY_ROWS:
+            fitted["status_"] += MANY
+        return fitted, solution.status
+
+    def _fitted_to_features(
+        self,
+        problem: GramProblem,
+        penalty: float,
+        choice: GramChoice | None,
+        rng: np.random.RandomState,
+    ) -> tuple[dict[str, Any], Status]:
+        """Return the attributes of `DPMeans` fitted to features of landmarks."""
+        features = self._landmark_map(problem)
+        assert problem.seen is not None
+        rows = features(problem.seen.rows)
+        init: Any = "mean"
+        if choice is not None and self.search != "paper":
+            init = np.stack(
+                [
+                    np.average(rows[choice.ids[own]], axis=0, weights=choice.weights[own])
+                    for own in (choice.labels == c for c in range(int(choice.labels.max()) + 1))
+                ]
+            )
+        inner = DPMeans(
+            penalty, prior_weight=0, search=self.search, init=init, order=self.order,
+            max_clusters=self.max_clusters, n_init=self.n_init, max_iter=self.max_iter,
+            random_state=rng, n_jobs=self.n_jobs,
+        )  # fmt: skip
+        fitted, status = inner._fit_rows(rows, problem.weights)
+        centres = fitted["_model"].shown_centres()
+        costs = np.square(rows - centres[fitted["labels_"]]).sum(axis=1)
+        quantiles = spread_of(costs, fitted["labels_"], len(centres), problem.weights)
+        found = {name: fitted[name] for name in OF_FEATURES}
+        return found | {
+            "_model": FittedKernelFeatures(features, centres, penalty, quantiles),
+            "cluster_penalty_": penalty,
+            "status_": fitted["status_"] + LANDMARKS.format(features.n_landmarks),
+        }, status

@@ -1,0 +1,165 @@
+"""Fitted clusters of features that stand for a kernel: coordinates of rows, or landmarks.
+
+Nystroem's features of rows are such that their inner products are the kernel values as far as
+those with the landmarks tell: ``f(x) = k(x, landmarks) K^-1/2``, as in scikit-learn's ``Nystroem``,
+also for kernels that follow the data. The linear kernel has the rows themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.metrics.pairwise import euclidean_distances
+
+from hardbayes.core.fitted import CostPlacement, Placed, is_spread
+from hardbayes.core.geometry.base import Geometry
+from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean
+from hardbayes.core.matrices import Floats, Matrix, chunks
+from hardbayes.core.pool import Pool
+from hardbayes.core.process import one_blas_thread
+from hardbayes.kernel.fitted import (
+    SpectralLabels,
+    mercer_arrays,
+    mercer_from,
+    rows_arrays,
+    rows_from,
+    spectral_arrays,
+    spectral_from,
+)
+from hardbayes.kernel.mercer import Mercer, Seen
+
+SMALLEST = 1e-12  # eigenvalues of the landmarks' kernel matrix, by the largest, that count
+ROUNDING = 1e-12  # of squared distances, by the largest squared length
+
+
+@dataclass(frozen=True, eq=False)
+class KernelFeatureMap:
+    """From rows to features; without landmarks, the rows themselves."""
+
+    mercer: Mercer | None
+    landmarks: Seen | None
+    normalisation: Floats | None  # (landmarks, features)
+
+    def __call__(self, rows: Matrix) -> Any:
+        """Return the features (m, f) of rows, or the rows as float64."""
+        if self.mercer is None or self.landmarks is None:
+            return rows.astype(np.float64)
+        with one_blas_thread():
+            parts = [self._part(rows[part]) for part in chunks(rows.shape[0], self.n_landmarks)]
+        return np.concatenate(parts)
+
+    @property
+    def n_landmarks(self) -> int:
+        """Number of landmarks."""
+        return 0 if self.landmarks is None else int(self.landmarks.rows.shape[0])
+
+    def _part(self, rows: Matrix) -> Floats:
+        assert self.mercer is not None and self.landmarks is not None
+        assert self.normalisation is not None
+        values = self.mercer.between(self.mercer.see(rows.astype(np.float64)), self.landmarks)
+        return values @ self.normalisation
+
+
+def landmark_map(mercer: Mercer, landmarks: Seen) -> KernelFeatureMap:
+    """Return Nystroem's features for these landmarks."""
+    with one_blas_thread():
+        values, vectors = np.linalg.eigh(mercer.between(landmarks, landmarks))
+    kept = values > SMALLEST * values[-1]
+    normalisation = np.ascontiguousarray(vectors[:, kept] / np.sqrt(values[kept]))
+    return KernelFeatureMap(mercer, landmarks, normalisation)
+
+
+def squared_distances(features: Any, centres: Floats, labels: NDArray[np.integer]) -> Floats:
+    """Return the squared distance (n,) of features (n, f) from the centres of their clusters."""
+    costs = np.empty(len(labels))
+    for part in chunks(len(labels), features.shape[1]):
+        rows = features[part]
+        gaps = (rows.toarray() if sparse.issparse(rows) else rows) - centres[labels[part]]
+        costs[part] = np.einsum("ij,ij->i", gaps, gaps)
+    return costs
+
+
+@dataclass(frozen=True, eq=False)
+class FittedKernelFeatures:
+    """Clusters with means in the space of features."""
+
+    geometry: ClassVar[Geometry] = SquaredEuclidean()
+    features: KernelFeatureMap
+    centres: Floats  # (k, f)
+    penalty: float
+    spread: Floats  # (k, shares)
+    spectral: SpectralLabels | None = None  # None where each row goes to the nearest mean
+
+    def place(self, matrix: Matrix, pool: Pool) -> KernelFeaturePlacement:
+        """Place rows."""
+        return KernelFeaturePlacement(self, self.features(matrix))
+
+    def shifted(self, shift: Floats | None) -> FittedKernelFeatures:
+        """Return the model of rows from which ``shift`` (f,) has not been subtracted."""
+        if shift is None or self.features.landmarks is not None:
+            return self
+        spectral = self.spectral
+        if spectral is not None:
+            spectral = SpectralLabels(
+                spectral.factors, spectral.constants - shift @ spectral.factors
+            )
+        return replace(self, centres=self.centres + shift, spectral=spectral)
+
+    def to_arrays(self) -> dict[str, Any]:
+        """Return everything as arrays and numbers; raise ValueError where a kernel is code."""
+        found: dict[str, Any] = {"centres": self.centres, "spread": self.spread}
+        found["normalisation"] = self.features.normalisation
+        found |= spectral_arrays(self.spectral) | mercer_arrays(self.features.mercer)
+        found |= rows_arrays("landmarks", self.features.landmarks)
+        return {f"working_{name}": value for name, value in found.items()}
+
+    @classmethod
+    def from_arrays(cls, penalty: float, arrays: dict[str, Any]) -> FittedKernelFeatures:
+        """Return the model that `to_arrays` was called on; raise ValueError if it is malformed."""
+        try:
+            own = {name.removeprefix("working_"): value for name, value in arrays.items()}
+            landmarks, mercer = rows_from("landmarks", own), mercer_from(own)
+            features = KernelFeatureMap(mercer, landmarks, own.pop("normalisation"))
+            spectral = spectral_from(own)
+            model = cls(features, own.pop("centres"), penalty, own.pop("spread"), spectral)
+            k, f = model.centres.shape
+            sound = (
+                not own
+                and bool(np.isfinite(model.centres).all())
+                and is_spread(model.spread, k)
+                and (mercer is None) == (landmarks is None)
+                and (features.normalisation is None or features.normalisation.shape[1] == f)
+                and (spectral is None or spectral.factors.shape[0] == f)
+            )
+        except (KeyError, AttributeError, ValueError, TypeError, IndexError) as error:
+            raise ValueError(f"The saved model is incomplete: {error}") from None
+        if not sound:
+            raise ValueError("The saved model contradicts itself: its clusters disagree.")
+        return model
+
+
+@dataclass(frozen=True)
+class KernelFeaturePlacement(CostPlacement):
+    """Rows placed in fitted clusters."""
+
+    model: FittedKernelFeatures
+    features: Any  # (m, f)
+
+    def distances(self) -> Floats:
+        """Return each row's distance (m, k) from the mean of every cluster."""
+        return euclidean_distances(self.features, self.model.centres)
+
+    @cached_property
+    def placed(self) -> Placed:
+        """The clusters of the rows, and squared distances from their means."""
+        with one_blas_thread():
+            squares = euclidean_distances(self.features, self.model.centres, squared=True)
+            spectral = self.model.spectral
+            chosen = squares.argmin(axis=1) if spectral is None else spectral.labels(self.features)
+        rounding = ROUNDING * float(np.square(self.model.centres).sum(axis=1).max())
+        return Placed(chosen.astype(np.int32), squares[np.arange(len(chosen)), chosen], rounding)

@@ -1,5 +1,0 @@
-"""Compiled functions of arrays: one decision rule per file, serial, without the GIL.
-
-Executors run them on threads. No kernel names a divergence: a cost is either the
-squared distance or the affine form ``constant_i + offset_k - <x_i, theta_k>``.
-"""

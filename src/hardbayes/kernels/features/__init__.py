@@ -1,1 +1,0 @@
-"""Kernels of feature allocations: which features a row has, and least squares."""

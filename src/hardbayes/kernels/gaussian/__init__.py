@@ -1,1 +1,0 @@
-"""Kernels of clusters with covariances of their own."""

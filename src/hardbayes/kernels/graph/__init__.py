@@ -1,1 +1,0 @@
-"""Kernels on graphs: moves of single vertices, sums over clusters, coarser graphs."""

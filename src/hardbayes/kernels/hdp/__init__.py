@@ -1,1 +1,0 @@
-"""Compiled rules of the hard HDP: rows in groups, whose clusters are shared."""

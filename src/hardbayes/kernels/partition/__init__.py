@@ -1,1 +1,0 @@
-"""Kernels of partitions with centres: one decision rule per file."""

@@ -1,1 +1,0 @@
-"""Kernels of topics: documents as lists of words with weights, each with a set of topics."""

@@ -1,1 +1,0 @@
-"""Fitted models: placing new rows, fitted attributes, to and from arrays."""

@@ -1,1 +1,0 @@
-"""Moves on whole features, each a function that changes nothing and returns a proposal or None."""

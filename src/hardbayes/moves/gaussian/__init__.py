@@ -1,1 +1,0 @@
-"""Candidates for moves of clusters with covariances."""

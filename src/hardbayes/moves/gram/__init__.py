@@ -1,1 +1,0 @@
-"""Divisions of clusters in the space of a Mercer kernel."""

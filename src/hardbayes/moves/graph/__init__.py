@@ -1,1 +1,0 @@
-"""Moves on graphs: groups of vertices by coarser graphs, divisions by eigenvectors."""

@@ -1,1 +1,0 @@
-"""Moves of a partition with centres."""

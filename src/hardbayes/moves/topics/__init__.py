@@ -1,1 +1,0 @@
-"""Moves on whole topics, each a function that changes nothing and returns a proposal or None."""

@@ -1,0 +1,124 @@
+"""A path of penalties for any estimator that has a penalty."""
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, InvalidParameterError, validate_params
+
+from hardbayes.core.matrices import Floats
+from hardbayes.core.penalty_path import PenaltyPath
+from hardbayes.dp_means.estimator import DPMeans
+from hardbayes.dp_means.penalty_path import trace_clusters
+from hardbayes.features.estimator import BPMeans
+from hardbayes.features.penalty_path import trace_features
+from hardbayes.graph.estimator import GraphDPMeans
+from hardbayes.graph.penalty_path import trace_graph
+from hardbayes.kernel.estimator import KernelDPMeans
+from hardbayes.kernel.penalty_path import trace_kernel
+from hardbayes.kernel.spectral import SpectralDPMeans
+
+#: The estimators that have a path of penalties.
+WITH_PATHS = (DPMeans, BPMeans, GraphDPMeans, KernelDPMeans, SpectralDPMeans)
+
+
+@validate_params(
+    {
+        "penalties": ["array-like", None],
+        "n_penalties": [Interval(Integral, 1, None, closed="left")],
+    },
+    prefer_skip_nested_validation=True,
+)
+def penalty_path(
+    X: Any,
+    *,
+    estimator: DPMeans | BPMeans | GraphDPMeans | KernelDPMeans | SpectralDPMeans | None = None,
+    penalties: Any = None,
+    n_penalties: int = 50,
+    sample_weight: Any = None,
+) -> PenaltyPath:
+    """Solve at many penalties, from one cluster to many, and choose as ``DPMeans()`` does.
+
+    One way down and back finds all solutions: by one cluster at a time for squared distances
+    without a prior, else by fits at falling penalties, each going on from the last. A published
+    search has a fit of its own at each penalty.
+
+    ``min_z sum_i w_i D(x_i, mu_z(i)) + penalty * K`` for a range of penalties. k clusters are best
+    exactly for penalties between ``fit(k) - fit(k + 1)`` and ``fit(k - 1) - fit(k)``, where these
+    are in order; a number of clusters that the data really have is best over a wide range (Kulis &
+    Jordan 2012, fig. 2c).
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        Rows, or a graph where the estimator is a `GraphDPMeans`. More than 16,384 rows (fewer where
+        there are many columns) are sampled; the sample is given the weight of all rows, so that its
+        penalties are those of the whole.
+    estimator : DPMeans, BPMeans, GraphDPMeans, KernelDPMeans, SpectralDPMeans or None, default=None
+        What to fit: its parameters but for the penalty. None is ``DPMeans()``; `GaussianDPMeans`
+        and `KFeatures` are refused, for the one has a prior of its own at every number of clusters
+        and the other no penalty. With
+        ``search="paper"`` or ``method="collapsed"`` each penalty has a fit of its own, for these
+        end elsewhere from another start. With `BPMeans` the path is one of features, traced by
+        K-features on all rows, up to its ``max_components`` or 64, with a warning where that is
+        too few for the smallest penalties. With `GraphDPMeans` penalties are below zero, and
+        `PenaltyPath.suggest` returns that whose clusters describe the graph best. With
+        `KernelDPMeans` fits go on from one another, on all rows; `SpectralDPMeans` has a fit of its
+        own at each penalty.
+    penalties : array-like or None, default=None
+        Penalties at which models are kept; plateaus do not depend on them. None spreads
+        ``n_penalties`` evenly in the logarithm, from one cluster to 160, or one for every eight
+        rows.
+    n_penalties : int, default=50
+        Number of penalties where none are given.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the rows.
+
+    Returns
+    -------
+    path : PenaltyPath
+        Penalties, numbers of clusters, objectives and models.
+
+    Examples
+    --------
+    >>> from hardbayes import penalty_path
+    >>> from hardbayes.datasets import make_three_gaussians
+    >>> X, y = make_three_gaussians(random_state=0)
+    >>> path = penalty_path(X)
+    >>> max(path.plateaus, key=lambda plateau: plateau.width).k
+    3
+    """
+    template = DPMeans() if estimator is None else estimator
+    if not isinstance(template, WITH_PATHS):
+        known = ", ".join(each.__name__ for each in WITH_PATHS)
+        raise InvalidParameterError(
+            f"The 'estimator' parameter of penalty_path must be one of {known}, or None. "
+            f"Got {template!r} instead."
+        )
+    is_graph = isinstance(template, GraphDPMeans)
+    if penalties is not None:
+        penalties = check_penalties(penalties, -1 if is_graph else 1)
+    if isinstance(template, GraphDPMeans):
+        if sample_weight is not None:
+            raise ValueError("Vertices of a graph have no 'sample_weight'. Pass weights of links.")
+        return trace_graph(X, template, penalties, n_penalties)
+    if isinstance(template, BPMeans):
+        return trace_features(X, template, penalties, n_penalties, sample_weight)
+    if isinstance(template, KernelDPMeans | SpectralDPMeans):
+        return trace_kernel(X, template, penalties, n_penalties, sample_weight)
+    return trace_clusters(X, template, penalties, n_penalties, sample_weight)
+
+
+def check_penalties(penalties: Any, sign: int) -> Floats:
+    """Return penalties as falling numbers > 0, or < 0 where ``sign`` is -1."""
+    try:
+        checked = np.unique(np.asarray(penalties).astype(np.float64, casting="safe"))[::-1]
+    except (TypeError, ValueError):
+        checked = np.empty(0)
+    if not len(checked) or not (np.isfinite(checked) & (sign * checked > 0)).all():
+        raise ValueError(
+            f"The 'penalties' parameter of penalty_path must be numbers {'<>'[sign > 0]} 0, at "
+            "least one. "
+            f"Got {penalties!r} instead."
+        )
+    return checked

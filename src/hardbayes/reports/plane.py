@@ -1,0 +1,154 @@
+"""Rows, or the vertices of a small graph, in the plane.
+
+Where rows are drawn in the plane.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardbayes.core.html import Markup, tag
+from hardbayes.core.summaries import moments
+from hardbayes.plot._drawing import comparable_rows, project
+from hardbayes.reports.pieces import (
+    Scale,
+    counted,
+    frame,
+    mark,
+    marks,
+    percent,
+    picture,
+    short,
+    text,
+)
+
+MOST_POINTS = 10_000
+WIDTH, HEIGHT = 1200, 900  # of the picture, in units of coordinates
+MARGINS = (90, 60, 30, 90)  # left, top, right, bottom
+
+
+class Plane(NamedTuple):
+    """Points of the picture, and what its axes are."""
+
+    rows: NDArray[np.intp]  # numbers of the rows that are drawn
+    n_rows: int  # of all rows
+    points: NDArray[np.int64]  # (m, 2) coordinates in the picture
+    ranges: tuple[tuple[float, float], tuple[float, float]]  # of the axes
+    names: tuple[str, str]
+    lines: NDArray[np.intp] | None = None  # (l, 2) pairs of points that are linked
+
+
+def plane_of_rows(model: Any, rows: Any, columns: list[str] | None) -> Plane:
+    """Return the plane of two columns, or of the first two principal components of more."""
+    n = rows.shape[0]
+    kept = spaced(n, MOST_POINTS)
+    shown = comparable_rows(model, rows[kept])
+    points, _, names = project(shown, np.zeros((1, rows.shape[1])))
+    if rows.shape[1] > 2:
+        total = float(moments(shown, slice(None), None).variances.sum())
+        shares = points.var(axis=0) / total if total else np.zeros(2)
+        first, second = (f"component {at + 1}: {percent(shares[at])}" for at in range(2))
+        names = (f"{first} of the variance", f"{second} of it")
+    elif columns is not None:
+        names = (columns[0], columns[1] if rows.shape[1] == 2 else names[1])
+    return placed(points, kept, n, names)
+
+
+def placed(
+    points: NDArray[np.float64],
+    rows: NDArray[np.intp],
+    n_rows: int,
+    names: tuple[str, str],
+    lines: NDArray[np.intp] | None = None,
+) -> Plane:
+    """Return points (m, 2) stretched over the picture."""
+    left, top, right, bottom = MARGINS
+    low, high = points.min(axis=0), points.max(axis=0)
+    low, high = low - 0.02 * (high - low), high + 0.02 * (high - low)
+    width = np.where(high > low, high - low, 1.0)
+    part = np.where(high > low, (points - low) / width, 0.5)
+    across = left + part[:, 0] * (WIDTH - left - right)
+    down = HEIGHT - bottom - part[:, 1] * (HEIGHT - top - bottom)
+    ends = np.column_stack([low, high]).tolist()
+    coordinates = np.rint(np.column_stack([across, down])).astype(np.int64)
+    return Plane(rows, n_rows, coordinates, (tuple(ends[0]), tuple(ends[1])), names, lines)
+
+
+def spaced(n: int, most: int) -> NDArray[np.intp]:
+    """Return the numbers of at most so many of n rows, evenly spaced."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp))
+
+
+_MOST_IN_LEGEND = 40
+
+
+def point_size(plane: Plane) -> int:
+    """Return how large points are drawn: small ones where there are many."""
+    n = len(plane.points)
+    return 22 if n <= 60 else 16 if n <= 300 else 11 if n <= 2000 else 7
+
+
+def plane_figure(plane: Plane, labels: NDArray[np.int64], thing: str) -> Markup:
+    """Return the scatter plot, and a legend whose buttons highlight a cluster."""
+    left, top, right, bottom = MARGINS
+    across = Scale(*plane.ranges[0], left, WIDTH - right)
+    up = Scale(*plane.ranges[1], HEIGHT - bottom, top)
+    sizes = np.bincount(labels)
+    size = point_size(plane)
+    numbers = [number for number in range(len(sizes)) if sizes[number]]
+    few = len(numbers) <= _MOST_IN_LEGEND
+    # The largest first, so that small clusters are not hidden.
+    drawn = [
+        marks(plane.points[labels == number], number, size)
+        for number in sorted(numbers, key=lambda number: -sizes[number])
+    ]
+    names = []
+    for number in numbers if few else []:
+        x, y = np.median(plane.points[labels == number], axis=0)
+        names.append(text(x, y + 9, str(number), "centre", "middle"))
+    axes = None if plane.lines is not None else frame(across, up, plane.names, (6, 5), 2.0)
+    shown = len(plane.rows)
+    what = "vertices" if plane.lines is not None else "rows"
+    caption = f"All {short(shown)} {what}"
+    if shown < plane.n_rows:
+        caption = (
+            f"A sample of {short(shown)} of {short(plane.n_rows)} {what}, evenly spaced "
+            f"({percent(shown / plane.n_rows)})"
+        )
+    if few:
+        caption += f"; numbers stand in the middle of their {thing}s."
+    else:
+        caption += f"; {_MOST_IN_LEGEND} of {len(numbers)} {thing}s are listed."
+    label = f"The {what} in the plane, by {thing}: {', '.join(plane.names)}"
+    content = [
+        axes, _links(plane), tag("g", drawn, id="points"), tag("g", names, id="centres"),
+    ]  # fmt: skip
+    return tag(
+        "figure",
+        picture(WIDTH, HEIGHT, label, *content, class_="chart plane", id="plane"),
+        _legend(numbers, sizes, thing),
+        tag("figcaption", caption),
+    )
+
+
+def _links(plane: Plane) -> Markup | None:
+    if plane.lines is None:
+        return None
+    ends = plane.points[plane.lines].reshape(-1, 4).tolist()
+    return tag("path", class_="links", d="".join(f"M{a} {b}L{c} {d}" for a, b, c, d in ends))
+
+
+def _legend(numbers: list[int], sizes: NDArray[np.int64], thing: str) -> Markup:
+    buttons = [
+        tag(
+            "button", mark(number), tag("span", short(int(sizes[number])), class_="count"),
+            type="button", aria_pressed="false", data_cluster=number,
+            aria_label=f"{thing} {number}, {counted(int(sizes[number]), 'point')}: highlight it",
+        )
+        for number in numbers[:_MOST_IN_LEGEND]
+    ]  # fmt: skip
+    return tag(
+        "div", buttons, class_="legend", id="legend", role="group",
+        aria_label=f"{thing}s: highlight one", data_thing=thing,
+    )  # fmt: skip

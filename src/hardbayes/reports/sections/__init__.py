@@ -1,1 +1,0 @@
-"""The sections of a report: facts in, markup out."""

@@ -1,1 +1,0 @@
-"""Choosing the penalties of the hard HDP."""

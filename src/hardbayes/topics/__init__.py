@@ -1,0 +1,1 @@
+"""Topics of documents: the hard HDP on words."""

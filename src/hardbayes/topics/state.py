@@ -1,0 +1,98 @@
+"""A fit of topics: sets of topics, totals, and what follows from them; and proposals of another."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hardbayes.core.matrices import Floats
+from hardbayes.core.tuples import TopicSets
+from hardbayes.topics.problem import SharedTopics
+from hardbayes.topics.rows import TopicDocuments, Topics
+
+# A move must lower the objective by more than this share of it.
+WORTHWHILE = 1e-12
+
+
+@dataclass(frozen=True)
+class TopicState:
+    """Where a fit is. Words were given to topics by ``topics``, which made ``totals``."""
+
+    documents: TopicDocuments
+    structure: SharedTopics
+    topics: Topics
+    sets: TopicSets
+    totals: Floats  # (v, k)
+    losses: Floats  # (k,): what documents would lose without a topic, at most
+    objective: float
+
+    @property
+    def n_topics(self) -> int:
+        """Number of topics, the background not included."""
+        return self.totals.shape[1] - self.n_free
+
+    @property
+    def n_free(self) -> int:
+        """Number of topics in no set: one where there is a background."""
+        return int(self.structure.has_background)
+
+    @property
+    def own_costs(self) -> Floats:
+        """What the words of each topic cost it, its prior included (k,)."""
+        return self.structure.topic_costs(self.totals)
+
+
+class Proposal(NamedTuple):
+    """A state with a lower objective."""
+
+    change: float
+    outcome: TopicState
+    n_splits: int = 0
+    n_merges: int = 0
+
+
+def swept(
+    documents: TopicDocuments, structure: SharedTopics, sets: TopicSets, totals: Floats
+) -> TopicState:
+    """Return the state after one sweep at the topics that have these totals.
+
+    Documents choose among the topics and words follow; topics without words are dropped.
+    """
+    topics = Topics(structure.costs(totals), int(structure.has_background))
+    sets, totals, losses = documents.sweep(topics, sets)
+    kept = np.asarray(totals.any(axis=0))
+    kept[: topics.n_free] = True
+    if not kept.all():
+        topics = Topics(np.ascontiguousarray(topics.costs[:, kept]), topics.n_free)
+        sets = renamed(sets, np.cumsum(kept) - 1)
+        totals, losses = np.ascontiguousarray(totals[:, kept]), losses[kept]
+    objective = structure.objective(totals, documents.penalties, sets.sizes)
+    return TopicState(documents, structure, topics, sets, totals, losses, objective)
+
+
+def propose(
+    current: TopicState,
+    sets: TopicSets,
+    totals: Floats,
+    *,
+    n_splits: int = 0,
+    n_merges: int = 0,
+) -> Proposal | None:
+    """Return the proposal of one sweep from other sets and totals, if it lowers the objective."""
+    outcome = swept(current.documents, current.structure, sets, totals)
+    change = outcome.objective - current.objective
+    if not outcome.n_topics or not change < -WORTHWHILE * abs(current.objective):
+        return None
+    return Proposal(change, outcome, n_splits, n_merges)
+
+
+def renamed(sets: TopicSets, names: NDArray[np.signedinteger]) -> TopicSets:
+    """Return sets in which topic k is called ``names[k]``; of equal names one is kept."""
+    topics, room = names[sets.topics].astype(np.int32), sets.topics.shape[1]
+    kept = sets.is_own
+    for position in range(1, room):
+        same = topics[:, :position] == topics[:, position : position + 1]
+        kept[:, position] &= ~(same & kept[:, :position]).any(axis=1)
+    order = np.argsort(~kept, axis=1, kind="stable")
+    return TopicSets(np.take_along_axis(topics, order, axis=1), kept.sum(axis=1, dtype=np.int32))
