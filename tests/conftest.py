@@ -27,7 +27,7 @@ def kernel_cache():
     """
     core = [
         PACKAGE / "core" / f"{name}.py"
-        for name in ("tuples", "compiling", "linking", "rows", "dip")
+        for name in ("arrays", "compiling", "linking", "rows", "dip")
     ]
     folders = [PACKAGE / "core" / "simd", *sorted(PACKAGE.glob("*/compiled"))]
     compiled = [path for folder in folders for path in sorted(folder.rglob("*.py"))]

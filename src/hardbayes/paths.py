@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import Interval, InvalidParameterError, validate_params
 
-from hardbayes.core.matrices import Floats
+from hardbayes.core.arrays import Floats
 from hardbayes.core.penalty_path import PenaltyPath
 from hardbayes.dp_means.estimator import DPMeans
 from hardbayes.dp_means.penalty_path import trace_clusters

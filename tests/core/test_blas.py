@@ -8,7 +8,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from hardbayes import DPMeans
-from hardbayes.core.process import one_blas_thread
+from hardbayes.core.pool import one_blas_thread
 
 
 def blas_threads():
@@ -45,7 +45,7 @@ def test_a_child_does_not_inherit_a_held_lock(run_python):
     """The thread that holds it does not exist there: waiting would never end."""
     script = """
         import os, signal, threading
-        from hardbayes.core.process import one_blas_thread
+        from hardbayes.core.pool import one_blas_thread
         held, done = threading.Event(), threading.Event()
         def hold():
             with one_blas_thread():

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from hardbayes.core.process import import_whole
+from hardbayes.core.pool import import_whole
 
 INTERRUPTED = """
 import os, signal, sys, threading, time

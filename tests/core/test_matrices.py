@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from hardbayes.core import matrices
-from hardbayes.core.matrices import (
+from hardbayes.core import arrays
+from hardbayes.core.arrays import (
     CHUNK_BYTES,
     chunks,
     inverse_permutation,
@@ -47,7 +47,7 @@ def test_total_weight_of_equal_and_of_other_weights():
 @CONTAINERS
 @TYPES
 def test_sums_and_lengths(container, dtype, monkeypatch):
-    monkeypatch.setattr(matrices, "CHUNK_BYTES", 200)
+    monkeypatch.setattr(arrays, "CHUNK_BYTES", 200)
     X = np.random.default_rng(0).normal(size=(40, 5)).astype(dtype)
     X[X < 0.2] = 0
     X[7] = 0

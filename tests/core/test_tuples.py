@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hardbayes.core.tuples import DirectForm, Totals, centres_without_scores, no_totals
+from hardbayes.core.arrays import DirectForm, Totals, centres_without_scores, no_totals
 
 TOTALS = Totals(
     np.arange(12.0).reshape(4, 3), np.full((4, 3), 0.25), np.arange(4.0), np.full(4, 0.5),

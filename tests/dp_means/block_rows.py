@@ -6,9 +6,8 @@ compiled passes of `MemoryRows`, and what they leave is added up: totals exactly
 
 import numpy as np
 
-from hardbayes.core.matrices import is_sparse
+from hardbayes.core.arrays import Births, Division, Summary, Totals, is_sparse, no_totals
 from hardbayes.core.rows import kernel_rows
-from hardbayes.core.tuples import Births, Division, Summary, Totals, no_totals
 from hardbayes.dp_means.local_rows import LocalRows
 from hardbayes.dp_means.memory import MemoryRows
 from hardbayes.dp_means.totals import Rounding

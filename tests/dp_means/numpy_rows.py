@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from hardbayes.core.matrices import is_sparse
+from hardbayes.core.arrays import Division, Summary, is_sparse, no_totals
 from hardbayes.core.rows import kernel_rows
-from hardbayes.core.tuples import Division, Summary, no_totals
 from hardbayes.dp_means.local_rows import LocalRows
 from hardbayes.dp_means.totals import Rounding
 

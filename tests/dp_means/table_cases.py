@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from hardbayes.core.arrays import Layout, no_totals
 from hardbayes.core.geometry import geometry_for
 from hardbayes.core.pool import Pool
-from hardbayes.core.tuples import Layout, no_totals
 from hardbayes.dp_means.centres import AffineTable, ClusterList, DistanceTable
 from hardbayes.dp_means.objective import Partition
 

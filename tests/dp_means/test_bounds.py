@@ -5,8 +5,8 @@ import pytest
 from scipy import sparse
 
 from hardbayes import DPMeans, penalty_for
+from hardbayes.core.arrays import DirectForm, Drift
 from hardbayes.core.geometry import GEOMETRIES, Mahalanobis
-from hardbayes.core.tuples import DirectForm, Drift
 from hardbayes.dp_means import bounds as bounds_file
 from hardbayes.dp_means.bounds import (
     BOUNDS,

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from hardbayes.core.arrays import Totals
 from hardbayes.core.pool import Pool
 from hardbayes.core.rows import kernel_rows
-from hardbayes.core.tuples import Totals
 from hardbayes.dp_means import totals as exact_totals
 from hardbayes.dp_means.totals import (
     ExactTotals,

@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from hardbayes import DPMeans
-from hardbayes.core.tuples import no_totals
+from hardbayes.core.arrays import no_totals
 from hardbayes.dp_means import small
 from hardbayes.dp_means.memory import MemoryRows
 from hardbayes.dp_means.small import Limits, Start, is_few, sweep_few

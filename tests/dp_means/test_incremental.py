@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from hardbayes import objective
-from hardbayes.core.tuples import DirectForm
+from hardbayes.core.arrays import DirectForm
 from hardbayes.dp_means import incremental as incremental_file
 from tests.dp_means.choice.mixtures import gaussians_apart
 from tests.dp_means.local_optima import after_merges, after_single_moves, squared_fit

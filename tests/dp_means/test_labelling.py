@@ -34,7 +34,7 @@ def test_rows_that_are_given_to_slots_drop_the_bounds_and_keep_what_is_counted()
 
 
 def test_slots_with_other_names_drop_the_bounds(monkeypatch):
-    monkeypatch.setattr("hardbayes.core.matrices.CHUNK_BYTES", 16)  # two rows at a time
+    monkeypatch.setattr("hardbayes.core.arrays.CHUNK_BYTES", 16)  # two rows at a time
     labelling = Labelling(5, np.array([2, 0, -1, 1, 2], np.int32))
     labelling.bounds = object()
     labelling.rename(np.array([3, 0, 9, -1], np.int32))

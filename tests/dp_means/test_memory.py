@@ -8,7 +8,7 @@ from scipy import sparse
 
 from hardbayes import DPMeans
 from hardbayes.core import pool
-from hardbayes.core.tuples import Births, DirectForm
+from hardbayes.core.arrays import Births, DirectForm
 from hardbayes.dp_means import bounds, memory, small
 from hardbayes.dp_means import problem as problems
 from hardbayes.dp_means import totals as exact_totals

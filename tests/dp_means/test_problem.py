@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from hardbayes.core.arrays import row_lengths
 from hardbayes.core.frame import Frame, check_size, cluster_bound
 from hardbayes.core.geometry import GEOMETRIES, geometry_for
-from hardbayes.core.matrices import row_lengths
 from hardbayes.core.pool import Pool
 from hardbayes.dp_means import problem as problems
 from hardbayes.dp_means.problem import opening_costs, overall_mean, pose, rows_in_memory

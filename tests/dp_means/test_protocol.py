@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 from hardbayes import DPMeans, objective, penalty_path
-from hardbayes.core.matrices import is_sparse
+from hardbayes.core.arrays import is_sparse
 from hardbayes.dp_means import problem as problems
 from hardbayes.dp_means.memory import MemoryRows
 from hardbayes.dp_means.rows import Rows

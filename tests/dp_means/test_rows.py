@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from hardbayes.core import pool
-from hardbayes.core.tuples import DirectForm
+from hardbayes.core.arrays import DirectForm
 from tests.dp_means.partition_states import pose_here, posed
 from tests.test_divergences import rows_for
 

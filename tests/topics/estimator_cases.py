@@ -3,8 +3,8 @@
 import numpy as np
 from scipy import sparse
 
+from hardbayes.core.arrays import Corpus, TopicSets
 from hardbayes.core.pool import Pool
-from hardbayes.core.tuples import Corpus, TopicSets
 from hardbayes.topics.memory import MemoryDocuments
 from hardbayes.topics.problem import SharedTopics
 from hardbayes.topics.rows import Topics

@@ -25,7 +25,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.core.matrices import Floats
+from hardbayes.core.arrays import Floats
 
 Ids = NDArray[np.int64]
 S = TypeVar("S")  # the statistics of several clusters; only the model reads them

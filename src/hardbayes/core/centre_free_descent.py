@@ -12,6 +12,7 @@ from typing import Generic, NamedTuple
 
 import numpy as np
 
+from hardbayes.core.arrays import Floats
 from hardbayes.core.centre_free import (
     Division,
     Ids,
@@ -23,7 +24,6 @@ from hardbayes.core.centre_free import (
     propose,
 )
 from hardbayes.core.loop import Status, alternate, say_nothing
-from hardbayes.core.matrices import Floats
 
 # A move must lower the objective by more than this part of what is compared.
 WORTHWHILE = 1e-9

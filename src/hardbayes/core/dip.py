@@ -13,8 +13,8 @@ import math
 
 import numpy as np
 
+from hardbayes.core.arrays import Floats
 from hardbayes.core.compiling import inlined, kernel, shared
-from hardbayes.core.matrices import Floats
 
 
 @shared

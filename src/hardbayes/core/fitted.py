@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hardbayes.core.arrays import Floats
 from hardbayes.core.loop import Status
-from hardbayes.core.matrices import Floats
 
 #: Shares of the rows beyond each quantile.
 SHARES = np.array([1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001])

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from hardbayes.core.arrays import Floats, Matrix, chunks, is_sparse
 from hardbayes.core.geometry.base import Geometry
-from hardbayes.core.matrices import Floats, Matrix, chunks, is_sparse
 
 FOLD = 512
 # A column is shifted only where its offset would cost more than three bits.

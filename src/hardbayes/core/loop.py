@@ -15,7 +15,7 @@ from enum import Enum
 
 import numpy as np
 
-from hardbayes.core.matrices import Floats
+from hardbayes.core.arrays import Floats
 
 
 def alternate(stages: Sequence[Callable[[], bool]], may_go_on: Callable[[], bool]) -> bool:

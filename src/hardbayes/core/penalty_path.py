@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.core.matrices import Floats
+from hardbayes.core.arrays import Floats
 from hardbayes.core.plateaus import Plateau, Table
 
 

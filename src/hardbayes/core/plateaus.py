@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hardbayes.core.matrices import Floats
+from hardbayes.core.arrays import Floats
 
 ROUNDING = 1e-9  # relative width below which a plateau is taken for rounding
 

@@ -1,4 +1,6 @@
-"""Threads of a fit: a pool, tiles of rows.
+"""Threads of a fit and what it needs of its process: tiles, late imports, one BLAS thread.
+
+Threads of a fit: a pool, tiles of rows.
 
 A thread pool over fixed tiles of rows: interruptible between tiles, one pool for each fit.
 
@@ -7,18 +9,29 @@ two threads enter a kernel, or kills a forked child; its float reductions depend
 threads; and Ctrl-C has to wait for the end of a kernel.
 
 How rows are cut into tiles, and the tiles run on threads.
+
+What a fit needs of its process: late imports that Ctrl-C cannot break, one BLAS thread.
+
+Late imports that Ctrl-C cannot leave unfinished.
+
+BLAS limited to one thread, where more threads would change the last bits of a result.
 """
 
 import os
+import sys
 import threading
 from collections import deque
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
+from importlib import import_module
 from itertools import pairwise
 from queue import SimpleQueue
+from threading import Lock, Thread
+from typing import Any
 
 from joblib import cpu_count
+from threadpoolctl import ThreadpoolController
 
 from hardbayes.core.progress import SILENT, Report
 
@@ -209,3 +222,48 @@ class Tiling:
                 size = left if parts == 1 or left <= least else max(least, left // 2)
                 borders.append(borders[-1] + min(size, most))
         return borders
+
+
+def import_whole(name: str) -> None:
+    """Import a module completely, even if Ctrl-C arrives meanwhile.
+
+    A partially imported numba cannot be used again in the same process. Ctrl-C is raised in the
+    main thread only, so another thread imports while the caller waits.
+    """
+    if name in sys.modules:
+        return
+
+    def work() -> None:
+        with suppress(Exception):  # the caller's own import raises it again
+            import_module(name)
+
+    thread = Thread(target=work, name=f"import {name}")
+    thread.start()
+    thread.join()
+
+
+# The limit holds for the whole process. Without a lock a thread could save, and later restore, the
+# limit of another thread.
+_lock = Lock()
+
+
+def _reset_lock() -> None:
+    global _lock
+    _lock = Lock()
+
+
+if hasattr(os, "register_at_fork"):  # the thread that holds the lock does not exist in a child
+    os.register_at_fork(after_in_child=_reset_lock)
+
+
+@cache
+def _controller() -> Any:
+    # Cached: it searches all loaded libraries, which takes a millisecond.
+    return ThreadpoolController()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Limit BLAS to one thread; other threads that call this wait."""
+    with _lock, _controller().limit(limits=1, user_api="blas"):
+        yield

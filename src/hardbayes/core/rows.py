@@ -20,8 +20,8 @@ from numba.np.numpy_support import as_dtype
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from hardbayes.core.arrays import Centres, Floats, Matrix, is_sparse
 from hardbayes.core.compiling import INLINE, inlined, kernel
-from hardbayes.core.matrices import Floats, Matrix, is_sparse
 from hardbayes.core.simd.scores import (
     read_lanes,
     score_quad,
@@ -31,7 +31,6 @@ from hardbayes.core.simd.scores import (
     score_row_4,
 )
 from hardbayes.core.simd.vectors import QUAD, inner_product, squared_distance, sum_of_scaled_squares
-from hardbayes.core.tuples import Centres
 
 EPSILON = float(np.finfo(np.float64).eps)
 ROUNDINGS = 8  # of a score, beside those of its products

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils._set_output import _get_output_config
 
-from hardbayes.core.matrices import Floats
+from hardbayes.core.arrays import Floats
 
 _CELLS = 1 << 22  # of a table that are converted at once
 

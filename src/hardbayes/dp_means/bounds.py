@@ -34,8 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from hardbayes.core.matrices import Floats, chunks
-from hardbayes.core.tuples import Centres, Drift, Layout
+from hardbayes.core.arrays import Centres, Drift, Floats, Layout, chunks
 from hardbayes.dp_means.compiled.centres import NARROW, TINY, Bounds, gaps
 
 # What bounds, labels and the rest of a row's state may take in all; beyond it rows have one lower

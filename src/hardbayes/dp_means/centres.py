@@ -24,11 +24,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.core.matrices import CHUNK_BYTES, Floats
+from hardbayes.core.arrays import CHUNK_BYTES, Centres, Drift, Floats, Layout, Totals
 from hardbayes.core.pool import Pool
 from hardbayes.core.rows import ROUNDINGS
 from hardbayes.core.simd.vectors import LANE_BYTES, lanes_of
-from hardbayes.core.tuples import Centres, Drift, Layout, Totals
 from hardbayes.dp_means.compiled.centres import place, place_means
 from hardbayes.dp_means.objective import Partition
 from hardbayes.dp_means.totals import potential, prior_potential, with_remainder

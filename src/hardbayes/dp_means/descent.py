@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hardbayes.core.arrays import inverse_permutation
 from hardbayes.core.loop import Status, alternate
-from hardbayes.core.matrices import inverse_permutation
 from hardbayes.dp_means.moves.exchanges import propose_detour, propose_exchanges
 from hardbayes.dp_means.moves.merges import propose_merges
 from hardbayes.dp_means.moves.single_rows import (
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hardbayes.core.matrices import Floats
+    from hardbayes.core.arrays import Floats
     from hardbayes.dp_means.moves import PartitionProposal
     from hardbayes.dp_means.moves.splits import Divisions
     from hardbayes.dp_means.objective import Partition

@@ -10,12 +10,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from hardbayes.core.cluster_estimator import ClusterEstimator
-from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS
+from hardbayes.core.arrays import Floats, Matrix
+from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, ClusterEstimator
 from hardbayes.core.frame import used_columns
 from hardbayes.core.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.core.loop import Status, counted
-from hardbayes.core.matrices import Floats, Matrix
 from hardbayes.core.pool import Pool
 from hardbayes.core.schema import check_clusters
 from hardbayes.core.validation import check_centres, touches_border

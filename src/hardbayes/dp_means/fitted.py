@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardbayes.core.arrays import Floats, Matrix, is_sparse
 from hardbayes.core.fitted import costs_at_share, is_spread, spread_of, trace_attributes
 from hardbayes.core.frame import Columns, Frame, cluster_bound, power_of_two_scale
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.geometry.squared_euclidean import FARTHEST
 from hardbayes.core.loop import level_rounding
-from hardbayes.core.matrices import Floats, Matrix, is_sparse
 from hardbayes.core.pool import Pool
 from hardbayes.dp_means.descent import Solution
 from hardbayes.dp_means.objective import Partition

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.core.tuples import DirectForm, no_totals
-from hardbayes.dp_means.compiled.costs import costs
+from hardbayes.core.arrays import DirectForm, no_totals
 from hardbayes.dp_means.compiled.dividing import Divisions, Workspace, divide
 from hardbayes.dp_means.compiled.incremental import (
     IncrementalClusters,
@@ -16,15 +15,15 @@ from hardbayes.dp_means.compiled.incremental import (
     relocate_changed,
     union_costs,
 )
-from hardbayes.dp_means.compiled.local import add_up, choose
+from hardbayes.dp_means.compiled.sums import costs
+from hardbayes.dp_means.compiled.sweeping import add_up, choose
 
 if TYPE_CHECKING:
     from typing import Any
 
     from numpy.typing import NDArray
 
-    from hardbayes.core.matrices import Floats
-    from hardbayes.core.tuples import Centres, Totals
+    from hardbayes.core.arrays import Centres, Floats, Totals
     from hardbayes.dp_means.local_rows import LocalRows
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hardbayes.core.arrays import Formula
 from hardbayes.core.pool import Tiling
-from hardbayes.core.tuples import Formula
 from hardbayes.dp_means.compiled.cluster_totals import LANES, free_potentials, recount, union_costs
 from hardbayes.dp_means.compiled.stepping import (
     LARGE,
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hardbayes.core.matrices import Floats
-    from hardbayes.core.tuples import TotalsForm
+    from hardbayes.core.arrays import Floats, TotalsForm
     from hardbayes.dp_means.local_rows import LocalRows
 
 

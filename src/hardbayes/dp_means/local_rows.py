@@ -14,14 +14,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.core.matrices import Floats, Matrix, is_sparse
+from hardbayes.core.arrays import (
+    Centres,
+    DirectForm,
+    Floats,
+    Matrix,
+    TotalsForm,
+    centres_without_scores,
+    is_sparse,
+)
 from hardbayes.core.pool import Pool, Tiling
 from hardbayes.core.rows import KernelRows, SparseRows, entries_per_row, working_rows
-from hardbayes.core.tuples import Centres, DirectForm, TotalsForm, centres_without_scores
 from hardbayes.dp_means.compiled.births import find_openings
-from hardbayes.dp_means.compiled.costs import all_costs, two_cheapest
-from hardbayes.dp_means.compiled.local import mark_border
 from hardbayes.dp_means.compiled.single_row import relocate
+from hardbayes.dp_means.compiled.sums import all_costs, two_cheapest
+from hardbayes.dp_means.compiled.sweeping import mark_border
 from hardbayes.dp_means.incremental import IncrementalPartition
 from hardbayes.dp_means.incremental_totals import IncrementalTotals
 from hardbayes.dp_means.trials import GroupedRows, MovingClusters, Relocated, totals_of

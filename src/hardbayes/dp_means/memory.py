@@ -10,19 +10,20 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.core.matrices import Floats, chunks
-from hardbayes.core.pool import Pool, Tiling
-from hardbayes.core.rows import Batch, KernelRows, entries_per_row, new_batch
-from hardbayes.core.tuples import (
+from hardbayes.core.arrays import (
     Births,
     Centres,
     DirectForm,
     Division,
     Drift,
+    Floats,
     Layout,
     Summary,
     Totals,
+    chunks,
 )
+from hardbayes.core.pool import Pool, Tiling
+from hardbayes.core.rows import Batch, KernelRows, entries_per_row, new_batch
 from hardbayes.dp_means.bounds import (
     BOUNDS,
     DistanceBounds,
@@ -33,9 +34,9 @@ from hardbayes.dp_means.bounds import (
 )
 from hardbayes.dp_means.compiled.assign import ABOVE, DECIDED, assign
 from hardbayes.dp_means.compiled.births import consider
-from hardbayes.dp_means.compiled.costs import costs
 from hardbayes.dp_means.compiled.every_centre import Tile, assign_all, new_tile
 from hardbayes.dp_means.compiled.single_row import mark_near_border
+from hardbayes.dp_means.compiled.sums import costs
 from hardbayes.dp_means.local_rows import LocalRows
 from hardbayes.dp_means.totals import NO_ROUNDING, NO_TOTALS, ExactTotals, Rounding
 

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hardbayes.core.arrays import DirectForm, Floats, Matrix, TotalsForm, is_sparse
 from hardbayes.core.geometry.base import Geometry
-from hardbayes.core.matrices import Floats, Matrix, is_sparse
-from hardbayes.core.tuples import DirectForm, TotalsForm
 
 if TYPE_CHECKING:
     from hardbayes.dp_means.state import PartitionState

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hardbayes.core.matrices import Floats
+    from hardbayes.core.arrays import Floats
     from hardbayes.dp_means.moves.splits import Divisions
     from hardbayes.dp_means.objective import Partition
     from hardbayes.dp_means.passes import Passes

@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from hardbayes.core.arrays import Floats, Matrix
 from hardbayes.core.estimator import checked_data
 from hardbayes.core.frame import Columns, used_columns
 from hardbayes.core.geometry import geometry_for
 from hardbayes.core.loop import Status, counted
-from hardbayes.core.matrices import Floats, Matrix
 from hardbayes.core.penalty_path import PenaltyPath
 from hardbayes.core.plateaus import Plateau, penalty_at
 from hardbayes.core.pool import Pool, resolve_threads

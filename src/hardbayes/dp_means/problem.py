@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from hardbayes.core.arrays import CHUNK_BYTES, Floats, Matrix, chunks, is_sparse
 from hardbayes.core.frame import Frame, check_size, cluster_bound, frame_for, power_of_two_scale
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.geometry.squared_euclidean import FARTHEST
-from hardbayes.core.matrices import CHUNK_BYTES, Floats, Matrix, chunks, is_sparse
-from hardbayes.core.pool import Pool
-from hardbayes.core.process import import_whole
+from hardbayes.core.pool import Pool, import_whole
 from hardbayes.dp_means.objective import Partition
 
 if TYPE_CHECKING:

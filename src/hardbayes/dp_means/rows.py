@@ -2,7 +2,7 @@
 
 Rows live somewhere: in memory, in blocks of a file, on workers, on a graphics card. Whatever holds
 them offers the passes of `Rows`. What goes in are named tuples of small arrays, what comes out is a
-summary; `core.tuples` defines both. The descent and the moves use nothing else of the rows.
+summary; `core.arrays` defines both. The descent and the moves use nothing else of the rows.
 
 Clusters (centres, names, refits) live in the memory of the process that runs the fit, in
 `dp_means.centres`. An executor keeps three things beside the rows: the slot of each row, the
@@ -32,18 +32,18 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from hardbayes.core.matrices import Floats
-    from hardbayes.core.pool import Pool
-    from hardbayes.core.tuples import (
+    from hardbayes.core.arrays import (
         Births,
         Centres,
         DirectForm,
         Division,
         Drift,
+        Floats,
         Layout,
         Summary,
         Totals,
     )
+    from hardbayes.core.pool import Pool
     from hardbayes.dp_means.local_rows import LocalRows
     from hardbayes.dp_means.totals import Rounding
 

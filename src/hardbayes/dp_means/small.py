@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.core.matrices import Floats
-from hardbayes.core.tuples import DirectForm, Totals, no_totals
+from hardbayes.core.arrays import DirectForm, Floats, Totals, no_totals
 from hardbayes.dp_means.compiled.sweeping import Trace, sweep
 from hardbayes.dp_means.local_rows import LocalRows
 from hardbayes.dp_means.totals import Rounding

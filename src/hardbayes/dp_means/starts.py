@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.core.matrices import inverse_permutation
-from hardbayes.core.tuples import centres_without_scores
+from hardbayes.core.arrays import centres_without_scores, inverse_permutation
 from hardbayes.dp_means.descent import Descent, Solution
 from hardbayes.dp_means.passes import passes_for
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hardbayes.core.matrices import Floats
+    from hardbayes.core.arrays import Floats
     from hardbayes.dp_means.objective import Partition
     from hardbayes.dp_means.rows import Rows
     from hardbayes.dp_means.state import PartitionState

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.core.matrices import chunks, inverse_permutation
-from hardbayes.core.tuples import Totals, centres_without_scores
+from hardbayes.core.arrays import Totals, centres_without_scores, chunks, inverse_permutation
 from hardbayes.dp_means.centres import TABLES, CentreTable, ClusterList
 from hardbayes.dp_means.moves.births import open_clusters
 from hardbayes.dp_means.moves.merges import nearest_partners
@@ -25,9 +24,8 @@ from hardbayes.dp_means.small import Limits, Start, is_few, sweep_few
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hardbayes.core.matrices import Floats
+    from hardbayes.core.arrays import Centres, Division, Floats, Summary
     from hardbayes.core.pool import Pool
-    from hardbayes.core.tuples import Centres, Division, Summary
     from hardbayes.dp_means.moves import PartitionProposal
     from hardbayes.dp_means.objective import Partition
     from hardbayes.dp_means.rows import Rows

@@ -22,7 +22,7 @@ from hardbayes.dp_means.path import RANGE, Path
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hardbayes.core.matrices import Floats
+    from hardbayes.core.arrays import Floats
     from hardbayes.dp_means.incremental import IncrementalPartition
     from hardbayes.dp_means.incremental_totals import IncrementalTotals
 

@@ -13,13 +13,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.core.matrices import Floats, total_weight
+from hardbayes.core.arrays import Floats, Totals, no_totals, total_weight
 from hardbayes.core.pool import Pool
 from hardbayes.core.rows import KernelRows, entries_per_row
-from hardbayes.core.tuples import Totals, no_totals
-from hardbayes.dp_means.compiled.costs import squared_potential
-from hardbayes.dp_means.compiled.local import add_up
-from hardbayes.dp_means.compiled.totals import add_share, move
+from hardbayes.dp_means.compiled.sums import add_share, move, squared_potential
+from hardbayes.dp_means.compiled.sweeping import add_up
 
 Labels = NDArray[np.int32]
 

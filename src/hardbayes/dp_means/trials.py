@@ -16,19 +16,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.core.tuples import Centres, Formula, no_totals
+from hardbayes.core.arrays import Centres, Formula, no_totals
 from hardbayes.dp_means.compiled.cluster_totals import TOGETHER, ClusterTotals, recount, union_costs
 from hardbayes.dp_means.compiled.dividing import Halves, halve, refine, survey
-from hardbayes.dp_means.compiled.local import HOPE, add_up, choose, project, relocate
+from hardbayes.dp_means.compiled.sweeping import HOPE, add_up, choose, project, relocate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from hardbayes.core.matrices import Floats
+    from hardbayes.core.arrays import DirectForm, Floats, Totals, TotalsForm
     from hardbayes.core.pool import Pool
-    from hardbayes.core.tuples import DirectForm, Totals, TotalsForm
     from hardbayes.dp_means.local_rows import LocalRows
 
 

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import RandomState
 
+from hardbayes.core.arrays import Floats
 from hardbayes.core.loop import Status, alternate
-from hardbayes.core.matrices import Floats
 from hardbayes.features.moves import (
     ROUNDING,
     LocalOptimum,

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from hardbayes.core.arrays import Floats, Matrix
 from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, Estimator
 from hardbayes.core.loop import Status, counted
-from hardbayes.core.matrices import Floats, Matrix
 from hardbayes.core.pool import Pool, resolve_threads
 from hardbayes.core.schema import check_features
 from hardbayes.core.validation import check_membership

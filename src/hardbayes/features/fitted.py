@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hardbayes.core.arrays import Floats, Matrix, is_sparse
 from hardbayes.core.frame import Frame
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.geometry.squared_euclidean import FARTHEST, SquaredEuclidean
 from hardbayes.core.loop import Status, counted, level_rounding
-from hardbayes.core.matrices import Floats, Matrix, is_sparse
 from hardbayes.core.pool import Pool
 from hardbayes.features.descent import FeatureSolution
 from hardbayes.features.problem import FeatureProblem, feature_rows

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from hardbayes.core.matrices import Floats
+from hardbayes.core.arrays import Floats
 from hardbayes.core.pool import Pool
 from hardbayes.features.compiled.allocating import (
     EXACT,
@@ -25,14 +25,16 @@ from hardbayes.features.compiled.allocating import (
     join,
 )
 from hardbayes.features.compiled.collapsing import (
+    COMBINATIONS,
     DONE,
     OPENS,
     ROUNDING,
     STANDS_ALONE,
+    best_combination,
     collapse,
     new_collapsed,
+    pair_totals,
 )
-from hardbayes.features.compiled.combining import COMBINATIONS, best_combination, pair_totals
 from hardbayes.features.compiled.layout import (
     MOST_EXACT,
     Features,

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from hardbayes.core.matrices import Floats
+from hardbayes.core.arrays import Floats
 from hardbayes.features.problem import FeatureAllocation, independent_least_squares
 from hardbayes.features.rows import Allocation, Combination, FeatureRows, NewFeature, Sums
 

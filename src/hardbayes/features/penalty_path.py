@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from hardbayes.core.arrays import Floats
 from hardbayes.core.estimator import checked_data
 from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.core.loop import Status
-from hardbayes.core.matrices import Floats
 from hardbayes.core.penalty_path import PenaltyPath
 from hardbayes.core.plateaus import penalty_at
 from hardbayes.core.pool import Pool, resolve_threads

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hardbayes.core.arrays import Floats, Matrix
 from hardbayes.core.frame import Frame, check_size, frame_for, power_of_two_scale
 from hardbayes.core.geometry import geometry_for
-from hardbayes.core.matrices import Floats, Matrix
-from hardbayes.core.pool import Pool
-from hardbayes.core.process import import_whole
+from hardbayes.core.pool import Pool, import_whole
 from hardbayes.features.rows import FeatureRows
 
 # The cap on the number of features where the user sets none.

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from hardbayes.core.matrices import Floats
+from hardbayes.core.arrays import Floats
 
 
 class Allocation(NamedTuple):

@@ -12,8 +12,8 @@ from functools import partial
 import numpy as np
 from numpy.random import RandomState
 
+from hardbayes.core.arrays import total_weight
 from hardbayes.core.loop import Status
-from hardbayes.core.matrices import total_weight
 from hardbayes.features.descent import FeatureSearch, FeatureSolution, Point
 from hardbayes.features.moves import canonical_membership, perturbed, refitted
 from hardbayes.features.problem import FeatureAllocation

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.core.matrices import Floats, Matrix, is_sparse
+from hardbayes.core.arrays import Floats, Matrix, is_sparse
 from hardbayes.core.pool import Pool
 
 # Data of this many numbers is one tile, kept as it is read: two megabytes. Starts then run side by

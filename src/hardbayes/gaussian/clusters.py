@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from hardbayes.core.arrays import Floats, chunks
 from hardbayes.core.centre_free import Division, Ids, LabelFirstModel, Unions
-from hardbayes.core.matrices import Floats, chunks
 from hardbayes.gaussian.problem import GaussianPartition, Gaussians
 from hardbayes.gaussian.rows import GaussianRows, Trial
 

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from hardbayes.core.cluster_estimator import ClusterEstimator
-from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS
+from hardbayes.core.arrays import Floats
+from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, ClusterEstimator
 from hardbayes.core.frame import cluster_bound
 from hardbayes.core.loop import Status, counted
-from hardbayes.core.matrices import Floats
 from hardbayes.core.plateaus import table_of
 from hardbayes.core.pool import Pool
 from hardbayes.core.schema import check_gaussians

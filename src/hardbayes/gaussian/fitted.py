@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hardbayes.core.arrays import Floats, chunks
 from hardbayes.core.fitted import CostPlacement, Placed, is_spread, spread_of, trace_attributes
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean, distance_rounding
 from hardbayes.core.loop import level_rounding
-from hardbayes.core.matrices import Floats, chunks
 from hardbayes.core.pool import Pool
 from hardbayes.gaussian.clusters import nearest
 from hardbayes.gaussian.problem import GaussianPartition, Gaussians, Whitening

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardbayes.core.arrays import Floats, inverse_permutation
 from hardbayes.core.centre_free import Ids
-from hardbayes.core.matrices import Floats, inverse_permutation
 from hardbayes.core.pool import Pool
 from hardbayes.gaussian.compiled import moves
 from hardbayes.gaussian.compiled import statistics as costs

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hardbayes.core.arrays import Floats
 from hardbayes.core.centre_free import Ids
 from hardbayes.core.dip import dip_p_value
-from hardbayes.core.matrices import Floats
 from hardbayes.core.pool import Pool
 from hardbayes.gaussian.compiled import moves, statistics
 from hardbayes.gaussian.compiled import statistics as likelihoods

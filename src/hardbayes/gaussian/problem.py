@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.core.matrices import Floats, chunks
-from hardbayes.core.pool import Pool
-from hardbayes.core.process import import_whole
+from hardbayes.core.arrays import Floats, chunks
+from hardbayes.core.pool import Pool, import_whole
 
 if TYPE_CHECKING:
     from hardbayes.gaussian.memory import MemoryGaussianRows

@@ -7,10 +7,10 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from hardbayes.core.arrays import Floats
 from hardbayes.core.centre_free import Ids, unlabelled
 from hardbayes.core.centre_free_descent import Descent, Solution
 from hardbayes.core.loop import Status, say_nothing
-from hardbayes.core.matrices import Floats
 from hardbayes.gaussian.clusters import GaussianModel, nearest
 from hardbayes.gaussian.problem import GaussianPartition, Gaussians, at_points
 from hardbayes.gaussian.rows import GaussianRows

@@ -25,8 +25,8 @@ import numpy as np
 from scipy.sparse import csgraph
 from scipy.special import gammaln
 
+from hardbayes.core.arrays import Floats
 from hardbayes.core.centre_free import Ids
-from hardbayes.core.matrices import Floats
 from hardbayes.graph.problem import GraphProblem
 from hardbayes.graph.rows import Graph
 from hardbayes.graph.search import best_fit

@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
+from hardbayes.core.arrays import Floats
 from hardbayes.core.centre_free import Division, Ids, LabelFirstModel, Unions, ratio, unions_of
-from hardbayes.core.matrices import Floats
-from hardbayes.core.process import one_blas_thread
+from hardbayes.core.pool import one_blas_thread
 from hardbayes.graph.rows import Graph
 
 # Passes over the vertices of a level: where they form groups, and where these move.

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from hardbayes.core.arrays import Floats
 from hardbayes.core.fitted import AtOnce, trace_attributes
 from hardbayes.core.loop import level_rounding
-from hardbayes.core.matrices import Floats
 from hardbayes.graph.problem import GraphProblem
 from hardbayes.graph.search import GraphSolution
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from hardbayes.core.arrays import Floats, inverse_permutation
 from hardbayes.core.centre_free import Ids
-from hardbayes.core.matrices import Floats, inverse_permutation
 from hardbayes.core.pool import Pool
 from hardbayes.graph import compiled
 from hardbayes.graph.rows import Graph

@@ -7,9 +7,9 @@ import numpy as np
 from scipy.sparse import csgraph
 from sklearn.base import clone
 
+from hardbayes.core.arrays import Floats
 from hardbayes.core.centre_free import Ids
 from hardbayes.core.loop import Status
-from hardbayes.core.matrices import Floats
 from hardbayes.core.penalty_path import PenaltyPath
 from hardbayes.core.plateaus import CutPlateau, Plateau, plateaus
 from hardbayes.core.pool import Pool, resolve_threads

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
+from hardbayes.core.arrays import Floats
 from hardbayes.core.centre_free import Ids
-from hardbayes.core.matrices import Floats
-from hardbayes.core.pool import Pool
-from hardbayes.core.process import import_whole
+from hardbayes.core.pool import Pool, import_whole
 
 if TYPE_CHECKING:
     from hardbayes.graph.memory import MemoryGraph

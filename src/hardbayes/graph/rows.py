@@ -16,8 +16,8 @@ from typing import Protocol
 
 from scipy import sparse
 
+from hardbayes.core.arrays import Floats
 from hardbayes.core.centre_free import Ids
-from hardbayes.core.matrices import Floats
 
 
 class Graph(Protocol):

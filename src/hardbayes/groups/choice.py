@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from hardbayes.core.arrays import Floats, Matrix, chunks
 from hardbayes.core.geometry.base import Geometry
-from hardbayes.core.matrices import Floats, Matrix, chunks
 from hardbayes.core.pool import Pool
 from hardbayes.dp_means.choice.automatic import Choice, choose_penalty
 from hardbayes.dp_means.choice.path import sample_rows

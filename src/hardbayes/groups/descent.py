@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hardbayes.core.arrays import Floats, inverse_permutation
 from hardbayes.core.loop import Status, alternate, say_nothing
-from hardbayes.core.matrices import Floats, inverse_permutation
 from hardbayes.dp_means.descent import Descent, Effort
 from hardbayes.dp_means.moves import PartitionProposal
 from hardbayes.dp_means.moves.merges import nearest_partners

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from hardbayes.core.arrays import Floats, Matrix
 from hardbayes.core.estimator import fit_task, weighted_sum
 from hardbayes.core.frame import used_columns
 from hardbayes.core.geometry import Geometry
 from hardbayes.core.loop import Status
-from hardbayes.core.matrices import Floats, Matrix
 from hardbayes.core.pool import Pool, resolve_threads
 from hardbayes.core.schema import check_grouped
 from hardbayes.dp_means.choice.automatic import no_number_sentence, one_column_sentence

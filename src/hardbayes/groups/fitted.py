@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardbayes.core.arrays import Floats, Matrix
 from hardbayes.core.fitted import trace_attributes
 from hardbayes.core.frame import Columns
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.loop import level_rounding
-from hardbayes.core.matrices import Floats, Matrix
 from hardbayes.core.pool import Pool
 from hardbayes.dp_means.fitted import FittedPartition, Placement, check_history, fitted_partition
 from hardbayes.groups.descent import GroupedSolution

@@ -8,9 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.core.matrices import Floats, chunks
+from hardbayes.core.arrays import DirectForm, Floats, chunks
 from hardbayes.core.pool import Tiling
-from hardbayes.core.tuples import DirectForm
 from hardbayes.dp_means.local_rows import ENTRIES_A_CALL, LocalRows
 from hardbayes.groups.compiled import change, join, mark, regroup, survey, visit
 

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.core.matrices import Floats
+from hardbayes.core.arrays import Floats
 from hardbayes.dp_means.moves import PartitionProposal
 from hardbayes.dp_means.moves.exchanges import promising
 from hardbayes.dp_means.moves.merges import WORTHWHILE, nearest_partners

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hardbayes.core.arrays import Floats, Matrix, is_sparse
 from hardbayes.core.frame import check_size
 from hardbayes.core.geometry.base import Geometry
-from hardbayes.core.matrices import Floats, Matrix, is_sparse
 from hardbayes.core.pool import Pool
 from hardbayes.dp_means.objective import Partition, Terms
 from hardbayes.dp_means.problem import Problem, opening_costs, pose, rows_in_memory

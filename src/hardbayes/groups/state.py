@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from hardbayes.core.matrices import Floats, Matrix
-from hardbayes.core.tuples import DirectForm
+from hardbayes.core.arrays import DirectForm, Floats, Matrix
 from hardbayes.dp_means.moves import PartitionProposal
 from hardbayes.dp_means.moves.single_rows import LocalPenalties
 from hardbayes.dp_means.rows import Rows

@@ -24,11 +24,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import eigh
 
+from hardbayes.core.arrays import Floats, is_sparse
 from hardbayes.core.centre_free import Ids, labelled
 from hardbayes.core.centre_free_descent import Divisions
-from hardbayes.core.matrices import Floats, is_sparse
 from hardbayes.core.plateaus import plateaus, widest
-from hardbayes.core.process import one_blas_thread
+from hardbayes.core.pool import one_blas_thread
 from hardbayes.kernel.clusters import GramModel, centred
 from hardbayes.kernel.mercer import MAX_ANCHORS
 from hardbayes.kernel.problem import GramProblem, pose_gram

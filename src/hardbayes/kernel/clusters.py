@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
+from hardbayes.core.arrays import Floats
 from hardbayes.core.centre_free import Division, Ids, LabelFirstModel, Unions, ratio, unions_of
-from hardbayes.core.matrices import Floats
-from hardbayes.core.process import one_blas_thread
+from hardbayes.core.pool import one_blas_thread
 from hardbayes.kernel.rows import GramRows
 
 N_AXES = 3  # eigenvectors along which a cluster is cut

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from hardbayes.core.cluster_estimator import ClusterEstimator
-from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS
+from hardbayes.core.arrays import Floats, Matrix
+from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, ClusterEstimator
 from hardbayes.core.fitted import spread_of
 from hardbayes.core.loop import Status
-from hardbayes.core.matrices import Floats, Matrix
 from hardbayes.core.pool import Pool
 from hardbayes.core.schema import check_kernel_clusters
 from hardbayes.dp_means.estimator import DPMeans

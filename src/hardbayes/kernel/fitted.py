@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from hardbayes.core.arrays import Floats, Matrix
 from hardbayes.core.fitted import CostPlacement, Placed, is_spread, spread_of, trace_attributes
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.core.loop import level_rounding
-from hardbayes.core.matrices import Floats, Matrix
-from hardbayes.core.pool import Pool
-from hardbayes.core.process import one_blas_thread
+from hardbayes.core.pool import Pool, one_blas_thread
 from hardbayes.kernel.clusters import GramModel
 from hardbayes.kernel.mercer import Mercer, Seen
 from hardbayes.kernel.problem import GramProblem

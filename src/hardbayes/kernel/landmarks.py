@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
 
+from hardbayes.core.arrays import Floats, Matrix, chunks
 from hardbayes.core.fitted import CostPlacement, Placed, is_spread
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean
-from hardbayes.core.matrices import Floats, Matrix, chunks
-from hardbayes.core.pool import Pool
-from hardbayes.core.process import one_blas_thread
+from hardbayes.core.pool import Pool, one_blas_thread
 from hardbayes.kernel.fitted import (
     SpectralLabels,
     mercer_arrays,

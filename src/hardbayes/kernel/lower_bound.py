@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import Interval, validate_params
 
+from hardbayes.core.arrays import Floats, Matrix, is_sparse
 from hardbayes.core.geometry import geometry_for
-from hardbayes.core.matrices import Floats, Matrix, is_sparse
 from hardbayes.core.validation import check_matrix, check_weights
 from hardbayes.kernel.spectrum import scatter_values, weighted_mean
 

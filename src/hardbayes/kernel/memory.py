@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from hardbayes.core.arrays import Floats, Matrix, is_sparse
 from hardbayes.core.centre_free import Ids
-from hardbayes.core.matrices import Floats, Matrix, is_sparse
-from hardbayes.core.pool import Pool
-from hardbayes.core.process import one_blas_thread
+from hardbayes.core.pool import Pool, one_blas_thread
 from hardbayes.kernel import compiled
 from hardbayes.kernel.rows import GramRows
 

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
 
-from hardbayes.core.matrices import Floats, Matrix, chunks
+from hardbayes.core.arrays import Floats, Matrix, chunks
 
 NEIGHBOUR = 4  # whose distance is a row's bandwidth; a row that is an anchor is not counted
 NEIGHBOUR_ON_A_LINE = 10  # of rows of one column, where gaps between neighbours vary most

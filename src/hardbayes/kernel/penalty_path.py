@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from hardbayes.core.arrays import Floats
 from hardbayes.core.centre_free import Ids
 from hardbayes.core.estimator import checked_data
 from hardbayes.core.loop import Status
-from hardbayes.core.matrices import Floats
 from hardbayes.core.penalty_path import PenaltyPath
 from hardbayes.core.plateaus import Plateau, plateaus
 from hardbayes.core.pool import Pool, resolve_threads

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from hardbayes.core.matrices import Floats, Matrix, is_sparse
-from hardbayes.core.pool import Pool
-from hardbayes.core.process import import_whole
+from hardbayes.core.arrays import Floats, Matrix, is_sparse
+from hardbayes.core.pool import Pool, import_whole
 from hardbayes.kernel.mercer import (
     MAX_ANCHORS,
     SEMIDEFINITE,

@@ -14,8 +14,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hardbayes.core.arrays import Floats
 from hardbayes.core.centre_free import Ids
-from hardbayes.core.matrices import Floats
 
 
 class GramRows(Protocol):

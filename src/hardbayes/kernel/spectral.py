@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from hardbayes.core.arrays import Floats, Matrix
 from hardbayes.core.fitted import AtOnce, spread_of, trace_attributes
 from hardbayes.core.loop import Status
-from hardbayes.core.matrices import Floats, Matrix
 from hardbayes.core.pool import Pool
 from hardbayes.kernel.choice import choose_clusters
 from hardbayes.kernel.clusters import GramModel

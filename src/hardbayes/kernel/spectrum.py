@@ -14,9 +14,9 @@ import numpy as np
 from scipy.linalg import eigh, qr, svd
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+from hardbayes.core.arrays import Floats, is_sparse
 from hardbayes.core.centre_free import Ids
-from hardbayes.core.matrices import Floats, is_sparse
-from hardbayes.core.process import one_blas_thread
+from hardbayes.core.pool import one_blas_thread
 from hardbayes.kernel.rows import GramRows
 
 MOST_DENSE = 1 << 12  # rows up to which all of the kernel matrix is held

@@ -9,9 +9,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import randomized_svd
 
+from hardbayes.core.arrays import row_lengths
 from hardbayes.core.geometry import geometry_for
-from hardbayes.core.matrices import row_lengths
-from hardbayes.core.process import one_blas_thread
+from hardbayes.core.pool import one_blas_thread
 from hardbayes.dp_means.problem import pose
 from hardbayes.dp_means.starts import Starts, minimise
 from hardbayes.topics.problem import SharedTopics
@@ -19,7 +19,7 @@ from hardbayes.topics.problem import SharedTopics
 if TYPE_CHECKING:
     from numpy.random import RandomState
 
-    from hardbayes.core.matrices import Floats
+    from hardbayes.core.arrays import Floats
     from hardbayes.core.pool import Pool
 
 

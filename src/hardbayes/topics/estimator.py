@@ -13,11 +13,11 @@ from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from hardbayes.core.arrays import Floats, Matrix
 from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, Estimator
 from hardbayes.core.frame import cluster_bound
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.loop import Status
-from hardbayes.core.matrices import Floats, Matrix
 from hardbayes.core.pool import Pool, resolve_threads
 from hardbayes.core.schema import check_topics
 from hardbayes.topics.choice import GROUPS, global_penalty, group_documents, local_rate

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from hardbayes.core.arrays import Floats, Matrix
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.loop import Status, counted, level_rounding
-from hardbayes.core.matrices import Floats, Matrix
 from hardbayes.core.pool import Pool
 from hardbayes.topics.descent import TopicSolution
 from hardbayes.topics.problem import (

@@ -7,9 +7,8 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from hardbayes.core.matrices import Floats
+from hardbayes.core.arrays import Corpus, Floats, TopicSets
 from hardbayes.core.pool import Pool
-from hardbayes.core.tuples import Corpus, TopicSets
 from hardbayes.topics.compiled import (
     add_shares,
     add_up,

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from hardbayes.core.matrices import Floats
-from hardbayes.core.process import one_blas_thread
-from hardbayes.core.tuples import TopicSets
+from hardbayes.core.arrays import Floats, TopicSets
+from hardbayes.core.pool import one_blas_thread
 from hardbayes.topics.state import Proposal, TopicState, propose, renamed, swept
 
 Ids = NDArray[np.intp]

@@ -18,10 +18,9 @@ import numpy as np
 from scipy import sparse
 from scipy.special import xlogy
 
+from hardbayes.core.arrays import Corpus, Floats, Matrix, TopicSets, row_sums
 from hardbayes.core.geometry.poisson import Poisson
-from hardbayes.core.matrices import Floats, Matrix, row_sums
-from hardbayes.core.process import import_whole
-from hardbayes.core.tuples import Corpus, TopicSets
+from hardbayes.core.pool import import_whole
 
 if TYPE_CHECKING:
     from hardbayes.core.pool import Pool

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from hardbayes.core.matrices import Floats
-from hardbayes.core.tuples import TopicSets
+from hardbayes.core.arrays import Floats, TopicSets
 
 
 class Topics(NamedTuple):

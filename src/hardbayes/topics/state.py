@@ -6,8 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.core.matrices import Floats
-from hardbayes.core.tuples import TopicSets
+from hardbayes.core.arrays import Floats, TopicSets
 from hardbayes.topics.problem import SharedTopics
 from hardbayes.topics.rows import TopicDocuments, Topics
 

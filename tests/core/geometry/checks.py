@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from hardbayes.core.tuples import Formula
+from hardbayes.core.arrays import Formula
 
 #: What the formulas of potentials say: of weights (n, 1) and totals (n, d).
 FORMULAS = {

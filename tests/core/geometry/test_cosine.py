@@ -1,8 +1,8 @@
 import numpy as np
 from scipy import sparse
 
+from hardbayes.core.arrays import Formula
 from hardbayes.core.geometry import Cosine
-from hardbayes.core.tuples import Formula
 from tests.core.geometry.checks import SparseChecks, uniform
 
 GEOMETRY = Cosine()

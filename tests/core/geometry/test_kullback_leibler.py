@@ -3,8 +3,8 @@ import pytest
 from scipy import sparse
 from scipy.stats import entropy
 
+from hardbayes.core.arrays import Formula
 from hardbayes.core.geometry import KullbackLeibler
-from hardbayes.core.tuples import Formula
 from tests.core.geometry.checks import SeparableChecks, SparseChecks, uniform
 
 

@@ -1,8 +1,8 @@
 import numpy as np
 
+from hardbayes.core.arrays import Formula
 from hardbayes.core.geometry import Logistic
 from hardbayes.core.geometry.logistic import CERTAIN
-from hardbayes.core.tuples import Formula
 from tests.core.geometry.checks import SeparableChecks, SparseChecks, uniform
 
 GEOMETRY = Logistic()

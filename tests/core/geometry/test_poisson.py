@@ -1,8 +1,8 @@
 import numpy as np
 
+from hardbayes.core.arrays import Formula
 from hardbayes.core.geometry import Poisson
 from hardbayes.core.geometry.poisson import NEVER
-from hardbayes.core.tuples import Formula
 from tests.core.geometry.checks import SeparableChecks, SparseChecks, uniform
 
 GEOMETRY = Poisson()

@@ -3,9 +3,9 @@
 import numpy as np
 from scipy.sparse import csr_array
 
+from hardbayes.core.arrays import DirectForm, centres_without_scores
 from hardbayes.core.geometry import geometry_for
 from hardbayes.core.rows import kernel_rows, working_rows
-from hardbayes.core.tuples import DirectForm, centres_without_scores
 from tests.dp_means.table_cases import new_table
 
 KINDS = ("dense", "sparse")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hardbayes.dp_means.compiled.costs import two_cheapest
+from hardbayes.dp_means.compiled.sums import two_cheapest
 
 
 @pytest.mark.parametrize("k", [2, 3, 9])

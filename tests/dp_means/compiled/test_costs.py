@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hardbayes.dp_means.compiled.costs import all_costs, costs
+from hardbayes.dp_means.compiled.sums import all_costs, costs
 from hardbayes.dp_means.starts import costs_at
 from tests.dp_means.compiled.arrays import KINDS, Rows, constants_of
 from tests.dp_means.partition_states import pose_here

@@ -6,8 +6,8 @@
 import numpy as np
 import pytest
 
-from hardbayes.core.tuples import no_totals
-from hardbayes.dp_means.compiled.local import add_up, choose, mark_border, project, relocate
+from hardbayes.core.arrays import no_totals
+from hardbayes.dp_means.compiled.sweeping import add_up, choose, mark_border, project, relocate
 from tests.dp_means.compiled.arrays import KINDS, Rows, constants_of
 
 kinds = pytest.mark.parametrize("kind", KINDS)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from hardbayes.core.arrays import no_totals
 from hardbayes.core.geometry import SquaredEuclidean
 from hardbayes.core.rows import new_batch
-from hardbayes.core.tuples import no_totals
 from hardbayes.core.validation import check_matrix
 from hardbayes.dp_means.bounds import DistanceBounds, no_bounds
 from hardbayes.dp_means.compiled.assign import ABOVE, assign

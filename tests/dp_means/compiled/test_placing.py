@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hardbayes.core.tuples import no_totals
+from hardbayes.core.arrays import no_totals
 from hardbayes.dp_means.compiled.centres import gaps, place, place_means
 from tests.dp_means.table_cases import new_table, random_centres, theta_of
 

@@ -5,10 +5,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from hardbayes.core.arrays import Totals
 from hardbayes.core.compiling import kernel
-from hardbayes.core.tuples import Totals
-from hardbayes.dp_means.compiled import costs
-from hardbayes.dp_means.compiled.costs import _two_product, _two_sum, add_term, squared_potential
+from hardbayes.dp_means.compiled import sums
+from hardbayes.dp_means.compiled.sums import _two_product, _two_sum, add_term, squared_potential
 from tests.core.alone import alone
 
 
@@ -41,12 +41,12 @@ def test_twice_the_working_precision(d, prior_weight):
 
 @kernel
 def square_over(coarse, fine, prior, k, weight):
-    return costs.square_over(coarse, fine, prior, k, weight)
+    return sums.square_over(coarse, fine, prior, k, weight)
 
 
 @kernel
 def square_of_total(coarse, fine, prior, k):
-    return costs.square_of_total(coarse, fine, prior, k)
+    return sums.square_of_total(coarse, fine, prior, k)
 
 
 @pytest.mark.parametrize("d", [1, 7, 8, 9, 40])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hardbayes.core.tuples import no_totals
+from hardbayes.core.arrays import no_totals
 from hardbayes.dp_means.compiled import sweeping
 from hardbayes.dp_means.compiled.sweeping import Trace, sweep
 from hardbayes.dp_means.totals import Rounding

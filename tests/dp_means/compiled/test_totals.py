@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from hardbayes.core.arrays import no_totals
 from hardbayes.core.compiling import kernel
-from hardbayes.core.tuples import no_totals
-from hardbayes.dp_means.compiled import totals as totals_file
-from hardbayes.dp_means.compiled.totals import add_share, first_entry, move
+from hardbayes.dp_means.compiled import sums as totals_file
+from hardbayes.dp_means.compiled.sums import add_share, first_entry, move
 from hardbayes.dp_means.totals import Rounding
 from tests.core.alone import alone
 from tests.dp_means.compiled.arrays import KINDS, Rows

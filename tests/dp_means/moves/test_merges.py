@@ -22,7 +22,7 @@ def test_the_first_of_equals_is_the_least():
 @pytest.mark.parametrize("chunk", [1, 1 << 21])
 @pytest.mark.parametrize("seed", range(5))
 def test_the_nearest_partner_is_the_cheapest_union(seed, chunk, monkeypatch):
-    monkeypatch.setattr("hardbayes.core.matrices.CHUNK_BYTES", chunk)  # also a cluster at a time
+    monkeypatch.setattr("hardbayes.core.arrays.CHUNK_BYTES", chunk)  # also a cluster at a time
     with labelled(*random_case(seed)) as case:
         sizes, centres = case.state.centres()
         partition = case.partition

@@ -83,7 +83,7 @@ def test_one_weight_for_all_rows():
 @pytest.mark.parametrize("chunk", [16, 1 << 21])
 def test_rows_of_some_clusters(case, chunk, monkeypatch):
     _, state, labels = case
-    monkeypatch.setattr("hardbayes.core.matrices.CHUNK_BYTES", chunk)  # also two rows at a time
+    monkeypatch.setattr("hardbayes.core.arrays.CHUNK_BYTES", chunk)  # also two rows at a time
     for clusters in ([0], [3, 1], [], list(range(5))):
         found = state.rows_in(np.array(clusters, np.intp))
         np.testing.assert_array_equal(found, np.flatnonzero(np.isin(labels, clusters)))

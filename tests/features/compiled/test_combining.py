@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hardbayes.features.compiled.combining import BOTH, COMBINATIONS, best_combination, pair_totals
+from hardbayes.features.compiled.collapsing import BOTH, COMBINATIONS, best_combination, pair_totals
 from tests.reference.features import feature_objective, least_squares
 
 

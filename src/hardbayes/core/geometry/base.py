@@ -8,8 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from hardbayes.core.matrices import Floats, Matrix, chunks, is_sparse, row_lengths, row_sums
-from hardbayes.core.tuples import Formula, Layout
+from hardbayes.core.arrays import (
+    Floats,
+    Formula,
+    Layout,
+    Matrix,
+    chunks,
+    is_sparse,
+    row_lengths,
+    row_sums,
+)
 
 EPSILON = float(np.finfo(np.float64).eps)
 

@@ -4,9 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from hardbayes.core.arrays import Floats, Formula, Matrix
 from hardbayes.core.geometry.base import Geometry
-from hardbayes.core.matrices import Floats, Matrix
-from hardbayes.core.tuples import Formula
 
 
 class Cosine(Geometry):

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from hardbayes.core.arrays import Floats, Matrix
 from hardbayes.core.geometry.base import Geometry
-from hardbayes.core.matrices import Floats, Matrix
 
 # Stands for an infinite natural parameter, such as the logarithm of zero, in nats.
 CERTAIN = 690.0

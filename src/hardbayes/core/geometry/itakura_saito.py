@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from hardbayes.core.arrays import Floats
 from hardbayes.core.geometry.base import Geometry
-from hardbayes.core.matrices import Floats
 
 
 class ItakuraSaito(Geometry):

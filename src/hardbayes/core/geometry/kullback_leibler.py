@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from hardbayes.core.arrays import Matrix
 from hardbayes.core.geometry.poisson import Poisson
-from hardbayes.core.matrices import Matrix
 
 
 class KullbackLeibler(Poisson):

@@ -4,9 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import rel_entr
 
+from hardbayes.core.arrays import Floats, Formula
 from hardbayes.core.geometry.base import Geometry, t_log_t
-from hardbayes.core.matrices import Floats
-from hardbayes.core.tuples import Formula
 
 # A centre at 0 or 1 is treated as this far from it. An entry at the other end then costs 690 nats,
 # above any sensible penalty, and small enough that the other columns still count in the sum.

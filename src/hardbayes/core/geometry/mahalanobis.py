@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from hardbayes.core.arrays import Floats, chunks
 from hardbayes.core.geometry.base import Geometry
-from hardbayes.core.matrices import Floats, chunks
 
 
 class Mahalanobis(Geometry):

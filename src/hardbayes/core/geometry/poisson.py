@@ -3,9 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from hardbayes.core.arrays import Floats, Formula
 from hardbayes.core.geometry.base import Geometry, t_log_t
-from hardbayes.core.matrices import Floats
-from hardbayes.core.tuples import Formula
 
 # Stands for minus the logarithm of zero: above any penalty, yet finite in float32 arithmetic.
 NEVER = 1e30

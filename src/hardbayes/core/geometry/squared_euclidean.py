@@ -6,9 +6,8 @@ from collections.abc import Iterable
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from hardbayes.core.arrays import Floats, Layout, Matrix, is_sparse, total_weight
 from hardbayes.core.geometry.base import EPSILON, Geometry
-from hardbayes.core.matrices import Floats, Matrix, is_sparse, total_weight
-from hardbayes.core.tuples import Layout
 
 # Bound on entries in working coordinates: their squares, over any number of columns, are finite.
 FARTHEST = 1e140

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
+from hardbayes.core.arrays import Floats, Matrix, is_sparse
 from hardbayes.core.geometry import Geometry
-from hardbayes.core.matrices import Floats, Matrix, is_sparse
 from hardbayes.core.validation.cells import one_sentence, place
 from hardbayes.core.validation.matrix import check_matrix, first_cell
 

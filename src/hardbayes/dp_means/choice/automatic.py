@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from hardbayes.core.arrays import Floats, Matrix, is_sparse
 from hardbayes.core.geometry.base import Geometry
-from hardbayes.core.matrices import Floats, Matrix, is_sparse
 from hardbayes.core.plateaus import Columns, Table, lower_hull, plateaus, table_of
 from hardbayes.core.pool import Pool
 from hardbayes.dp_means.choice.held_out import held_out_folds

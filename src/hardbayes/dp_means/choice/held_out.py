@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import csr_array, vstack
 
-from hardbayes.core.matrices import Floats, Matrix, chunks, is_sparse
-from hardbayes.core.process import import_whole, one_blas_thread
+from hardbayes.core.arrays import Floats, Matrix, chunks, is_sparse
+from hardbayes.core.pool import import_whole, one_blas_thread
 from hardbayes.dp_means.choice.path import Tracer, entries_of_a_row
 from hardbayes.dp_means.choice.rule import Fold
 from hardbayes.dp_means.choice.sample import WIDE, Sample, cluster_totals, view

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.core.matrices import Floats, Matrix, is_sparse
+from hardbayes.core.arrays import Floats, Matrix, is_sparse
 from hardbayes.core.plateaus import Plateau, plateaus
 from hardbayes.core.pool import Pool
 from hardbayes.dp_means.passes import passes_for, path_type

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from hardbayes.core.arrays import Floats, Matrix, is_sparse
 from hardbayes.core.geometry.base import Geometry
-from hardbayes.core.matrices import Floats, Matrix, is_sparse
-from hardbayes.core.process import one_blas_thread
+from hardbayes.core.pool import one_blas_thread
 from hardbayes.dp_means.choice.path import Tracer
 from hardbayes.dp_means.choice.rule import needed_width
 from hardbayes.dp_means.choice.sample import Sample, View, normalised, view

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, ndtr, ndtri
 
-from hardbayes.core.matrices import Floats
+from hardbayes.core.arrays import Floats
 
 if TYPE_CHECKING:
     from hardbayes.dp_means.local_rows import Borders

@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from scipy.ndimage import median_filter
 from scipy.sparse import csc_array, csr_array
 
+from hardbayes.core.arrays import Floats, Matrix, is_sparse, row_lengths
 from hardbayes.core.frame import Columns, Frame, frame_for, used_columns
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean
-from hardbayes.core.matrices import Floats, Matrix, is_sparse, row_lengths
-from hardbayes.core.process import one_blas_thread
+from hardbayes.core.pool import one_blas_thread
 from hardbayes.dp_means.choice.path import MOST_ROWS, entries_of_a_row, sample_rows
 from hardbayes.dp_means.objective import Partition
 

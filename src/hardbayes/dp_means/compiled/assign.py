@@ -33,7 +33,7 @@ from hardbayes.dp_means.compiled.centres import (
     from_above,
     from_below,
 )
-from hardbayes.dp_means.compiled.totals import move_row
+from hardbayes.dp_means.compiled.sums import move_row
 
 
 @inlined

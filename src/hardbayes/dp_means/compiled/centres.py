@@ -16,7 +16,7 @@ import numpy as np
 
 from hardbayes.core.compiling import inlined, kernel
 from hardbayes.core.simd.vectors import squared_distance, sum_of_squares
-from hardbayes.dp_means.compiled.costs import add_term, square_over
+from hardbayes.dp_means.compiled.sums import add_term, square_over
 
 TOGETHER = 64
 

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hardbayes.core.arrays import Formula
 from hardbayes.core.compiling import inlined, kernel, part
 from hardbayes.core.rows import entries, entry, pick
 from hardbayes.core.simd.vectors import log
-from hardbayes.core.tuples import Formula
 
 LENGTH, T_LOG_T, BINARY = map(int, Formula)
 # Differences of potentials err by this part of them, at most.

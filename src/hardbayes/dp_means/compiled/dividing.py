@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hardbayes.core.arrays import Centres, Totals
 from hardbayes.core.compiling import inlined, kernel, part
 from hardbayes.core.rows import blend, entries, entry, pick, squared_gap
-from hardbayes.core.tuples import Centres, Totals
 from hardbayes.dp_means.compiled.cluster_totals import (
     BINARY,
     ClusterTotals,
@@ -23,7 +23,7 @@ from hardbayes.dp_means.compiled.cluster_totals import (
     join,
     refresh,
 )
-from hardbayes.dp_means.compiled.local import add_up, choose, relocate
+from hardbayes.dp_means.compiled.sweeping import add_up, choose, relocate
 
 # Not literals: with those, other kernels would be compiled once more.
 MAX_PASSES = np.int64(16)  # of the rows of a cluster that is divided

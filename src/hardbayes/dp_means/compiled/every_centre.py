@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hardbayes.core.arrays import Centres
 from hardbayes.core.compiling import inlined, kernel, part
 from hardbayes.core.rows import pick, score_error
 from hardbayes.core.simd.scores import read_tile, score_tile
-from hardbayes.core.tuples import Centres
 from hardbayes.dp_means.compiled.assign import ABOVE, FINER, cheapest
-from hardbayes.dp_means.compiled.totals import move_row
+from hardbayes.dp_means.compiled.sums import move_row
 
 
 class Tile(NamedTuple):

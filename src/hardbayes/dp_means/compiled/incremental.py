@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from hardbayes.core.arrays import Centres
 from hardbayes.core.compiling import kernel, part
 from hardbayes.core.rows import pick, row_cost, squared_gap
-from hardbayes.core.tuples import Centres
 from hardbayes.dp_means.compiled.single_row import is_worth_it, transfer
 
 MANY_PASSES = 1000  # after which moves that only rounding makes are suspected

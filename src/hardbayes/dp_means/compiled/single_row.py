@@ -15,9 +15,9 @@ Rows move one by one, judged by the exact change of the objective with local pen
 import numpy as np
 from numba.extending import overload
 
+from hardbayes.core.arrays import Centres
 from hardbayes.core.compiling import INLINE, inlined, kernel, part
 from hardbayes.core.rows import blend, pick, read_row, row_cost, score_blocks, score_error
-from hardbayes.core.tuples import Centres
 from hardbayes.dp_means.compiled.cluster_totals import NOISE, add, empty, join, refresh
 
 # Between two passes over all rows only those are visited whose best other cluster costs them at
@@ -275,7 +275,7 @@ def relocate(
 ):  # fmt: skip
     """Move rows while the objective falls; squared distances only.
 
-    As `dp_means.compiled.local.relocate`, and the last row of a group to leave a cluster frees the
+    As `dp_means.compiled.sweeping.relocate`, and the last row of a group to leave a cluster frees the
     local penalty, the first one to join it pays it. So it goes for whole local clusters, as rows of
     their groups: one that joins another of its group frees the local penalty.
 

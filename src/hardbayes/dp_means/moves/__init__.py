@@ -17,7 +17,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hardbayes.core.matrices import Floats
+    from hardbayes.core.arrays import Floats
 
 
 NO_ROWS: NDArray[np.intp] = np.zeros(0, np.intp)

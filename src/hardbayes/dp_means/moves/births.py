@@ -21,16 +21,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.core.matrices import inverse_permutation
-from hardbayes.core.tuples import Births
+from hardbayes.core.arrays import Births, inverse_permutation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from hardbayes.core.matrices import Floats
-    from hardbayes.core.tuples import Centres
+    from hardbayes.core.arrays import Centres, Floats
     from hardbayes.dp_means.centres import CentreTable
     from hardbayes.dp_means.objective import Partition
     from hardbayes.dp_means.rows import Rows

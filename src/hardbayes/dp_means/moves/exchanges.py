@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from hardbayes.core.matrices import chunks
+from hardbayes.core.arrays import chunks
 from hardbayes.dp_means.moves import PartitionProposal
 from hardbayes.dp_means.moves.merges import WORTHWHILE, least_few
 from hardbayes.dp_means.moves.splits import UNCHANGED, n_starts
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hardbayes.core.matrices import Floats
+    from hardbayes.core.arrays import Floats
     from hardbayes.dp_means.incremental import IncrementalPartition
     from hardbayes.dp_means.moves.single_rows import Refine
     from hardbayes.dp_means.moves.splits import Divisions

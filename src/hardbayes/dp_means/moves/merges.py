@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.core.matrices import chunks
+from hardbayes.core.arrays import TotalsForm, chunks
 from hardbayes.core.pool import Pool
-from hardbayes.core.tuples import TotalsForm
 from hardbayes.dp_means.moves import PartitionProposal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hardbayes.core.matrices import Floats
+    from hardbayes.core.arrays import Floats
     from hardbayes.dp_means.objective import Partition
     from hardbayes.dp_means.state import PartitionState
 

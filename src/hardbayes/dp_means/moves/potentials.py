@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.core.matrices import is_sparse
+from hardbayes.core.arrays import is_sparse
 from hardbayes.dp_means.moves.single_rows import Walked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hardbayes.core.matrices import Floats, Matrix
+    from hardbayes.core.arrays import Floats, Matrix
     from hardbayes.dp_means.local_rows import LocalRows
     from hardbayes.dp_means.moves.single_rows import Clusters, LocalPenalties
     from hardbayes.dp_means.objective import Partition

@@ -25,7 +25,7 @@ from hardbayes.dp_means.moves import NO_ROWS, PartitionProposal
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hardbayes.core.matrices import Floats
+    from hardbayes.core.arrays import Floats
     from hardbayes.dp_means.local_rows import LocalRows
     from hardbayes.dp_means.objective import Partition
     from hardbayes.dp_means.state import PartitionState

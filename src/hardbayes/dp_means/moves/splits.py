@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.core.tuples import TotalsForm
+from hardbayes.core.arrays import TotalsForm
 from hardbayes.dp_means.moves import PartitionProposal
 from hardbayes.dp_means.moves.merges import WORTHWHILE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hardbayes.core.matrices import Floats
+    from hardbayes.core.arrays import Floats
     from hardbayes.dp_means.local_rows import LocalRows
     from hardbayes.dp_means.moves.single_rows import Refine
     from hardbayes.dp_means.objective import Partition

@@ -36,8 +36,8 @@ from hardbayes.gaussian.problem import Gaussians, united
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from hardbayes.core.arrays import Floats
     from hardbayes.core.centre_free import Ids
-    from hardbayes.core.matrices import Floats
     from hardbayes.gaussian.mixture import MixtureRows
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.core.process import one_blas_thread
+from hardbayes.core.pool import one_blas_thread
 from hardbayes.gaussian.choice.evidence import choose, clusters_of, likeliest_prior
 from hardbayes.gaussian.choice.path import divide, find_path
 from hardbayes.gaussian.clusters import GaussianModel, nearest_means
@@ -21,8 +21,8 @@ from hardbayes.gaussian.problem import GaussianPartition, Gaussians, united, whi
 from hardbayes.gaussian.search import Options, descend
 
 if TYPE_CHECKING:
+    from hardbayes.core.arrays import Floats
     from hardbayes.core.centre_free import Ids
-    from hardbayes.core.matrices import Floats
     from hardbayes.gaussian.choice.path import Path
     from hardbayes.gaussian.mixture import MixtureRows
 

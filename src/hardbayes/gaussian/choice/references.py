@@ -24,7 +24,7 @@ from hardbayes.gaussian.problem import mixture_rows
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from hardbayes.core.matrices import Floats
+    from hardbayes.core.arrays import Floats
     from hardbayes.gaussian.mixture import MixtureRows
 
 

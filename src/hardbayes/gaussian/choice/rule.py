@@ -11,7 +11,7 @@ import numpy as np
 
 from hardbayes.core.loop import counted
 from hardbayes.core.plateaus import Columns
-from hardbayes.core.process import one_blas_thread
+from hardbayes.core.pool import one_blas_thread
 from hardbayes.gaussian.choice.borders import LEVEL, Borders, HeldOut, held_out
 from hardbayes.gaussian.choice.evidence import classify, clusters_of, likeliest_prior, look_gaussian
 from hardbayes.gaussian.choice.path import Path, Step, find_path, likeliest, plateaus, up_to
@@ -22,7 +22,7 @@ from hardbayes.gaussian.choice.sample import Sample
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hardbayes.core.matrices import Floats
+    from hardbayes.core.arrays import Floats
     from hardbayes.gaussian.mixture import MixtureRows
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.core.matrices import Floats, chunks
+from hardbayes.core.arrays import Floats, chunks
 from hardbayes.gaussian.problem import mixture_rows
 
 if TYPE_CHECKING:
