@@ -1,4 +1,4 @@
-"""A label-first model in plain NumPy: kernel k-means, ratio cut and normalised cut of a matrix.
+"""A centre-free model in plain NumPy: kernel k-means, ratio cut and normalised cut of a matrix.
 
 With links M (n, n), symmetric, and weights w (n,), a cluster z (0 or 1 for each row) costs
 ``-z'Mz / z'w``. M a kernel and w = 1 is kernel k-means, up to the trace of M; M = A and w the
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hardbayes.core.centre_free import Division, LabelFirstModel, Unions
+from hardbayes.core.centre_free import CentreFreeModel, Division, Unions
 
 
 class Association(NamedTuple):
@@ -19,7 +19,7 @@ class Association(NamedTuple):
     degrees: np.ndarray  # (k,)
 
 
-class AssociationModel(LabelFirstModel[Association]):
+class AssociationModel(CentreFreeModel[Association]):
     def __init__(self, links, weights, penalty, max_clusters=10**9):
         self.links, self.weights, self.unit = links, weights, 1.0
         self.penalty, self.max_clusters = penalty, max_clusters

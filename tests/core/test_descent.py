@@ -1,4 +1,4 @@
-"""The label-first descent on models of sixty lines: a kernel and two cuts of graphs."""
+"""The centre-free descent on models of sixty lines: a kernel and two cuts of graphs."""
 
 import numpy as np
 import pytest

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hardbayes.core.centre_free import LabelFirstModel, labelled, propose, unlabelled
+from hardbayes.core.centre_free import CentreFreeModel, labelled, propose, unlabelled
 from tests.core.association import MODELS, AssociationModel, KernelModel
 
 
@@ -22,7 +22,7 @@ def literal(model, labels):
 
 
 def test_the_contract_has_at_most_twelve_methods():
-    methods = [name for name, value in vars(LabelFirstModel).items() if callable(value)]
+    methods = [name for name, value in vars(CentreFreeModel).items() if callable(value)]
     assert len([name for name in methods if not name.startswith("_")]) <= 12
 
 

@@ -1,4 +1,4 @@
-"""Clusters with covariances on the contract of label-first models."""
+"""Clusters with covariances on the contract of centre-free models."""
 
 import numpy as np
 import pytest

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from hardbayes.core.pool import Pool
-from hardbayes.graph.memory import MemoryGraph
+from hardbayes.graph.clusters import Graph
 from tests.reference.graphs import random_adjacency
 
 
@@ -15,7 +15,7 @@ def memory_graph(adjacency, volume=None):
     links = sparse.csr_array(adjacency - np.diag(inner))
     rows = (links.indptr.astype(np.int64), links.indices.astype(np.int32), links.data)
     volume = adjacency.sum(axis=1) if volume is None else volume
-    return MemoryGraph(rows, inner, volume, 1.0, Pool(1))
+    return Graph(rows, inner, volume, 1.0, Pool(1))
 
 
 def random_graph(seed=0, n=20, share=0.3):

@@ -62,7 +62,7 @@ def test_weights_count_in_their_own_unit_and_vertices_may_stand_for_several():
     ]
     assert lengths[0] == pytest.approx(lengths[1])
     groups, names = np.arange(12) % 6, np.arange(6) % 3
-    coarse, sizes = one.coarser(groups, 6), np.full(6, 2.0)
+    coarse, sizes = one.statistics(groups, 6).coarser, np.full(6, 2.0)
     per_weight = links_per_weight(one)
     assert description_length(coarse, sizes, names, 3, per_weight) == pytest.approx(
         description_length(one, np.ones(12), names[groups], 3, per_weight)

@@ -1,9 +1,10 @@
-"""Cuts of graphs as a label-first model."""
+"""Cuts of graphs as a model without centres."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from hardbayes.graph.clusters import GraphModel
 from tests.graph.graphs import literal_costs, random_graph
 
 
@@ -11,7 +12,7 @@ from tests.graph.graphs import literal_costs, random_graph
 def case():
     adjacency, graph = random_graph(5)
     labels = np.random.default_rng(0).integers(0, 4, 20)
-    return adjacency, GraphModel(graph, (0.1, 0.3), 20, np.arange(20)), labels
+    return adjacency, replace(graph, penalties=(0.1, 0.3), max_clusters=20), labels
 
 
 def test_costs_are_exact_and_zero_where_empty(case):
@@ -53,4 +54,4 @@ def test_moves_of_rows_and_groups_lower_the_objective(case):
     moved, n_moves = model.move_rows(labels, model.statistics(labels, 4), 8)
     assert n_moves > 0 and value(moved) < value(labels)
     assert value(model.regroup(labels, np.random.RandomState(0))) < value(labels)
-    assert model.work(4) == model.graph.n_links
+    assert model.work(4) == model.n_links

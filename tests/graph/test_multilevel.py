@@ -1,12 +1,17 @@
 """Moves of groups of vertices."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from hardbayes.graph.clusters import regroup
 from tests.graph.graphs import literal_costs, memory_graph, random_graph
 
 PENALTIES = (0.1, 0.2, 0.3, 0.4)
+
+
+def regroup(graph, penalties, max_clusters, rng, labels=None):
+    return replace(graph, penalties=penalties, max_clusters=max_clusters).regroup(labels, rng)
 
 
 def value(adjacency, labels):

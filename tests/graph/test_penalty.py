@@ -44,9 +44,9 @@ def test_given_labels_take_the_place_of_a_start(monkeypatch):
     seen = []
     original = graph_fitting.minimise
 
-    def watched(graph, search, given, *rest):
-        seen.append(([bool(start) for start in search.starts], len(given)))
-        return original(graph, search, given, *rest)
+    def watched(graph, starts, given, *rest):
+        seen.append(([bool(start) for start in starts], len(given)))
+        return original(graph, starts, given, *rest)
 
     monkeypatch.setattr(graph_fitting, "minimise", watched)
     rng = np.random.RandomState(0)

@@ -46,7 +46,7 @@ class Division(NamedTuple):
     halves: Any  # which rows are in which half, in the model's own form
 
 
-class LabelFirstModel(Protocol[S]):
+class CentreFreeModel(Protocol[S]):
     """Rows, and what a partition of them costs. No method changes the model or its arguments.
 
     Attributes
@@ -125,7 +125,7 @@ class LabelFirstModel(Protocol[S]):
 class Labelled(Generic[S]):
     """Labels without empty clusters, and their statistics. Nothing of it changes."""
 
-    model: LabelFirstModel[S]
+    model: CentreFreeModel[S]
     labels: Ids  # (n,), 0 to k-1
     k: int
     statistics: S
@@ -164,12 +164,12 @@ class Proposal(NamedTuple, Generic[S]):
     n_merges: int = 0
 
 
-def unlabelled(model: LabelFirstModel[S], statistics: S) -> Labelled[S]:
+def unlabelled(model: CentreFreeModel[S], statistics: S) -> Labelled[S]:
     """Return a start from clusters alone: rows have no labels until they first choose."""
     return Labelled(model, np.full(len(model.weights), -1), 0, statistics)
 
 
-def labelled(model: LabelFirstModel[S], labels: Ids) -> Labelled[S]:
+def labelled(model: CentreFreeModel[S], labels: Ids) -> Labelled[S]:
     """Return the partition of these labels (n,); clusters without weight are dropped."""
     used = np.zeros(int(labels.max()) + 1, bool)
     used[labels[model.weights > 0]] = True

@@ -1,6 +1,6 @@
 """The descent of models without centres: moves of rows and of whole clusters.
 
-A fit of a label-first model: its state, and the stages that `core.loop` goes through.
+A fit of a centre-free model: its state, and the stages that `core.loop` goes through.
 
 Moves of rows, all at once or one by one, and of whole clusters: merges, splits, exchanges.
 
@@ -14,9 +14,9 @@ import numpy as np
 
 from hardbayes.core.arrays import Floats
 from hardbayes.core.centre_free import (
+    CentreFreeModel,
     Division,
     Ids,
-    LabelFirstModel,
     Labelled,
     Proposal,
     S,
@@ -122,7 +122,7 @@ def split(current: Labelled[S], divisions: Divisions) -> Proposal[S] | None:
     return propose(current, names[labels], n_splits, n_splits=n_splits) if n_splits else None
 
 
-def worth_dividing(model: LabelFirstModel[S], divisions: list[Division]) -> list[int]:
+def worth_dividing(model: CentreFreeModel[S], divisions: list[Division]) -> list[int]:
     """Return the clusters whose divisions are estimated to lower the objective."""
     least = _least_saving(model)
     return [c for c, division in enumerate(divisions) if division.saved > least]
@@ -164,7 +164,7 @@ def _relabel(current: Labelled[S], labels: Ids | None) -> Proposal[S] | None:
     return propose(current, labels, n_changed) if n_changed else None
 
 
-def _least_saving(model: LabelFirstModel[S]) -> float:
+def _least_saving(model: CentreFreeModel[S]) -> float:
     return model.penalty * (1 + WORTHWHILE) + WORTHWHILE * model.unit
 
 
@@ -174,7 +174,7 @@ def _divide(current: Labelled[S], c: int, division: Division, labels: Ids, new: 
     labels[ids[current.model.second_half(ids, division)]] = new
 
 
-def _improved(model: LabelFirstModel[S], labels: Ids) -> Ids:
+def _improved(model: CentreFreeModel[S], labels: Ids) -> Ids:
     """Return labels after a few steps of rows, all at once and then one by one."""
     trial, max_passes = labelled(model, labels), 1
     for _ in range(STEPS_OF_A_TRIAL):

@@ -1,6 +1,6 @@
 """Clusters with covariances as a model without centres, and candidates for moves.
 
-Clusters with covariances as a label-first model.
+Clusters with covariances as a centre-free model.
 
 Candidates for moves of whole clusters with covariances: sides to start from, and neighbours.
 """
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardbayes.core.arrays import Floats, chunks
-from hardbayes.core.centre_free import Division, Ids, LabelFirstModel, Unions
+from hardbayes.core.centre_free import CentreFreeModel, Division, Ids, Unions
 from hardbayes.gaussian.problem import GaussianPartition, Gaussians
 from hardbayes.gaussian.rows import GaussianRows, Trial
 
@@ -98,7 +98,7 @@ def nearest_means(means: Floats, roots: Floats, near: int, part: slice = slice(N
 TRIAL_ROWS = 1 << 10  # of a cluster on which its division is tried
 
 
-class GaussianModel(LabelFirstModel[Gaussians]):
+class GaussianModel(CentreFreeModel[Gaussians]):
     """Rows, what a partition of them costs, and the order (n,) in which a sweep visits them."""
 
     def __init__(self, rows: GaussianRows, partition: GaussianPartition, order: Ids) -> None:

@@ -1,12 +1,8 @@
-"""Compiled moves of vertices, and sums over links.
-
-Moves of single vertices between clusters of a graph, by the exact change of the objective.
+"""Compiled moves of single vertices, and sums over links.
 
 A cluster costs ``-inside / volume``. A vertex i with ``links`` to a cluster adds ``2 links +
-inner[i]`` to what is inside and ``volume[i]`` to its volume, so the change of a move takes no more
-than the links of the vertex: O(degree).
-
-Sums over the links of a graph: inside clusters, between clusters, along an order.
+inner[i]`` to what is inside and ``volume[i]`` to its volume, so the exact change of a move takes no
+more than the links of the vertex: O(degree).
 """
 
 from hardbayes.core.compiling import inlined, kernel

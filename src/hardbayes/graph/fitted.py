@@ -104,8 +104,9 @@ def measure(
     """
     k = int(labels.max()) + 1
     graph, own = problem.degree_graph(), labels[problem.linked]
-    inside, degrees = graph.statistics(own, k)
-    leaving = np.asarray(graph.coarser(own, k).links().sum(axis=1)).ravel()
+    clusters = graph.statistics(own, k)
+    inside, degrees = clusters.inside, clusters.volumes
+    leaving = np.asarray(clusters.coarser.links().sum(axis=1)).ravel()
     sizes = np.bincount(labels, minlength=k).astype(np.float64)
     volumes = sizes if problem.ratio else degrees
     cuts = np.divide(leaving, volumes, out=np.zeros(k), where=volumes > 0)

@@ -13,8 +13,7 @@ from hardbayes.core.centre_free import Ids
 from hardbayes.core.pool import Pool, import_whole
 
 if TYPE_CHECKING:
-    from hardbayes.graph.memory import MemoryGraph
-
+    from hardbayes.graph.clusters import Graph
 
 # Parts of the penalty at which groups of vertices are formed, before clusters are.
 RUNGS = (0.25, 0.5, 0.75, 1.0)
@@ -50,26 +49,27 @@ class GraphProblem:
     def sigma(self, penalty: float) -> float:
         """Return what is subtracted from the cost of a cluster, at least its largest possible cut.
 
-        So the penalty of a label-first model, ``penalty + sigma``, is not negative (Kulis & Jordan
+        So the penalty of a centre-free model, ``penalty + sigma``, is not negative (Kulis & Jordan
         2012, section 5, where a shift of the kernel does that).
         """
         largest = float((self.degrees / self.sizes).max()) if self.ratio else 1.0
         return max(largest, -penalty)
 
-    def graph(self, penalty: float) -> MemoryGraph:
+    def graph(self, penalty: float, max_clusters: int) -> Graph:
         """Return the graph in which a cluster costs ``cut / volume - sigma``."""
         volumes, sigma = self.volumes, self.sigma(penalty)
         # Added up so that a normalised cut with sigma = 1 has exactly the self-loops inside.
         inner = self.loops + (sigma * volumes - self.degrees)
-        return self._graph(inner, volumes, sigma)
+        graph = self._graph(inner, volumes, sigma)
+        return replace(graph, penalties=self.penalties(penalty), max_clusters=max_clusters)
 
-    def degree_graph(self) -> MemoryGraph:
+    def degree_graph(self) -> Graph:
         """Return the graph whose clusters have the sum of their links inside, and of degrees."""
         return self._graph(self.loops, self.degrees, 1.0)
 
-    def _graph(self, inner: Floats, volumes: Floats, unit: float) -> MemoryGraph:
-        import_whole("hardbayes.graph.memory")
-        from hardbayes.graph.memory import MemoryGraph
+    def _graph(self, inner: Floats, volumes: Floats, unit: float) -> Graph:
+        import_whole("hardbayes.graph.clusters")
+        from hardbayes.graph.clusters import Graph
 
         links = self.links
         rows = (
@@ -77,7 +77,7 @@ class GraphProblem:
             links.indices.astype(np.int32, copy=False),
             links.data,
         )
-        return MemoryGraph(rows, inner, volumes, unit, self.pool)
+        return Graph(rows, inner, volumes, unit, self.pool)
 
     def penalties(self, penalty: float, share: float = 1.0) -> tuple[float, ...]:
         """Return rising penalties for groups of vertices, the last for clusters.
@@ -92,7 +92,7 @@ class GraphProblem:
 
     def coarser(self, labels: Ids, k: int) -> GraphProblem:
         """Return the problem whose vertices are clusters 0 to k-1 of the linked vertices."""
-        graph = self.degree_graph().coarser(labels, k)
+        graph = self.degree_graph().statistics(labels, k).coarser
         sizes = np.bincount(labels, self.sizes, k)
         own = dict(links=graph.links(), degrees=graph.volume, loops=graph.inner, sizes=sizes)
         return replace(self, **own, linked=np.arange(k))

@@ -1,6 +1,6 @@
 """Clusters in the space of a Mercer kernel as a model without centres.
 
-Clusters in the space of a Mercer kernel as a label-first model.
+Clusters in the space of a Mercer kernel as a centre-free model.
 
 A cluster in the space of a Mercer kernel in two: cuts along leading eigenvectors, then moves.
 
@@ -20,7 +20,7 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from hardbayes.core.arrays import Floats
-from hardbayes.core.centre_free import Division, Ids, LabelFirstModel, Unions, ratio, unions_of
+from hardbayes.core.centre_free import CentreFreeModel, Division, Ids, Unions, ratio, unions_of
 from hardbayes.core.pool import one_blas_thread
 from hardbayes.kernel.rows import GramRows
 
@@ -147,7 +147,7 @@ class GramClusters:
         return np.bincount(self.labels, own, self.k).astype(np.float64)
 
 
-class GramModel(LabelFirstModel[GramClusters]):
+class GramModel(CentreFreeModel[GramClusters]):
     """Rows, what a partition of them costs, and the order (n,) in which they are visited."""
 
     def __init__(self, rows: GramRows, penalty: float, max_clusters: int, order: Ids) -> None:
