@@ -16,6 +16,7 @@ Compiled functions are called for some links at a time.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -105,7 +106,7 @@ class Graph(CentreFreeModel[GraphClusters]):
     unit: float
     pool: Pool
     penalties: tuple[float, ...] = (0.0,)
-    max_clusters: int = 1
+    max_clusters: int = sys.maxsize
     order: Ids | None = None
 
     def __post_init__(self) -> None:
@@ -207,7 +208,7 @@ class Graph(CentreFreeModel[GraphClusters]):
         """Return the number of links."""
         return self.n_links
 
-    # -- vertices and links -------------------------------------------------------------------------
+    # -- vertices and links ------------------------------------------------------------------------
 
     def move(
         self,
