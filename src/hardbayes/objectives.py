@@ -28,7 +28,6 @@ from hardbayes.graph.reading import check_graph
 from hardbayes.groups.estimator import HDPMeans
 from hardbayes.groups.problem import GroupedPartition
 from hardbayes.groups.reading import check_groups
-from hardbayes.kernel.clusters import GramModel
 from hardbayes.kernel.estimator import KernelDPMeans
 
 
@@ -211,10 +210,9 @@ def kernel_objective(
     weights = check_weights(sample_weight, matrix)
     with Pool(resolve_threads(None)) as pool:
         problem = template._posed(matrix, weights, template._stream(), pool)
-        model = GramModel(problem.rows, cluster_penalty, problem.n, numbers)
-        clusters = model.statistics(numbers, int(numbers.max()) + 1)
+        clusters = problem.rows.statistics(numbers, int(numbers.max()) + 1)
         n_clusters = int(np.count_nonzero(clusters.volumes))
-        return float(model.costs(clusters).sum()) + cluster_penalty * n_clusters
+        return float(problem.rows.costs(clusters).sum()) + cluster_penalty * n_clusters
 
 
 def by_size(model: Any) -> Any:

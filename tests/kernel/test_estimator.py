@@ -25,7 +25,7 @@ from hardbayes import (
 from hardbayes.kernel import clusters as gram_model
 from hardbayes.kernel import estimator as gram_estimator
 from hardbayes.kernel import estimator as kernel_dp_means
-from hardbayes.kernel import memory, search, spectral
+from hardbayes.kernel import clusters, search, spectral
 from hardbayes.plot import ClustersDisplay
 from tests.conftest import assert_same_bits, make_blobs, quiet_fit, run_check
 from tests.interrupts import assert_survives_interrupts
@@ -200,7 +200,7 @@ def test_kernels_by_name_by_function_and_as_a_matrix_agree(model):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_the_same_bits_for_any_number_of_threads(model, monkeypatch):
-    monkeypatch.setattr(memory, "MOST_IN_SLAB", 16)
+    monkeypatch.setattr(clusters, "MOST_IN_SLAB", 16)
     one, three = (model(random_state=0, n_jobs=n).fit(MOONS) for n in (1, 3))
     assert_same_bits(one, three)
 

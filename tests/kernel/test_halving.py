@@ -1,15 +1,15 @@
 import numpy as np
 
 from hardbayes.core.pool import Pool
-from hardbayes.kernel import clusters
-from hardbayes.kernel.memory import MemoryGram, held
+from hardbayes.kernel import halving
+from hardbayes.kernel.clusters import KernelMatrix, held
 from tests.reference.graphs import kernel_objective
 
 
 def rows_of(points, weights=None):
     kernel = points @ points.T
     weights = np.ones(len(points)) if weights is None else weights
-    return MemoryGram(held(kernel), np.diag(kernel).copy(), weights, Pool(1)), kernel
+    return KernelMatrix(held(kernel), np.diag(kernel).copy(), weights, Pool(1)), kernel
 
 
 def test_two_groups_are_told_apart_and_what_that_saves_is_exact(monkeypatch):
@@ -19,14 +19,14 @@ def test_two_groups_are_told_apart_and_what_that_saves_is_exact(monkeypatch):
     weights = rng.uniform(0.5, 1.5, 40)
     part, kernel = rows_of(points, weights)
     for most_dense in (200, 5):  # LAPACK, and Lanczos iterations
-        monkeypatch.setattr(clusters, "MOST_DENSE", most_dense)
-        saved, second = clusters.halve(part, np.random.RandomState(0))
+        monkeypatch.setattr(halving, "MOST_DENSE", most_dense)
+        saved, second = halving.halve(part, np.random.RandomState(0))
         assert np.array_equal(second, side) or np.array_equal(second, ~side)
         one = kernel_objective(kernel, weights, np.zeros(40, int), 0.0)
         np.testing.assert_allclose(saved, one - kernel_objective(kernel, weights, second, 0.0))
 
 
 def test_one_row_and_equal_rows_have_no_halves():
-    assert clusters.halve(rows_of(np.ones((1, 2)))[0], np.random.RandomState(0))[0] == 0.0
-    saved, _ = clusters.halve(rows_of(np.ones((6, 2)))[0], np.random.RandomState(0))
+    assert halving.halve(rows_of(np.ones((1, 2)))[0], np.random.RandomState(0))[0] == 0.0
+    saved, _ = halving.halve(rows_of(np.ones((6, 2)))[0], np.random.RandomState(0))
     assert abs(saved) < 1e-12

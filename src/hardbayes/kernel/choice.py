@@ -19,7 +19,10 @@ after each division, and k is the number that is best over the widest range of p
 logarithm: two clusters or more.
 """
 
-from dataclasses import dataclass
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import eigh
@@ -29,11 +32,13 @@ from hardbayes.core.centre_free import Ids, labelled
 from hardbayes.core.centre_free_descent import Divisions
 from hardbayes.core.plateaus import plateaus, widest
 from hardbayes.core.pool import one_blas_thread
-from hardbayes.kernel.clusters import GramModel, centred
+from hardbayes.kernel.halving import centred
 from hardbayes.kernel.mercer import MAX_ANCHORS
 from hardbayes.kernel.problem import GramProblem, pose_gram
-from hardbayes.kernel.rows import GramRows
 from hardbayes.kernel.spectrum import cluster_qr, weighted_matrix
+
+if TYPE_CHECKING:
+    from hardbayes.kernel.clusters import KernelMatrix
 
 MOST_CLUSTERS = 25
 LARGEST_CUT = 0.45  # of rows with clusters, by what cutting uniform rows takes
@@ -48,7 +53,7 @@ BELOW = 1.0 - 1e-6  # of a penalty at which two clusters had better be one
 
 
 @dataclass(frozen=True, eq=False)
-class GramChoice:
+class KernelChoice:
     """A number of clusters, with clusters of a sample of the rows."""
 
     k: int
@@ -61,7 +66,7 @@ class GramChoice:
 
 def choose_clusters(
     problem: GramProblem, max_clusters: int, rng: np.random.RandomState
-) -> GramChoice:
+) -> KernelChoice:
     """Return the number of clusters, and penalties for it."""
     ids, weights = problem.anchors, problem.anchor_weights
     part = problem.rows.part(ids, weights)
@@ -69,7 +74,7 @@ def choose_clusters(
     values, vectors = _leading(weighted_matrix(part))
     if most < 1:
         labels = np.zeros(part.n, np.int64)
-        return GramChoice(1, ids, weights, labels, *(float(values[0]) / 2.0,) * 2)
+        return KernelChoice(1, ids, weights, labels, *(float(values[0]) / 2.0,) * 2)
     if not problem.options.balance:
         return _widest_plateau(problem, part, values, most, rng)
     entries = vectors / np.sqrt(weights)[:, np.newaxis]
@@ -77,16 +82,16 @@ def choose_clusters(
     k, between = _gap_below_one(values[: most + 1], _uniform_cut(problem, ids, rng), smaller)
     labels = cluster_qr(entries[:, :k])[0] if k > 1 else np.zeros(part.n, np.int64)
     labels, penalty = _stable_penalty(part, labels, between, rng)
-    return GramChoice(k, ids, weights, labels, between, penalty)
+    return KernelChoice(k, ids, weights, labels, between, penalty)
 
 
 def _widest_plateau(
-    problem: GramProblem, part: GramRows, values: Floats, most: int, rng: np.random.RandomState
-) -> GramChoice:
+    problem: GramProblem, part: KernelMatrix, values: Floats, most: int, rng: np.random.RandomState
+) -> KernelChoice:
     """Return the number of clusters that is best over the widest range of penalties."""
-    model = GramModel(part, 0.0, most + 1, np.arange(part.n))
+    part = replace(part, max_clusters=most + 1)
     divisions = Divisions(rng)
-    current = labelled(model, np.zeros(part.n, np.int64))
+    current = labelled(part, np.zeros(part.n, np.int64))
     found = {1: current}
     while current.k <= most:
         divided = divisions.of(current)
@@ -95,8 +100,8 @@ def _widest_plateau(
             break
         labels = current.labels.copy()
         members = current.members[best]
-        labels[members[model.second_half(members, divided[best])]] = current.k
-        current = labelled(model, _moved(model, labels, current.k + 1))
+        labels[members[part.second_half(members, divided[best])]] = current.k
+        current = labelled(part, _move_rows(part, labels, current.k + 1))
         if current.k in found:
             break
         found[current.k] = current
@@ -113,7 +118,7 @@ def _widest_plateau(
     low = float(values[n_above]) if n_above < len(values) else 0.0
     between = float(np.sqrt(high * low)) if low > 0 else high / 2.0
     ids, weights = problem.anchors, problem.anchor_weights
-    return GramChoice(k, ids, weights, found[k].labels, between, penalty)
+    return KernelChoice(k, ids, weights, found[k].labels, between, penalty)
 
 
 def _gap_below_one(values: Floats, uniform_cut: float, smaller: float) -> tuple[int, float]:
@@ -163,29 +168,26 @@ def _leading(matrix: Floats, count: int = MOST_CLUSTERS + 1) -> tuple[Floats, Fl
     return values[::-1], vectors[:, ::-1]
 
 
-def _moved(model: GramModel, labels: Ids, k: int) -> Ids:
+def _move_rows(part: KernelMatrix, labels: Ids, k: int) -> Ids:
     """Return labels after moves of rows among k clusters, at no penalty."""
-    clusters = model.statistics(labels, k)
-    how = (clusters.inside, clusters.volumes, 0.0, model.order, MAX_PASSES)
-    return model.rows.move(labels, *how)[0]
+    return part.move_rows(labels, part.statistics(labels, k), MAX_PASSES)[0]
 
 
 def _stable_penalty(
-    part: GramRows, labels: Ids, between: float, rng: np.random.RandomState
+    part: KernelMatrix, labels: Ids, between: float, rng: np.random.RandomState
 ) -> tuple[Ids, float]:
     """Return clusters after moves of rows, and a penalty at which they stay.
 
     Below what the cheapest union would cost and, if possible, above what a division would save;
     within the gap of the spectrum where that is between both.
     """
-    model = GramModel(part, 0.0, part.n, np.arange(part.n))
     labels = np.unique(labels, return_inverse=True)[1]
-    current = labelled(model, _moved(model, labels, int(labels.max()) + 1))
+    current = labelled(part, _move_rows(part, labels, int(labels.max()) + 1))
     labels, k, clusters = current.labels, current.k, current.statistics
     low = max(each.saved for each in Divisions(rng).of(current))
     if k == 1:
         return labels, max(between, low / BELOW)
-    high = BELOW * float(model.unions(clusters).costs[0])
+    high = BELOW * float(part.unions(clusters).costs[0])
     if low < high:
         return labels, between if low < between < high else (low + high) / 2.0
     return labels, high

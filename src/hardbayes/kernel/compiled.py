@@ -1,12 +1,8 @@
-"""Compiled passes over kernel values.
-
-Rows choose among clusters whose means are implicit in kernel values.
+"""Compiled passes over kernel values: rows choose among clusters with implicit means.
 
 With the reach ``r`` of a row to a cluster of weight v, the sum of its kernel values over the
 members, and ``inside`` that of the members among each other, the squared distance of the row from
 the mean is ``K_ii - 2 r / v + inside / v^2`` (Kulis & Jordan 2012, section 5.2).
-
-Sums of kernel values between rows and clusters.
 """
 
 import numpy as np

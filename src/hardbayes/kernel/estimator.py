@@ -4,6 +4,7 @@ Base class of the estimators of clusters in the space of a kernel.
 """
 
 import warnings
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -19,12 +20,11 @@ from hardbayes.core.loop import Status
 from hardbayes.core.pool import Pool
 from hardbayes.core.schema import check_kernel_clusters
 from hardbayes.dp_means.estimator import DPMeans
-from hardbayes.kernel.choice import GramChoice, choose_clusters
-from hardbayes.kernel.clusters import MANY_ROWS, GramModel
+from hardbayes.kernel.choice import KernelChoice, choose_clusters
 from hardbayes.kernel.fitted import FittedGram, fitted_attributes
 from hardbayes.kernel.landmarks import FittedKernelFeatures, KernelFeatureMap, landmark_map
-from hardbayes.kernel.problem import GramProblem, KernelOptions, pose_gram
-from hardbayes.kernel.search import GramSearch, extend_labels, minimise
+from hardbayes.kernel.problem import MANY_ROWS, GramProblem, KernelOptions, pose_gram
+from hardbayes.kernel.search import KernelSearch, extend_labels, minimise
 
 MOST_CLUSTERS = 1 << 12  # without a cap: sums between all pairs of clusters are held
 #: Of one kernel each, in scikit-learn's names.
@@ -303,12 +303,11 @@ class KernelDPMeans(GramEstimator):
         rng: np.random.RandomState,
     ) -> tuple[dict[str, Any], Status]:
         """Return the attributes of a fit to kernel values; ``given``: labels (n,) to start with."""
-        search = GramSearch(
-            penalty, self._most_clusters, self.search, self.order, self.n_init, self.max_iter,
-            not problem.is_sparse,
-        )  # fmt: skip
-        solution = minimise(problem.rows, search, given, rng, self._report_changes)
-        model = GramModel(problem.rows, penalty, search.max_clusters, np.arange(problem.n))
+        search = KernelSearch(
+            self.search, self.order, self.n_init, self.max_iter, not problem.is_sparse
+        )
+        model = replace(problem.rows, penalty=penalty, max_clusters=self._most_clusters)
+        solution = minimise(model, search, given, rng, self._report_changes)
         fitted = fitted_attributes(solution, problem, model)
         if search.samples and search.search != "paper" and problem.n > MANY_ROWS:
             fitted["status_"] += MANY
@@ -318,7 +317,7 @@ class KernelDPMeans(GramEstimator):
         self,
         problem: GramProblem,
         penalty: float,
-        choice: GramChoice | None,
+        choice: KernelChoice | None,
         rng: np.random.RandomState,
     ) -> tuple[dict[str, Any], Status]:
         """Return the attributes of `DPMeans` fitted to features of landmarks."""

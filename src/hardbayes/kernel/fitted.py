@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,12 @@ from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.core.loop import level_rounding
 from hardbayes.core.pool import Pool, one_blas_thread
-from hardbayes.kernel.clusters import GramModel
 from hardbayes.kernel.mercer import Mercer, Seen
 from hardbayes.kernel.problem import GramProblem
-from hardbayes.kernel.search import GramSolution
+from hardbayes.kernel.search import KernelSolution
+
+if TYPE_CHECKING:
+    from hardbayes.kernel.clusters import KernelMatrix
 
 SLAB = 1 << 21  # kernel values of new rows that are held at a time
 ROUNDING = 1e-12  # of squared distances, by the kernel value of a row with itself
@@ -246,9 +248,9 @@ def rows_from(name: str, own: dict[str, Any]) -> Seen | None:
 
 
 def fitted_attributes(
-    solution: GramSolution,
+    solution: KernelSolution,
     problem: GramProblem,
-    model: GramModel,
+    model: KernelMatrix,
     spectral: SpectralLabels | None = None,
 ) -> dict[str, Any]:
     """Return the attributes of a fitted estimator."""

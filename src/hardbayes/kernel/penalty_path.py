@@ -1,8 +1,10 @@
 """The path of penalties for kernels."""
 
-from dataclasses import dataclass
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
@@ -15,12 +17,14 @@ from hardbayes.core.penalty_path import PenaltyPath
 from hardbayes.core.plateaus import Plateau, plateaus
 from hardbayes.core.pool import Pool, resolve_threads
 from hardbayes.kernel.choice import choose_clusters
-from hardbayes.kernel.clusters import GramModel
 from hardbayes.kernel.estimator import KernelDPMeans
 from hardbayes.kernel.fitted import fitted_attributes
 from hardbayes.kernel.problem import GramProblem
-from hardbayes.kernel.search import GramSolution, descend, one_partition
+from hardbayes.kernel.search import KernelSolution, descend, one_partition
 from hardbayes.kernel.spectral import SpectralDPMeans
+
+if TYPE_CHECKING:
+    from hardbayes.kernel.clusters import KernelMatrix
 
 MOST_CLUSTERS = 64  # down to whose penalty a path goes, or one for every eight rows
 FACTOR = 1.5  # between penalties tried to find that
@@ -87,11 +91,11 @@ class _Continued:
         self.max_steps = getattr(template, "max_iter", 300)
         self.rng = rng
         self.order = rng.permutation(problem.n)
-        self.found: dict[int, tuple[float, GramSolution]] = {}  # by k: the fit term, and where
+        self.found: dict[int, tuple[float, KernelSolution]] = {}  # by k: the fit term, and where
         model = self._model(0.0)
         self._keep(one_partition(model, np.zeros(problem.n, np.int64)))
 
-    def fit(self, penalty: float, labels: Ids, stages: str = "split-merge") -> GramSolution:
+    def fit(self, penalty: float, labels: Ids, stages: str = "split-merge") -> KernelSolution:
         """Return the fit from these labels, and keep it."""
         end = descend(self._model(penalty), labels, stages, self.max_steps, self.rng)
         self._keep(end)
@@ -135,10 +139,11 @@ class _Continued:
         """Return the plateaus of all partitions found."""
         return plateaus([(k, fit) for k, (fit, _) in self.found.items()])
 
-    def _model(self, penalty: float) -> GramModel:
-        return GramModel(self.problem.rows, penalty, self.most, self.order)
+    def _model(self, penalty: float) -> KernelMatrix:
+        rows = self.problem.rows
+        return replace(rows, penalty=penalty, max_clusters=self.most, order=self.order)
 
-    def _keep(self, end: GramSolution) -> None:
+    def _keep(self, end: KernelSolution) -> None:
         k = int(end.labels.max()) + 1
         if k not in self.found or end.fit < self.found[k][0]:
             self.found[k] = (end.fit, end)

@@ -23,9 +23,9 @@ from hardbayes.kernel.mercer import (
 )
 
 if TYPE_CHECKING:
-    from hardbayes.kernel.memory import MemoryGram
+    from hardbayes.kernel.clusters import KernelMatrix
 
-
+MANY_ROWS = 1 << 13  # from which on a pass over all rows takes so long that few are made
 LARGEST_HELD = 1 << 24  # kernel values that are held in memory: 128 MB
 MOST_CHECKED = 512  # rows whose kernel matrix is checked for negative eigenvalues
 NEGATIVE = 1e-8  # eigenvalues below minus this part of the largest are no rounding
@@ -100,19 +100,19 @@ class GramProblem:
         return own * (self.weights.sum() / own.sum())
 
     @cached_property
-    def rows(self) -> MemoryGram:
+    def rows(self) -> KernelMatrix:
         """The rows with their kernel values: held in memory where there are few."""
-        import_whole("hardbayes.kernel.memory")
-        from hardbayes.kernel.memory import MemoryGram, held
+        import_whole("hardbayes.kernel.clusters")
+        from hardbayes.kernel.clusters import KernelMatrix, held
 
         if self.matrix is not None:
             values, diagonal = held(self.matrix), np.array(self.matrix.diagonal())
         else:
             values, diagonal = self._values, self._diagonal()
             if self.n * self.n <= LARGEST_HELD:
-                computed = MemoryGram(values, diagonal, self.weights, self.pool)
+                computed = KernelMatrix(values, diagonal, self.weights, self.pool)
                 values = held(computed.whole())
-        return MemoryGram(values, diagonal, self.weights, self.pool)
+        return KernelMatrix(values, diagonal, self.weights, self.pool)
 
     def _values(self, ids: Any, columns: Any) -> Floats:
         assert self.mercer is not None and self.seen is not None

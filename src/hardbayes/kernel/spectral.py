@@ -6,6 +6,7 @@ Eigenvectors whose eigenvalues exceed the penalty are computed, of a sample wher
 each row is given to a cluster by its entries in them.
 """
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,7 +16,6 @@ from hardbayes.core.fitted import AtOnce, spread_of, trace_attributes
 from hardbayes.core.loop import Status
 from hardbayes.core.pool import Pool
 from hardbayes.kernel.choice import choose_clusters
-from hardbayes.kernel.clusters import GramModel
 from hardbayes.kernel.estimator import LANDMARKS, GramEstimator
 from hardbayes.kernel.fitted import SpectralLabels, fitted_attributes
 from hardbayes.kernel.landmarks import FittedKernelFeatures, KernelFeatureMap, squared_distances
@@ -69,7 +69,7 @@ def relax_kernel(
         every = np.zeros((n, spectral.factors.shape[1]))
         every[ids] = spectral.factors
         spectral = SpectralLabels(every, spectral.constants)
-    model = GramModel(problem.rows, penalty, most_clusters, np.arange(n))
+    model = replace(problem.rows, penalty=penalty, max_clusters=most_clusters)
     labels, spectral = _without_empty(labels, problem.weights, spectral)
     fitted = fitted_attributes(one_partition(model, labels), problem, model, spectral)
     if not is_sampled:

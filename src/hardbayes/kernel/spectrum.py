@@ -2,13 +2,14 @@
 
 With Y the normalised indicators of clusters and M the weighted kernel ``W^1/2 K W^1/2``, the
 objective is ``tr M - tr Y'(M - penalty I)Y`` (Lemma 5.1). Over all orthonormal Y it is least for
-the eigenvectors of M whose eigenvalues exceed the penalty (Theorem 5.2): a lower bound.
-
-The spectral relaxation of DP-means for rows with features: the kernel is their inner product.
+the eigenvectors of M whose eigenvalues exceed the penalty (Theorem 5.2): a lower bound. Rows with
+features are the case in which the kernel is their inner product.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh, qr, svd
@@ -17,7 +18,9 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from hardbayes.core.arrays import Floats, is_sparse
 from hardbayes.core.centre_free import Ids
 from hardbayes.core.pool import one_blas_thread
-from hardbayes.kernel.rows import GramRows
+
+if TYPE_CHECKING:
+    from hardbayes.kernel.clusters import KernelMatrix
 
 MOST_DENSE = 1 << 12  # rows up to which all of the kernel matrix is held
 BLOCK_ROWS = 1 << 11  # of many rows, whose eigenvalues are added up to a bound
@@ -34,14 +37,14 @@ class Spectrum(NamedTuple):
     largest: float  # eigenvalue, also where none is above the penalty
 
 
-def weighted_matrix(rows: GramRows) -> Floats:
+def weighted_matrix(rows: KernelMatrix) -> Floats:
     """Return ``W^1/2 K W^1/2`` (n, n)."""
     roots = np.sqrt(rows.weights)
     matrix = rows.whole() * roots * roots[:, np.newaxis]
     return (matrix + matrix.T) / 2.0
 
 
-def spectrum_above(rows: GramRows, penalty: float, rng: np.random.RandomState) -> Spectrum:
+def spectrum_above(rows: KernelMatrix, penalty: float, rng: np.random.RandomState) -> Spectrum:
     """Return the eigenvalues above a penalty: by value, or by Lanczos iterations of many rows."""
     n = rows.n
     trace = float(np.sum(rows.weights * rows.diagonal))
@@ -79,7 +82,7 @@ def lanczos_above(
         count *= 2
 
 
-def summed_spectrum(rows: GramRows, penalty: float, rng: np.random.RandomState) -> Spectrum:
+def summed_spectrum(rows: KernelMatrix, penalty: float, rng: np.random.RandomState) -> Spectrum:
     """Return sums of the eigenvalues of blocks of rows, without vectors: `lower_bound` holds.
 
     For many rows of a positive semidefinite kernel. A cluster without the rows of other blocks has
