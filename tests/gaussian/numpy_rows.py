@@ -1,17 +1,15 @@
-"""The contract of rows with covariances, fulfilled slowly and literally with NumPy."""
+"""The passes over rows with covariances, slowly and literally with NumPy."""
 
 import numpy as np
 
-from hardbayes.gaussian.rows import GaussianRows
+from hardbayes.core.pool import Pool
+from hardbayes.gaussian.clusters import GaussianRows
+from hardbayes.gaussian.problem import Gaussians
 
 
 class NumpyGaussianRows(GaussianRows):
-    def __init__(self, rows, weights, diagonal):
-        self.rows, self.weights, self.diagonal = rows, weights, diagonal
-        self.n, self.d = rows.shape
-
-    def take(self, ids):
-        return self.rows[ids]
+    def __init__(self, rows, weights, diagonal, pool=None, **options):
+        super().__init__(rows, weights, diagonal, pool or Pool(1), **options)
 
     def sample(self, ids, weights):
         return NumpyGaussianRows(self.rows[ids], weights, self.diagonal)
@@ -31,7 +29,7 @@ class NumpyGaussianRows(GaussianRows):
             means[c] = w @ self.rows / weights[c]
             gaps = self.rows - means[c]
             scatters[c] = (w[:, None] * gaps).T @ gaps
-        return weights, means, self.packed(scatters)
+        return Gaussians(weights, means, self.packed(scatters))
 
     def roots(self, scatters):
         whole = np.eye(self.d) + self.full(scatters)
@@ -45,15 +43,17 @@ class NumpyGaussianRows(GaussianRows):
         apart = self.distances(means, roots) + (0.0 if offsets is None else offsets)
         return apart.argmin(axis=1), apart.min(axis=1)
 
-    def sweep(self, means, roots, order, opening_cost, max_births):
-        labels, apart = self.nearest(means, roots)
-        n_births = 0
+    def sweep(self, statistics):
+        labels, apart = self.assign(statistics)
+        opening_cost, n_births = self.penalty / self.unit, 0
+        max_births = self.max_clusters - statistics.k
+        order = np.arange(self.n) if self.order is None else self.order
         for turn, row in enumerate(order):
             if self.weights[row] * apart[row] > opening_cost and n_births < max_births:
                 for other in order[turn:]:
                     between = ((self.rows[other] - self.rows[row]) ** 2).sum()
                     if between < apart[other]:
-                        labels[other], apart[other] = len(means) + n_births, between
+                        labels[other], apart[other] = statistics.k + n_births, between
                 n_births += 1
         return labels, bool((self.weights * apart > opening_cost).any())
 
@@ -71,8 +71,8 @@ class NumpyGaussianRows(GaussianRows):
         values = [self.value(each, k) for each in moved]
         return int(np.argmin(values)) if min(values) < values[own] - 1e-9 else own
 
-    def move_rows(self, labels, weights, means, scatters, max_passes):
-        k, n_moves = len(weights), 0
+    def move_rows(self, labels, statistics, max_passes):
+        k, n_moves = statistics.k, 0
         for _ in range(max_passes):
             before = n_moves
             candidates = [i for i in range(self.n) if self.best_cluster(labels, i, k) != labels[i]]
@@ -84,7 +84,7 @@ class NumpyGaussianRows(GaussianRows):
                 break
         return labels, n_moves
 
-    def divide(self, trials):
+    def bisect(self, trials):
         return [self.best_halves(*trial) for trial in trials]
 
     def best_halves(self, rows, weights, starts, whole):

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from hardbayes.gaussian import clusters as candidates
-from hardbayes.gaussian.clusters import neighbouring_unions, starting_sides
-from hardbayes.gaussian.problem import GaussianPartition
+from hardbayes.gaussian import problem
+from hardbayes.gaussian.clusters import starting_sides
+from hardbayes.gaussian.problem import GaussianPartition, neighbouring_unions
 from tests.gaussian.test_gaussians import gaussians
 
 
@@ -63,12 +64,12 @@ def test_unions_of_neighbours(k, diagonal):
     assert (np.diff(costs) >= 0).all()
     expected = partition.union_costs(clusters.pick(lefts), clusters.pick(rights))
     np.testing.assert_allclose(costs, expected, rtol=1e-12)
-    assert len(lefts) >= k * min(candidates.N_NEIGHBOURS, k - 1) / 2
+    assert len(lefts) >= k * min(problem.N_NEIGHBOURS, k - 1) / 2
     # Each cluster meets those whose means are nearest in its own metric.
     for c in range(k):
         gaps = (clusters.means - clusters.means[c]) @ np.linalg.cholesky(
             np.linalg.inv(np.eye(2) + scatters[c])
         )
-        near = np.argsort((gaps**2).sum(axis=1))[1 : 1 + candidates.N_NEIGHBOURS]
+        near = np.argsort((gaps**2).sum(axis=1))[1 : 1 + problem.N_NEIGHBOURS]
         met = set(rights[lefts == c]) | set(lefts[rights == c])
         assert set(near) <= met

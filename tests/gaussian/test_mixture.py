@@ -5,7 +5,7 @@ import pytest
 
 from hardbayes.core.dip import dip_p_value
 from hardbayes.core.pool import Pool
-from hardbayes.gaussian import memory
+from hardbayes.gaussian import clusters as passes
 from hardbayes.gaussian.mixture import MixtureRows
 
 NEAR = np.array([[1, 2], [0, 2], [0, 1]])
@@ -71,10 +71,11 @@ def test_rows_choose_and_are_seen_with_their_jitter(rows):
     roots, offsets = rows.factorised(rows.floored(scatters))
     before = labels.copy()
     np.testing.assert_array_equal(
-        rows.choose(means, roots, offsets, NEAR, labels), rows.nearest(means, roots, offsets)[0]
+        rows.choose_near(means, roots, offsets, NEAR, labels),
+        rows.nearest(means, roots, offsets)[0],
     )
     np.testing.assert_array_equal(labels, before)
-    shifted = memory.MemoryGaussianRows(rows.jittered, rows.weights, rows.diagonal, rows.pool)
+    shifted = passes.GaussianRows(rows.jittered, rows.weights, rows.diagonal, rows.pool)
     costs = shifted.distances(means, roots) + offsets
     first, second = rows.two_nearest(means, roots, offsets, NEAR, labels)
     np.testing.assert_array_equal(np.stack([first, second]), np.argsort(costs, axis=1).T[:2])
@@ -99,7 +100,7 @@ def test_fourth_moments(rows):
 
 
 def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
-    monkeypatch.setattr(memory, "TILE", 50)
+    monkeypatch.setattr(passes, "TILE", 50)
     found = []
     for n_threads in (1, 3):
         with Pool(n_threads) as pool:

@@ -8,8 +8,7 @@ from hardbayes.core.centre_free import labelled
 from hardbayes.core.centre_free_descent import Descent
 from hardbayes.core.pool import Pool
 from hardbayes.gaussian import clusters as gaussian_model
-from hardbayes.gaussian.clusters import GaussianModel, nearest
-from hardbayes.gaussian.memory import MemoryGaussianRows
+from hardbayes.gaussian.clusters import GaussianRows
 from hardbayes.gaussian.problem import GaussianPartition
 from tests.gaussian.test_estimator import literal_objective
 from tests.reference.brute_force import set_partitions
@@ -30,19 +29,16 @@ def make(diagonal):
             rng = np.random.default_rng(seed)
             rows = 0.3 * rng.normal(size=(n, 2)) + spread * rng.integers(0, 3, (n, 1))
             weights = rng.integers(0, 3, n).astype(float) if weights is None else weights
-            data = MemoryGaussianRows(rows, weights, diagonal, pool)
-            return GaussianModel(
-                data, GaussianPartition(penalty, RATE, max_clusters), rng.permutation(n)
-            )
+            partition = GaussianPartition(penalty, RATE, max_clusters)
+            return GaussianRows(rows, weights, diagonal, pool, partition, rng.permutation(n))
 
         yield make
 
 
 def literal(model, labels):
-    rows, kind = model.rows, "diag" if model.rows.diagonal else "full"
-    return literal_objective(
-        rows.rows, labels, rows.weights, np.eye(rows.d), RATE, model.penalty, kind
-    )
+    kind = "diag" if model.diagonal else "full"
+    prior = np.eye(model.d)
+    return literal_objective(model.rows, labels, model.weights, prior, RATE, model.penalty, kind)
 
 
 EVERY = {
@@ -112,7 +108,7 @@ def test_a_birth_costs_the_penalty(make):
     """A row far from a cluster opens one; the cap keeps it out, and that is told."""
     for cap, expected in [(100, (1, False)), (1, (0, True))]:
         model = make(20, penalty=3.0, max_clusters=cap, spread=0.0, weights=np.ones(20))
-        model.rows.rows[7] = 50.0
+        model.rows[7] = 50.0
         clusters = model.statistics(np.where(np.arange(20) == 7, 1, 0), 2).pick([0])
         labels, capped = model.sweep(clusters)
         assert (labels[7], capped) == expected
@@ -122,7 +118,7 @@ def test_a_birth_costs_the_penalty(make):
 def test_nearest_and_work(make):
     model = make(40)
     clusters = model.statistics(np.arange(40) % 3, 3)
-    labels, distances = nearest(model.rows, clusters)
+    labels, distances = model.assign(clusters)
     np.testing.assert_array_equal(model.choose(clusters), labels)
     assert (distances >= 0).all()
     assert model.work(3) == 40 * clusters.scatters.size

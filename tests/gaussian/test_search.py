@@ -6,7 +6,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from hardbayes import DPMeans, GaussianDPMeans
-from hardbayes.gaussian import memory as gaussian_memory
+from hardbayes.gaussian import clusters as gaussian_clusters
 from hardbayes.gaussian import search as gaussian_restarts
 from hardbayes.gaussian.choice import sample
 from tests.conftest import quiet_fit
@@ -82,7 +82,7 @@ def test_beats_round_clusters_in_every_draw():
 
 @pytest.mark.parametrize("penalty", ["auto", 0.3])
 def test_any_number_of_threads_gives_the_same_bits(penalty, monkeypatch):
-    monkeypatch.setattr(gaussian_memory, "TILE", 2000)
+    monkeypatch.setattr(gaussian_clusters, "TILE", 2000)
     monkeypatch.setattr(gaussian_restarts, "MAX_SAMPLE", 200)
     monkeypatch.setattr(sample, "MAX_ROWS", 200)
     X, _ = elongated(3)

@@ -22,10 +22,10 @@ from hardbayes import (
     penalty_path,
     save,
 )
+from hardbayes.kernel import clusters, search, spectral
 from hardbayes.kernel import clusters as gram_model
 from hardbayes.kernel import estimator as gram_estimator
 from hardbayes.kernel import estimator as kernel_dp_means
-from hardbayes.kernel import clusters, search, spectral
 from hardbayes.plot import ClustersDisplay
 from tests.conftest import assert_same_bits, make_blobs, quiet_fit, run_check
 from tests.interrupts import assert_survives_interrupts

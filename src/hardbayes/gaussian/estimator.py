@@ -5,6 +5,7 @@ One fit of clusters with covariances: its prior and penalty, its start, and the 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -22,7 +23,6 @@ from hardbayes.core.validation import check_centres
 from hardbayes.gaussian.choice.prior import choose_prior
 from hardbayes.gaussian.choice.rule import COLUMNS, Choice, choose_number
 from hardbayes.gaussian.choice.sample import Sample, take_sample
-from hardbayes.gaussian.clusters import GaussianModel
 from hardbayes.gaussian.fitted import FittedGaussians, fitted_attributes
 from hardbayes.gaussian.problem import (
     GaussianPartition,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from hardbayes.core.centre_free import Ids
     from hardbayes.gaussian.choice.prior import Kept
-    from hardbayes.gaussian.rows import GaussianRows
+    from hardbayes.gaussian.clusters import GaussianRows
 
 
 MAX_TRIES = 4  # penalties, where all rows merge clusters that the sample keeps
@@ -74,8 +74,8 @@ def fit_rows(
         prior = sample.from_sample(found) if prior is None else prior
         chosen = sample, labels
     frame = whitening(middle, prior)
-    rows = frame.rows(matrix, weights, pool)
     partition = GaussianPartition(penalty, rate, options.max_clusters)
+    rows = replace(frame.rows(matrix, weights, pool), partition=partition)
     start = one_cluster(rows)
     if options.centres is not None:
         start = at_points(frame.rows(options.centres, np.zeros(0), pool).rows, options.diagonal)
@@ -84,7 +84,7 @@ def fit_rows(
     if choice is not None and options.centres is None and options.search != "paper":
         solution, partition = _keep_number(rows, choice.kept, start, options, report)
     else:
-        solution = minimise(rows, partition, start, options, rng, report)
+        solution = minimise(rows, start, options, rng, report)
     fitted = fitted_attributes(solution, frame, partition, weights, matrix.dtype)
     fitted["covariance_prior_"] = prior
     if choice is None:
@@ -96,7 +96,7 @@ def fit_rows(
 def _start(rows: GaussianRows, sample: Sample, labels: Ids) -> Gaussians:
     """Return the clusters of a sample as clusters of all rows."""
     some = rows.sample(sample.ids, sample.unit * sample.rows.weights)
-    return Gaussians(*some.statistics(labels, int(labels.max()) + 1))
+    return some.statistics(labels, int(labels.max()) + 1)
 
 
 def _keep_number(
@@ -114,8 +114,8 @@ def _keep_number(
     penalty, rng = kept.penalty, np.random.RandomState(0)
     for _ in range(MAX_TRIES):
         partition = GaussianPartition(options.rate * penalty, options.rate, options.max_clusters)
-        model = GaussianModel(rows, partition, np.arange(rows.n))
-        solution = descend(model, start, "local", options.max_steps, rng, report)
+        rows = replace(rows, partition=partition)
+        solution = descend(rows, start, "local", options.max_steps, rng, report)
         if solution.statistics.k >= kept.k:
             break
         penalty = float(np.sqrt(kept.low * penalty)) if 0 < kept.low < penalty else penalty / 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,11 @@ from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean, distance_rounding
 from hardbayes.core.loop import level_rounding
 from hardbayes.core.pool import Pool
-from hardbayes.gaussian.clusters import nearest
 from hardbayes.gaussian.problem import GaussianPartition, Gaussians, Whitening
-from hardbayes.gaussian.rows import GaussianRows
 from hardbayes.gaussian.search import GaussianSolution
+
+if TYPE_CHECKING:
+    from hardbayes.gaussian.clusters import GaussianRows
 
 NAMES = ("middle", "forward", "backward", "weights", "means", "scatters")
 
@@ -114,7 +115,7 @@ class GaussianPlacement(CostPlacement):
         n = len(self.matrix)
         labels, costs = np.empty(n, np.int32), np.empty(n)
         for part, rows in self._parts():
-            labels[part], costs[part] = nearest(rows, self.model.clusters)
+            labels[part], costs[part] = rows.assign(self.model.clusters)
         costs *= self.model.rate
         # A row at a mean may cost something: the rounding of a plain sum grows with its weight.
         weights, means, _ = self.model.clusters

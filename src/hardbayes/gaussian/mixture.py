@@ -16,10 +16,9 @@ from hardbayes.core.arrays import Floats
 from hardbayes.core.centre_free import Ids
 from hardbayes.core.dip import dip_p_value
 from hardbayes.core.pool import Pool
-from hardbayes.gaussian.compiled import moves, statistics
-from hardbayes.gaussian.compiled import statistics as likelihoods
-from hardbayes.gaussian.compiled import statistics as sums
-from hardbayes.gaussian.memory import MemoryGaussianRows
+from hardbayes.gaussian.clusters import GaussianRows
+from hardbayes.gaussian.compiled import moves
+from hardbayes.gaussian.compiled import statistics as kernels
 
 MAX_ROWS = 1 << 10  # of a cluster, from which its divisions are found
 ROUNDS = np.array([4, 8])  # of a division: with one covariance for both halves, then with two
@@ -35,7 +34,7 @@ class Halves(NamedTuple):
     # Every second division, from the first on, has one covariance for both halves.
 
 
-class MixtureRows(MemoryGaussianRows):
+class MixtureRows(GaussianRows):
     """Rows (n, d) with weights (n,) > 0, which are numbers of repetitions.
 
     Parameters
@@ -75,7 +74,7 @@ class MixtureRows(MemoryGaussianRows):
     def by_cluster(self, labels: Ids, k: int) -> tuple[Ids, Ids]:
         """Return rows by cluster (n,), ascending within each, and where each begins (k + 1,)."""
         order, places = np.empty(self.n, np.int64), np.zeros(k + 1, np.int64)
-        sums.group_rows(labels, places, order)
+        kernels.group_rows(labels, places, order)
         return order, places
 
     # -- covariances -------------------------------------------------------------------------------
@@ -93,18 +92,20 @@ class MixtureRows(MemoryGaussianRows):
 
     def factorised(self, matrices: Floats) -> tuple[Floats, Floats]:
         """Return roots (k, h, d) with ``W'W = M^-1``, and ``log|M|`` (k,)."""
-        return self._inverted(matrices, 0.0, sums.PRECISION)
+        return self._inverted(matrices, 0.0, kernels.PRECISION)
 
     # -- rows and clusters -------------------------------------------------------------------------
 
-    def choose(self, means: Floats, roots: Floats, offsets: Floats, near: Ids, labels: Ids) -> Ids:
+    def choose_near(
+        self, means: Floats, roots: Floats, offsets: Floats, near: Ids, labels: Ids
+    ) -> Ids:
         """Return the cluster (n,) of least offset + distance among a row's own and those near it.
 
         ``near`` (k, m): candidates of the rows of each cluster.
         """
         labels, work = labels.copy(), (1 + near.shape[1]) * self._h * self.d
         given = (self.rows, means, roots, offsets, near)
-        self._run(statistics.choose, self.n, work, *given, labels)
+        self._run(kernels.choose, self.n, work, *given, labels)
         return labels
 
     def two_nearest(
@@ -117,13 +118,13 @@ class MixtureRows(MemoryGaussianRows):
         first, second = guess.copy(), np.empty(self.n, np.int64)
         work = (1 + near.shape[1]) * self._h * self.d
         given = (self.jittered, means, roots, offsets, near)
-        self._run(statistics.two_nearest, self.n, work, *given, first, second)
+        self._run(kernels.two_nearest, self.n, work, *given, first, second)
         return first, second
 
     def distance_differences(self, ids: Ids, means: Floats, roots: Floats) -> Floats:
         """Return how much farther jittered rows ``ids`` are from the first of two clusters (m,)."""
         out, given = np.empty(len(ids)), (self.jittered, ids, means, roots)
-        self._run(statistics.distance_differences, len(ids), 2 * roots[0].size, *given, out)
+        self._run(kernels.distance_differences, len(ids), 2 * roots[0].size, *given, out)
         return out
 
     def dip_p_value(self, ids: Ids, values: Floats) -> float:
@@ -154,7 +155,7 @@ class MixtureRows(MemoryGaussianRows):
         work = (1 + 2 * len(prior_rows)) * self._h * self.d**2
         numbers = np.array(prior_rows)
         scratch = self._scratch
-        self._run(likelihoods.evidence, len(out), work, *given, numbers, out, scratch=scratch)
+        self._run(kernels.evidence, len(out), work, *given, numbers, out, scratch=scratch)
         return out
 
     # -- divisions ---------------------------------------------------------------------------------
@@ -187,7 +188,7 @@ class MixtureRows(MemoryGaussianRows):
         for at, direction in enumerate(directions):
             np.einsum("ij,ij->i", gaps, direction[labels], out=values[at])
             order = np.lexsort((values[at], labels))
-            floor = direction**2 @ self.floor + sums.PRECISION
+            floor = direction**2 @ self.floor + kernels.PRECISION
             found = (cuts[at], gains[at])
             moves.best_cuts(values[at], self.weights, order, places, least, floor, *found)
         return values, cuts, gains

@@ -1,12 +1,8 @@
-"""Rows in coordinates in which a prior matrix is the identity, and what clusters cost there.
+"""Coordinates in which a prior matrix is the identity, and what clusters cost there.
 
-Rows in coordinates in which a prior matrix is the identity.
-
-Clusters with covariances of their own: their costs, from weight, mean and scatter alone.
-
-Coordinates are such that the prior matrix Phi0 is the identity. A cluster of weight n, mean mu and
-scatter ``S = sum w (x - mu)(x - mu)'`` costs ``rate log|I + S|`` at its optimal covariance; a row
-costs ``rate (x - mu)' (I + S)^-1 (x - mu)`` there while the covariance is fixed.
+A cluster of weight n, mean mu and scatter ``S = sum w (x - mu)(x - mu)'`` costs ``rate log|I + S|``
+at its optimal covariance; a row costs ``rate (x - mu)' (I + S)^-1 (x - mu)`` there while the
+covariance is fixed. So costs follow from weight, mean and scatter alone.
 """
 
 from __future__ import annotations
@@ -18,14 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardbayes.core.arrays import Floats, chunks
+from hardbayes.core.centre_free import Ids, Unions
 from hardbayes.core.pool import Pool, import_whole
 
 if TYPE_CHECKING:
-    from hardbayes.gaussian.memory import MemoryGaussianRows
+    from hardbayes.gaussian.clusters import GaussianRows
     from hardbayes.gaussian.mixture import MixtureRows
 
 
 LARGEST = 1e140  # its square, weighted and summed, is still a number
+N_NEIGHBOURS = 4  # clusters with which a union is considered
 NOT_DEFINITE = (
     "The 'covariance_prior' parameter of GaussianDPMeans must be symmetric and positive definite. "
     "Add a small multiple of the identity."
@@ -45,13 +43,13 @@ class Whitening:
         """Whether covariances are diagonal."""
         return self.forward.ndim == 1
 
-    def rows(self, matrix: NDArray[np.floating], weights: Floats, pool: Pool) -> MemoryGaussianRows:
+    def rows(self, matrix: NDArray[np.floating], weights: Floats, pool: Pool) -> GaussianRows:
         """Return the rows of a matrix (n, d) in working coordinates.
 
         Raises ValueError where their squares do not fit float64.
         """
-        import_whole("hardbayes.gaussian.memory")
-        from hardbayes.gaussian.memory import MemoryGaussianRows, transformed
+        import_whole("hardbayes.gaussian.clusters")
+        from hardbayes.gaussian.clusters import GaussianRows, transformed
 
         n, d = matrix.shape
         working = np.empty((n, d))
@@ -63,7 +61,7 @@ class Whitening:
                     "The rows of X do not fit float64 once they are seen in units of "
                     "covariance_prior. Rescale X, or remove rows with extreme values."
                 )
-        return MemoryGaussianRows(working, weights, self.diagonal, pool)
+        return GaussianRows(working, weights, self.diagonal, pool)
 
     def from_working(self, means: Floats) -> Floats:
         """Return points (k, d) in the user's coordinates."""
@@ -214,3 +212,46 @@ def at_points(points: Floats, diagonal: bool) -> Gaussians:
     """Return clusters of one row each, at these points (k, d)."""
     k, d = points.shape
     return Gaussians(np.ones(k), points, np.zeros((k, 1 if diagonal else d, d)))
+
+
+def neighbouring_unions(clusters: Gaussians, partition: GaussianPartition, roots: Floats) -> Unions:
+    """Return the unions of neighbouring ones among two clusters or more, cheapest first.
+
+    ``roots`` (k, h, d) are lower triangular, ``W'W = (I + S)^-1``.
+    """
+    k = clusters.k
+    near = min(N_NEIGHBOURS, k - 1)
+    partners = np.concatenate(
+        [
+            nearest_means(clusters.means, roots, near, part)
+            for part in chunks(k, k * clusters.means.shape[1])
+        ]
+    )
+    pairs = np.stack([np.repeat(np.arange(k), near), partners.ravel()], axis=1)
+    pairs = np.unique(np.sort(pairs, axis=1), axis=0)
+    costs = np.concatenate(
+        [
+            partition.union_costs(clusters.pick(pairs[part, 0]), clusters.pick(pairs[part, 1]))
+            for part in chunks(len(pairs), clusters.scatters[0].size)
+        ]
+    )
+    order = np.argsort(costs, kind="stable")
+    return Unions(pairs[order, 0], pairs[order, 1], costs[order])
+
+
+def nearest_means(means: Floats, roots: Floats, near: int, part: slice = slice(None)) -> Ids:
+    """Return up to ``near`` others (m, near) whose means are nearest to each cluster of a part.
+
+    In its own metric, ``roots`` (k, h, d); ascending where there are more, else nearest first.
+    """
+    k = len(means)
+    gaps = means[part, np.newaxis, :] - means
+    if roots.shape[1] == 1:
+        scaled = gaps * roots[part]
+    else:
+        scaled = np.einsum("mkd,med->mke", gaps, roots[part], optimize=True)
+    apart = np.einsum("mkd,mkd->mk", scaled, scaled)
+    apart[np.arange(len(apart)), np.arange(k)[part]] = np.inf
+    if near >= k - 1:
+        return np.ascontiguousarray(np.argsort(apart, axis=1, kind="stable")[:, : k - 1])
+    return np.sort(np.argpartition(apart, near - 1, axis=1)[:, :near], axis=1)

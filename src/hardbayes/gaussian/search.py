@@ -1,19 +1,22 @@
 """Fits of clusters with covariances: one, the best of several, and where they start."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardbayes.core.arrays import Floats
-from hardbayes.core.centre_free import Ids, unlabelled
+from hardbayes.core.centre_free import unlabelled
 from hardbayes.core.centre_free_descent import Descent, Solution
 from hardbayes.core.loop import Status, say_nothing
-from hardbayes.gaussian.clusters import GaussianModel, nearest
-from hardbayes.gaussian.problem import GaussianPartition, Gaussians, at_points
-from hardbayes.gaussian.rows import GaussianRows
+from hardbayes.gaussian.problem import Gaussians, at_points
+
+if TYPE_CHECKING:
+    from hardbayes.gaussian.clusters import GaussianRows
 
 GaussianSolution: TypeAlias = Solution[Gaussians]
 
@@ -48,16 +51,17 @@ def sample_rows(weights: Floats, rng: np.random.RandomState) -> NDArray[np.intp]
 def sampled(rows: GaussianRows, ids: NDArray[np.intp]) -> GaussianRows:
     """Return some rows, with the weight of all, so that clusters cost the same in a sample."""
     weights = rows.weights[ids]
-    return rows.sample(ids, weights * (rows.weights.sum() / weights.sum()))
+    some = rows.sample(ids, weights * (rows.weights.sum() / weights.sum()))
+    return replace(some, partition=rows.partition)
 
 
 def one_cluster(rows: GaussianRows) -> Gaussians:
     """Return all rows as one cluster."""
-    return Gaussians(*rows.statistics(np.zeros(rows.n, np.int64), 1))
+    return rows.statistics(np.zeros(rows.n, np.int64), 1)
 
 
 def descend(
-    model: GaussianModel,
+    rows: GaussianRows,
     start: Gaussians,
     search: str,
     max_steps: int,
@@ -66,64 +70,56 @@ def descend(
     checks_cap: bool = False,
 ) -> GaussianSolution:
     """Return the fit from these clusters, rows assigned once more so that `predict` agrees."""
-    descent = Descent(unlabelled(model, start), rng, report)
+    descent = Descent(unlabelled(rows, start), rng, report)
     end = descent.run(search, max_steps, checks_cap and search != "paper")
     clusters, history = end.statistics, end.history
-    labels, distances = nearest(model.rows, clusters)
+    labels, distances = rows.assign(clusters)
     used = np.bincount(labels, minlength=clusters.k) > 0
     if not used.all():
         clusters, labels = clusters.pick(used), (np.cumsum(used) - 1)[labels]
-    fit = model.unit * float(model.weights @ distances)
+    fit = rows.unit * float(rows.weights @ distances)
     if end.status is Status.OUT_OF_STEPS:
-        history[-1] = min(history[-1], fit + _fixed_costs(model, clusters))
+        history[-1] = min(history[-1], fit + _fixed_costs(rows, clusters))
     return end._replace(labels=labels, statistics=clusters, fit=fit)
 
 
 def minimise(
     rows: GaussianRows,
-    partition: GaussianPartition,
     start: Gaussians,
     options: Options,
     rng: np.random.RandomState,
     report: Callable[[int, int, int], None],
 ) -> GaussianSolution:
     """Return the best fit from several starts, those after the first at random rows."""
-    model = GaussianModel(rows, partition, _visiting_order(rows.n, options.order, rng))
+    rows = _in_order(rows, options.order, rng)
     heavy = np.flatnonzero(rows.weights > 0)
     ends = []
     for number in range(options.n_init):
         if number:
             drawn = rng.choice(heavy, min(start.k, len(heavy)), replace=False)
-            start = at_points(rows.take(drawn), rows.diagonal)
+            start = at_points(rows.rows[drawn], rows.diagonal)
         if options.search != "paper":
-            start = _improved_start(rows, partition, start, options, rng)
-        ends.append(descend(model, start, options.search, options.max_steps, rng, report, True))
+            start = _improved_start(rows, start, options, rng)
+        ends.append(descend(rows, start, options.search, options.max_steps, rng, report, True))
     return min(ends, key=lambda end: end.objective)
 
 
-def grown(
-    rows: GaussianRows, partition: GaussianPartition, max_steps: int, rng: np.random.RandomState
-) -> GaussianSolution:
+def grow(rows: GaussianRows, max_steps: int, rng: np.random.RandomState) -> GaussianSolution:
     """Return the better of two fits: from one cluster, and from the clusters of a lower penalty.
 
     Costs are concave in the scatter: where four clusters are best, two may be worse than one, so
     that no division of a single cluster lowers the objective.
     """
-    order = rng.permutation(rows.n)
-    most = min(partition.max_clusters, MAX_GROWN)
-    lower = replace(partition, penalty=partition.penalty / OVERSHOOT, max_clusters=most)
+    rows = _in_order(rows, "random", rng)
+    most = min(rows.max_clusters, MAX_GROWN)
+    lower = replace(rows.partition, penalty=rows.penalty / OVERSHOOT, max_clusters=most)
     start, how = one_cluster(rows), ("split-merge", max_steps, rng)
-    starts = (start, descend(GaussianModel(rows, lower, order), start, *how).statistics)
-    model = GaussianModel(rows, partition, order)
-    return min((descend(model, each, *how) for each in starts), key=lambda end: end.objective)
+    starts = (start, descend(replace(rows, partition=lower), start, *how).statistics)
+    return min((descend(rows, each, *how) for each in starts), key=lambda end: end.objective)
 
 
 def _improved_start(
-    rows: GaussianRows,
-    partition: GaussianPartition,
-    start: Gaussians,
-    options: Options,
-    rng: np.random.RandomState,
+    rows: GaussianRows, start: Gaussians, options: Options, rng: np.random.RandomState
 ) -> Gaussians:
     """Return clusters found on a sample of the rows, or on all if they are few.
 
@@ -132,20 +128,21 @@ def _improved_start(
     is_large = rows.n > MAX_SAMPLE
     sample = sampled(rows, sample_rows(rows.weights, rng)) if is_large else rows
     if start.k == 1:
-        return grown(sample, partition, options.max_steps, rng).statistics
+        return grow(sample, options.max_steps, rng).statistics
     if not is_large:
         return start
-    model = GaussianModel(sample, partition, _visiting_order(sample.n, options.order, rng))
-    return descend(model, start, options.search, options.max_steps, rng).statistics
+    sample = _in_order(sample, options.order, rng)
+    return descend(sample, start, options.search, options.max_steps, rng).statistics
 
 
-def _visiting_order(n: int, order: str, rng: np.random.RandomState) -> Ids:
-    return np.arange(n) if order == "given" else rng.permutation(n)
+def _in_order(rows: GaussianRows, order: str, rng: np.random.RandomState) -> GaussianRows:
+    """Return rows that are visited as they are numbered, or at random."""
+    return replace(rows, order=None if order == "given" else rng.permutation(rows.n))
 
 
-def _fixed_costs(model: GaussianModel, clusters: Gaussians) -> float:
+def _fixed_costs(rows: GaussianRows, clusters: Gaussians) -> float:
     """Return what clusters cost besides their rows while means and covariances are fixed."""
-    roots, logarithms = model.rows.roots(clusters.scatters)
+    roots, logarithms = rows.roots(clusters.scatters)
     traces = np.square(roots).reshape(clusters.k, -1).sum(axis=1)
-    costs = model.unit * (traces - model.rows.d + logarithms)
-    return float(costs.sum()) + model.penalty * clusters.k
+    costs = rows.unit * (traces - rows.d + logarithms)
+    return float(costs.sum()) + rows.penalty * clusters.k

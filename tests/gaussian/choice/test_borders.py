@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from hardbayes.gaussian.choice.borders import VALLEY, Border, Borders
-from hardbayes.gaussian.choice.evidence import clusters_of
 from tests.gaussian.choice.samples import SQUARE, blobs, sampled
 
 MATRIX, TRUE = blobs(SQUARE)
@@ -39,7 +38,7 @@ def test_a_merge_has_the_moments_of_the_union(borders):
     found.between(found.pairs())
     found.merge(0, 4)
     merged = np.where(labels == 4, 0, labels)
-    expected = clusters_of(rows, merged, 4)
+    expected = rows.statistics(merged, 4)
     for mine, theirs in zip(found.clusters.pick(np.arange(4)), expected, strict=True):
         np.testing.assert_allclose(mine, theirs, atol=1e-9)
     np.testing.assert_array_equal(found.names, [0, 1, 2, 3, 0])

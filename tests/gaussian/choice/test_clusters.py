@@ -6,7 +6,6 @@ from sklearn.metrics import adjusted_rand_score
 
 from hardbayes.gaussian.choice.evidence import (
     classify,
-    clusters_of,
     common_discriminants,
     discriminants,
     pooled_covariance,
@@ -25,7 +24,7 @@ def rows(request):
 
 def test_covariances_are_shrunk_to_the_pooled_one(rows):
     rows, labels = rows
-    clusters = clusters_of(rows, labels, 4)
+    clusters = rows.statistics(labels, 4)
     own = rows.floored(clusters.scatters / clusters.weights[:, None, None])
     np.testing.assert_allclose(shrunk_covariances(rows, clusters, 0.0), own)
     pooled = pooled_covariance(rows, clusters)
@@ -35,7 +34,7 @@ def test_covariances_are_shrunk_to_the_pooled_one(rows):
 
 def test_discriminants_are_log_densities(rows):
     rows, labels = rows
-    clusters = clusters_of(rows, labels, 4)
+    clusters = rows.statistics(labels, 4)
     covariances = shrunk_covariances(rows, clusters, 5.0)
     roots, offsets = discriminants(rows, clusters, 5.0)
     costs = rows.distances(clusters.means, roots) + offsets
@@ -57,7 +56,7 @@ def test_rows_find_their_clusters(rows):
     labels, clusters = classify(rows, start, 4, 3.0, 30)
     np.testing.assert_array_equal(start, before)
     assert adjusted_rand_score(true, labels) > 0.98
-    for mine, theirs in zip(clusters, clusters_of(rows, labels, 4), strict=True):
+    for mine, theirs in zip(clusters, rows.statistics(labels, 4), strict=True):
         np.testing.assert_array_equal(mine, theirs)
     again, _ = classify(rows, labels, 4, 3.0, 30)
     np.testing.assert_array_equal(again, labels)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from hardbayes.gaussian.choice.evidence import clusters_of
 from hardbayes.gaussian.choice.path import apply, divide
 from tests.gaussian.choice.samples import blobs, sampled
 
@@ -15,7 +14,7 @@ def test_only_the_cluster_that_is_two_gains_by_a_division(diagonal):
     with sampled(matrix, diagonal=diagonal) as sample:
         rows, true = sample.rows, true[sample.ids]
         labels = np.maximum(true - 1, 0)  # the first two are one
-        clusters = clusters_of(rows, labels, 2)
+        clusters = rows.statistics(labels, 2)
         found = divide(rows, labels, clusters)
         assert found.gains[1] < 0 < found.gains[0]
         np.testing.assert_allclose(found.halves.weights.sum(axis=1), clusters.weights)
@@ -32,7 +31,7 @@ def test_a_small_cluster_far_out_is_found(n_columns):
     with sampled(matrix) as sample:
         rows = sample.rows
         labels = np.zeros(rows.n, np.int64)
-        found = divide(rows, labels, clusters_of(rows, labels, 1))
+        found = divide(rows, labels, rows.statistics(labels, 1))
         divided, _ = apply(rows, labels, 1, found, [0])
         assert found.gains[0] > 0
         assert adjusted_rand_score(sample.ids < 25, divided) > 0.95
@@ -41,5 +40,5 @@ def test_a_small_cluster_far_out_is_found(n_columns):
 def test_equal_rows_have_no_division():
     with sampled(np.ones((9, 2))) as sample:
         labels = np.zeros(sample.rows.n, np.int64)
-        found = divide(sample.rows, labels, clusters_of(sample.rows, labels, 1))
+        found = divide(sample.rows, labels, sample.rows.statistics(labels, 1))
         assert np.isneginf(found.gains).all()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from hardbayes.gaussian.choice.evidence import clusters_of, likeliest_prior
+from hardbayes.gaussian.choice.evidence import likeliest_prior
 from hardbayes.gaussian.choice.path import find_path, likeliest, merge_costs
 from tests.gaussian.choice.samples import SQUARE, blobs, sampled
 
@@ -19,7 +19,7 @@ def test_partitions_are_what_they_say_and_the_true_one_is_likeliest(diagonal):
         for k, step in path.items():
             assert k == step.k
             np.testing.assert_array_equal(np.unique(step.labels), np.arange(k))
-            clusters = clusters_of(sample.rows, step.labels, k)
+            clusters = sample.rows.statistics(step.labels, k)
             np.testing.assert_allclose(step.evidence, likeliest_prior(sample.rows, clusters)[1])
         top = likeliest(path)
         assert top.k == 4 and adjusted_rand_score(TRUE[sample.ids], top.labels) > 0.99
@@ -45,9 +45,9 @@ def test_no_more_clusters_than_allowed_or_than_rows_can_tell():
 def test_costs_of_merges_are_differences_of_likelihoods():
     with sampled(MATRIX) as sample:
         rows, labels = sample.rows, TRUE[sample.ids]
-        clusters = clusters_of(rows, labels, 4)
+        clusters = rows.statistics(labels, 4)
         prior, value = likeliest_prior(rows, clusters)
         for a, b, cost in zip(*merge_costs(rows, clusters, prior), strict=True):
             merged = np.unique(np.where(labels == b, a, labels), return_inverse=True)[1]
-            after = prior.of_partition(clusters_of(rows, merged, 3))
+            after = prior.of_partition(rows.statistics(merged, 3))
             np.testing.assert_allclose(cost, value - after)

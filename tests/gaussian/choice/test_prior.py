@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from hardbayes.gaussian.choice.evidence import clusters_of
 from hardbayes.gaussian.choice.path import find_path
 from hardbayes.gaussian.choice.prior import FACTORS, Keeper, Kept, candidate_priors
 from tests.gaussian.choice.samples import SQUARE, blobs, sampled
@@ -19,7 +18,7 @@ def rows(request):
 
 
 def objective(rows, labels, prior, penalty):
-    clusters = clusters_of(rows, labels, int(labels.max()) + 1)
+    clusters = rows.statistics(labels, int(labels.max()) + 1)
     total = 0.0
     for scatter in clusters.scatters:
         if rows.diagonal:
@@ -49,7 +48,7 @@ def test_one_cluster_is_always_kept(rows):
 
 def test_candidates_are_multiples_of_the_pooled_scatter(rows):
     rows, true, _ = rows
-    clusters = clusters_of(rows, true, 4)
+    clusters = rows.statistics(true, 4)
     found = candidate_priors(rows, clusters)
     assert len(found) == len(FACTORS)
     for factor, prior in zip(FACTORS, found, strict=True):

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from hardbayes.gaussian.choice.borders import Borders
-from hardbayes.gaussian.choice.evidence import clusters_of, likeliest_prior
+from hardbayes.gaussian.choice.evidence import likeliest_prior
 from hardbayes.gaussian.choice.path import find_path
 from hardbayes.gaussian.choice.rule import separate
 from tests.gaussian.choice.samples import SQUARE, blobs, sampled
@@ -48,7 +48,7 @@ def test_all_neighbours_of_what_is_left_are_two():
     with sampled(matrix) as sample:
         rows = sample.rows
         k, evidence, labels = separate(rows, find_path(rows), rows)
-        assert evidence == likeliest_prior(rows, clusters_of(rows, labels, k))[1]
+        assert evidence == likeliest_prior(rows, rows.statistics(labels, k))[1]
         assert k >= 2
         borders = Borders(rows, labels, k, rows)
         assert all(border.separates for border in borders.between(borders.pairs()))

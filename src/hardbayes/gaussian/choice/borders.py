@@ -22,7 +22,6 @@ import numpy as np
 
 from hardbayes.gaussian.choice.evidence import (
     N_CANDIDATES,
-    clusters_of,
     common_discriminants,
     discriminants,
     gain_of_two,
@@ -30,8 +29,7 @@ from hardbayes.gaussian.choice.evidence import (
     shrunk_covariances,
 )
 from hardbayes.gaussian.choice.path import Path, find_path
-from hardbayes.gaussian.clusters import nearest_means
-from hardbayes.gaussian.problem import Gaussians, united
+from hardbayes.gaussian.problem import Gaussians, nearest_means, united
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,7 +87,7 @@ class Borders:
     ) -> None:
         self.rows, self.dip_rows = rows, dip_rows
         self.names = np.arange(k)  # (k,): what each cluster is a part of
-        self.clusters = clusters_of(rows, labels, k)
+        self.clusters = rows.statistics(labels, k)
         self.prior = likeliest_prior(rows, self.clusters)[0]
         same = dip_rows is rows
         first, second = self._nearest_two(labels if same else guess)
@@ -97,9 +95,9 @@ class Borders:
         self.guess = first
         # Moments of all rows, and of either half of them.
         self._halves = np.arange(dip_rows.n) % 2
-        both = clusters_of(dip_rows, seen + k * self._halves, 2 * k)
+        both = dip_rows.statistics(seen + k * self._halves, 2 * k)
         self._moments = [
-            clusters_of(dip_rows, seen, k),
+            dip_rows.statistics(seen, k),
             both.pick(np.arange(k)),
             both.pick(np.arange(k, 2 * k)),
         ]
@@ -293,7 +291,7 @@ def simes(p_values: list[float]) -> float:
 
 def _borders(case: Case, k: int) -> list[float]:
     """Return p-values of dips between neighbours, along the normal of the plane between them."""
-    clusters = clusters_of(case.rows, case.path[k].labels, k)
+    clusters = case.rows.statistics(case.path[k].labels, k)
     roots, offsets = common_discriminants(case.rows, clusters)
     others = case.others
     near = nearest_means(clusters.means, roots, k)

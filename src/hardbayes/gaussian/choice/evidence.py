@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import betainc
 
-from hardbayes.gaussian.clusters import nearest_means
-from hardbayes.gaussian.problem import Gaussians, united
+from hardbayes.gaussian.problem import Gaussians, nearest_means, united
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,11 +24,6 @@ if TYPE_CHECKING:
 
 
 N_CANDIDATES = 16  # clusters, besides its own, that a row may move to
-
-
-def clusters_of(rows: MixtureRows, labels: Ids, k: int) -> Gaussians:
-    """Return the statistics of clusters 0 to k-1."""
-    return Gaussians(*rows.statistics(labels, k))
 
 
 def pooled_covariance(rows: MixtureRows, clusters: Gaussians) -> Floats:
@@ -70,7 +64,7 @@ def choose(
 ) -> Ids:
     """Return the likeliest cluster (n,) of each row among its own and those near it."""
     near = nearest_means(clusters.means, roots, N_CANDIDATES)
-    return rows.choose(clusters.means, roots, offsets, near, labels)
+    return rows.choose_near(clusters.means, roots, offsets, near, labels)
 
 
 def classify(
@@ -85,7 +79,7 @@ def classify(
 
     ``is_common``: clusters have one covariance and no shares.
     """
-    labels, clusters = without_empty(labels, clusters_of(rows, labels, k))
+    labels, clusters = without_empty(labels, rows.statistics(labels, k))
     for _ in range(max_rounds):
         if is_common:
             roots, offsets = common_discriminants(rows, clusters)
@@ -94,7 +88,7 @@ def classify(
         chosen = choose(rows, clusters, roots, offsets, labels)
         if np.array_equal(chosen, labels):
             break
-        labels, clusters = without_empty(chosen, clusters_of(rows, chosen, clusters.k))
+        labels, clusters = without_empty(chosen, rows.statistics(chosen, clusters.k))
     return labels, clusters
 
 
@@ -174,7 +168,7 @@ def departure(rows: MixtureRows, labels: Ids, k: int) -> float:
     and its distribution for n Gaussian rows: m / (n - 1) ~ Beta(d / 2, (n - d - 1) / 2). Diagonal
     covariances: each column by itself.
     """
-    clusters = clusters_of(rows, labels, k)
+    clusters = rows.statistics(labels, k)
     covariances = clusters.scatters / np.maximum(clusters.weights, 1e-300)[:, None, None]
     roots = rows.factorised(rows.floored(covariances))[0]
     order, places = rows.by_cluster(labels, k)

@@ -14,14 +14,12 @@ import numpy as np
 from hardbayes.gaussian.choice.evidence import (
     MarginalLikelihood,
     classify,
-    clusters_of,
     common_discriminants,
     discriminants,
     likeliest_prior,
     shrunk_covariances,
 )
-from hardbayes.gaussian.clusters import nearest_means
-from hardbayes.gaussian.problem import Gaussians, united
+from hardbayes.gaussian.problem import Gaussians, nearest_means, united
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -173,7 +171,7 @@ def find_path(rows: MixtureRows, max_clusters: int = MAX_CLUSTERS) -> Path:
     _shrink(rows, labels, clusters, 1, path)
     for _ in range(MAX_RETURNS):
         top = likeliest(path)
-        clusters = clusters_of(rows, top.labels, top.k)
+        clusters = rows.statistics(top.labels, top.k)
         found = divide(rows, top.labels, clusters)
         chosen = [c for c in _by_gain(found.gains) if found.gains[c] > SURE][: most - top.k]
         if not chosen:
@@ -200,7 +198,7 @@ def up_to(path: Path, most: int) -> Path:
 def _grow(rows: MixtureRows, most: int, path: Path) -> tuple[Ids, Gaussians]:
     """Return labels and clusters after divisions; IN/OUT path: every partition met."""
     labels = np.zeros(rows.n, np.int64)
-    clusters = clusters_of(rows, labels, 1)
+    clusters = rows.statistics(labels, 1)
     prior = _note(rows, labels, clusters, path)
     n_forced = min(
         rows.total / ROWS_PER_FORCED,

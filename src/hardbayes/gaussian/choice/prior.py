@@ -9,15 +9,21 @@ A prior matrix for a given penalty: the one whose fit makes the rows likeliest.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from hardbayes.core.pool import one_blas_thread
-from hardbayes.gaussian.choice.evidence import choose, clusters_of, likeliest_prior
+from hardbayes.gaussian.choice.evidence import choose, likeliest_prior
 from hardbayes.gaussian.choice.path import divide, find_path
-from hardbayes.gaussian.clusters import GaussianModel, nearest_means
-from hardbayes.gaussian.problem import GaussianPartition, Gaussians, united, whitening
+from hardbayes.gaussian.problem import (
+    GaussianPartition,
+    Gaussians,
+    nearest_means,
+    united,
+    whitening,
+)
 from hardbayes.gaussian.search import Options, descend
 
 if TYPE_CHECKING:
@@ -138,7 +144,7 @@ class Keeper:
     def _candidates(self, labels: Ids, k: int) -> list[Kept]:
         """Return what is kept under priors, the roundest first, down to one that loses nothing."""
         rows = self.rows
-        clusters = clusters_of(rows, labels, k)
+        clusters = rows.statistics(labels, k)
         priors = candidate_priors(rows, clusters)
         if self.given_prior is not None:
             priors = [self.given_prior]
@@ -150,7 +156,7 @@ class Keeper:
             kept = self._descend(labels, clusters, prior)
             if kept is None:
                 continue
-            evidence = likeliest_prior(rows, clusters_of(rows, kept, k))[1]
+            evidence = likeliest_prior(rows, rows.statistics(kept, k))[1]
             loss = (likely - evidence) / rows.total
             found.append(Kept(k, kept, prior, np.nan, np.nan, False, evidence, loss))
             if loss <= TIE:
@@ -165,7 +171,7 @@ class Keeper:
             chosen = choose(rows, clusters, roots, np.zeros(k), labels)
             if np.array_equal(chosen, labels):
                 break
-            labels, clusters = chosen, clusters_of(rows, chosen, k)
+            labels, clusters = chosen, rows.statistics(chosen, k)
             if not (clusters.weights > 0).all():
                 return None
         return labels
@@ -175,7 +181,7 @@ class Keeper:
         others = [j for j in self.path if j != k and j <= 2 * k + 2]
         others = sorted(others, key=lambda j: (abs(np.log(j / k)), j))[:N_KNOWN]
         known = sorted({1, *others} - {k})
-        return [clusters_of(self.rows, self.path[j].labels, j) for j in known]
+        return [self.rows.statistics(self.path[j].labels, j) for j in known]
 
     def _penalties(self, kept: Kept, others: list[Gaussians]) -> tuple[float, float]:
         """Return the least and the largest penalty at which a partition is the best known.
@@ -183,7 +189,7 @@ class Keeper:
         Compared with partitions into other numbers, and with its own merges and divisions.
         """
         rows, k, prior = self.rows, kept.k, kept.prior
-        clusters = clusters_of(rows, kept.labels, k)
+        clusters = rows.statistics(kept.labels, k)
         own = self._costs(clusters, prior)
         low, high = 0.0, np.inf
         if len(self.path) == 1:  # rows are too few to be divided; no division would save more
@@ -230,14 +236,14 @@ def choose_prior(rows: MixtureRows, penalty: float, options: Options) -> tuple[F
     partition = GaussianPartition(penalty, 1.0, options.max_clusters)
 
     def cost(k: int) -> float:
-        clusters = clusters_of(rows, path[k].labels, k)
+        clusters = rows.statistics(path[k].labels, k)
         return partition.objective(clusters._replace(scatters=clusters.scatters / rows.total))
 
     k = min((k for k in path if k <= options.max_clusters), key=cost)
     best: tuple[float, Floats, Ids] | None = None
-    for prior in candidate_priors(rows, clusters_of(rows, path[k].labels, k)):
+    for prior in candidate_priors(rows, rows.statistics(path[k].labels, k)):
         labels = _fitted(rows, prior, path[k].labels, partition, options.max_steps)
-        clusters = clusters_of(rows, labels, int(labels.max()) + 1)
+        clusters = rows.statistics(labels, int(labels.max()) + 1)
         evidence = likeliest_prior(rows, clusters)[1]
         if best is None or evidence > best[0] + TIE * rows.total:
             best = evidence, prior, labels
@@ -252,8 +258,7 @@ def _fitted(
 ) -> Ids:
     """Return labels (n,) of a fit under a prior (h, d), from these."""
     frame = whitening(np.zeros(rows.d), prior[0] if rows.diagonal else prior)
-    whitened = frame.rows(rows.rows, rows.weights, rows.pool)
-    start = Gaussians(*whitened.statistics(labels, int(labels.max()) + 1))
-    model = GaussianModel(whitened, partition, np.arange(rows.n))
+    whitened = replace(frame.rows(rows.rows, rows.weights, rows.pool), partition=partition)
+    start = whitened.statistics(labels, int(labels.max()) + 1)
     how = ("split-merge", max_steps, np.random.RandomState(0))
-    return descend(model, start, *how).labels
+    return descend(whitened, start, *how).labels

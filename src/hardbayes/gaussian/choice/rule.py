@@ -13,7 +13,7 @@ from hardbayes.core.loop import counted
 from hardbayes.core.plateaus import Columns
 from hardbayes.core.pool import one_blas_thread
 from hardbayes.gaussian.choice.borders import LEVEL, Borders, HeldOut, held_out
-from hardbayes.gaussian.choice.evidence import classify, clusters_of, likeliest_prior, look_gaussian
+from hardbayes.gaussian.choice.evidence import classify, likeliest_prior, look_gaussian
 from hardbayes.gaussian.choice.path import Path, Step, find_path, likeliest, plateaus, up_to
 from hardbayes.gaussian.choice.prior import Keeper, Kept
 from hardbayes.gaussian.choice.references import is_likelier
@@ -57,7 +57,7 @@ def separate(rows: MixtureRows, path: Path, dip_rows: MixtureRows) -> Step:
         if clusters.k < len(used):
             guess = None  # clusters have other numbers now
         k = clusters.k
-    return Step(k, likeliest_prior(rows, clusters_of(rows, labels, k))[1], labels)
+    return Step(k, likeliest_prior(rows, rows.statistics(labels, k))[1], labels)
 
 
 FEW = 4  # clusters that are believed without valleys between them
