@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from hardbayes.core.centre_free import Proposal, labelled, propose, unlabelled
+from hardbayes.core.centre_free import labelled, propose, unlabelled
 from hardbayes.core.centre_free_descent import Descent
-from hardbayes.core.loop import Status
+from hardbayes.core.loop import Proposal, Status
 from tests.core.association import MODELS, KernelModel, kernel_means, normalised_cut
 from tests.core.test_labelling import literal
 from tests.reference.brute_force import set_partitions

@@ -3,11 +3,10 @@
 import numpy as np
 from scipy import sparse
 
-from hardbayes.core.arrays import Corpus, TopicSets
+from hardbayes.core.arrays import Corpus, Topics, TopicSets
 from hardbayes.core.pool import Pool
-from hardbayes.topics.memory import MemoryDocuments
+from hardbayes.topics.memory import Documents
 from hardbayes.topics.problem import SharedTopics
-from hardbayes.topics.rows import Topics
 
 
 def random_counts(seed, n=12, v=8, rate=1.0):
@@ -26,7 +25,7 @@ def corpus_of(counts, penalties):
 
 
 def documents_of(counts, penalties=1.0, n_threads=1):
-    return MemoryDocuments(corpus_of(counts, penalties), counts.shape[1], Pool(n_threads))
+    return Documents(corpus_of(counts, penalties), counts.shape[1], Pool(n_threads))
 
 
 def random_topics(seed, v, k, n_free=0):

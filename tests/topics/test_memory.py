@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from hardbayes.topics import memory
-from hardbayes.topics.rows import WordLabels
+from hardbayes.topics.memory import WordLabels
 from tests.topics.estimator_cases import (
     document_cost,
     documents_of,

@@ -240,6 +240,13 @@ class Corpus(NamedTuple):
     penalties: Floats  # (n,): what each document pays for each of its topics
 
 
+class Topics(NamedTuple):
+    """Topics as documents see them."""
+
+    costs: Floats  # (v, k): of a word at a topic, in nats
+    n_free: int  # the first so many topics are open to every document, and in no set
+
+
 class TopicSets(NamedTuple):
     """The topics that each document pays for."""
 

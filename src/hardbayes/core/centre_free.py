@@ -1,19 +1,13 @@
 """Models whose clusters have no centres among the rows: their contract, and partitions by labels.
 
-The contract of a model whose clusters have no centres in the space of the rows.
-
 Covariances, kernels and graphs have this in common: labels, additive statistics of a cluster, the
-cost of a union, the gain of a single-row move, a division. The moves of this package and
-`core.centre_free_descent` use nothing else of a model. What is minimised is
+cost of a union, the gain of a single-row move, a division. `core.centre_free_descent` uses nothing
+else of a model. What is minimised is
 
     sum_k [cost of cluster k + penalty]
 
 over partitions into at most ``max_clusters`` clusters. Costs may be negative, the penalty may not:
 a normalised cut has the cost ``-links / degree`` and the penalty ``1 + cluster_penalty``.
-
-A partition with what follows from its labels, and proposals of another one.
-
-Clusters that cost minus what is inside them by their volume: those of kernels and of graphs.
 """
 
 from collections.abc import Sequence
@@ -26,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardbayes.core.arrays import Floats
+from hardbayes.core.loop import Proposal
 
 Ids = NDArray[np.int64]
 S = TypeVar("S")  # the statistics of several clusters; only the model reads them
@@ -154,16 +149,6 @@ class Labelled(Generic[S]):
         return [ids[weighs[ids]].tobytes() for ids in self.members]
 
 
-class Proposal(NamedTuple, Generic[S]):
-    """A move: what it leads to, and what that changes."""
-
-    change: float  # exact change of the objective
-    outcome: Labelled[S]
-    n_changed: int  # rows or clusters, as they are reported
-    n_splits: int = 0
-    n_merges: int = 0
-
-
 def unlabelled(model: CentreFreeModel[S], statistics: S) -> Labelled[S]:
     """Return a start from clusters alone: rows have no labels until they first choose."""
     return Labelled(model, np.full(len(model.weights), -1), 0, statistics)
@@ -186,7 +171,7 @@ def labelled(model: CentreFreeModel[S], labels: Ids) -> Labelled[S]:
 
 def propose(
     current: Labelled[S], labels: Ids, n_changed: int, n_splits: int = 0, n_merges: int = 0
-) -> Proposal[S]:
+) -> Proposal[Labelled[S]]:
     """Return the proposal of other labels (n,)."""
     outcome = labelled(current.model, labels)
     change = outcome.objective - current.objective
@@ -194,7 +179,10 @@ def propose(
 
 
 def ratio(inside: Floats, volumes: Floats) -> Floats:
-    """Return ``inside / volumes``, zero where a cluster is empty."""
+    """Return ``inside / volumes``, zero where a cluster is empty.
+
+    Clusters of kernels and of graphs cost minus that, but for a constant.
+    """
     return np.divide(inside, volumes, out=np.zeros(len(inside)), where=volumes > 0)
 
 

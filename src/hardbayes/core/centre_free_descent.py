@@ -1,10 +1,8 @@
 """The descent of models without centres: moves of rows and of whole clusters.
 
-A fit of a centre-free model: its state, and the stages that `core.loop` goes through.
-
-Moves of rows, all at once or one by one, and of whole clusters: merges, splits, exchanges.
-
-Each returns a proposal, or None, and changes nothing of the fit.
+Rows move all at once or one by one, whole clusters by merges, splits and exchanges. Each of these
+moves is a function that returns a proposal, or None, and changes nothing. `Descent` is the state of
+a fit; its stages, which `core.loop` goes through, apply proposals.
 """
 
 from collections.abc import Callable
@@ -18,13 +16,23 @@ from hardbayes.core.centre_free import (
     Division,
     Ids,
     Labelled,
-    Proposal,
     S,
     labelled,
     propose,
 )
-from hardbayes.core.loop import Status, alternate, say_nothing
+from hardbayes.core.loop import Proposal, Status, alternate, say_nothing
 
+STAGES = {
+    "paper": ("sweep",),
+    "divide": ("move_rows", "merge", "split"),  # from one cluster to several
+    # From clusters that were chosen before: their number changes only if two had better be one.
+    "local": ("choose", "move_rows", "merge"),
+    # Splits come before births: they see whole clusters, and a cap is soon full.
+    "split-merge": ("choose", "move_rows", "regroup", "merge", "split", "sweep", "exchange"),
+}
+MAX_EXCHANGES = 30
+MAX_REGROUPS = 10  # moves of groups, which end with the first that gains less than this part
+LEAST_GAIN = 1e-4
 # A move must lower the objective by more than this part of what is compared.
 WORTHWHILE = 1e-9
 MAX_PASSES = 8  # of single-row moves
@@ -60,29 +68,29 @@ class Divisions:
         self._found[key] = self._found[key]._replace(saved=saved)
 
 
-def choose(current: Labelled[S]) -> Proposal[S] | None:
+def choose(current: Labelled[S]) -> Proposal[Labelled[S]] | None:
     """Return the proposal that every row goes to its cheapest cluster."""
     return _relabel(current, current.model.choose(current.statistics))
 
 
-def sweep(current: Labelled[S]) -> tuple[Proposal[S] | None, bool]:
+def sweep(current: Labelled[S]) -> tuple[Proposal[Labelled[S]] | None, bool]:
     """Return the same with births, and whether the cap prevented one."""
     labels, capped = current.model.sweep(current.statistics) or (None, False)
     return _relabel(current, labels), capped
 
 
-def move_rows(current: Labelled[S]) -> Proposal[S] | None:
+def move_rows(current: Labelled[S]) -> Proposal[Labelled[S]] | None:
     """Return the proposal of single-row moves, each of which lowers the objective."""
     labels, n_moves = current.model.move_rows(current.labels, current.statistics, MAX_PASSES)
     return propose(current, labels, n_moves) if n_moves else None
 
 
-def regroup(current: Labelled[S], rng: np.random.RandomState) -> Proposal[S] | None:
+def regroup(current: Labelled[S], rng: np.random.RandomState) -> Proposal[Labelled[S]] | None:
     """Return the proposal that groups of rows move."""
     return _relabel(current, current.model.regroup(current.labels, rng))
 
 
-def merge(current: Labelled[S]) -> Proposal[S] | None:
+def merge(current: Labelled[S]) -> Proposal[Labelled[S]] | None:
     """Return the proposal of the cheapest unions of disjoint pairs that lower the objective."""
     model = current.model
     if current.k < 2:
@@ -100,7 +108,7 @@ def merge(current: Labelled[S]) -> Proposal[S] | None:
     return propose(current, labels, n_merges, n_merges=n_merges) if n_merges else None
 
 
-def split(current: Labelled[S], divisions: Divisions) -> Proposal[S] | None:
+def split(current: Labelled[S], divisions: Divisions) -> Proposal[Labelled[S]] | None:
     """Return the proposal of divisions that lower the objective, as all rows judge them."""
     model, k = current.model, current.k
     room = model.max_clusters - k
@@ -128,7 +136,7 @@ def worth_dividing(model: CentreFreeModel[S], divisions: list[Division]) -> list
     return [c for c, division in enumerate(divisions) if division.saved > least]
 
 
-def exchange(current: Labelled[S], divisions: Divisions) -> Proposal[S] | None:
+def exchange(current: Labelled[S], divisions: Divisions) -> Proposal[Labelled[S]] | None:
     """Return the proposal to unite two clusters and divide a third, where only both pay."""
     model = current.model
     lefts, rights, costs = model.unions(current.statistics)
@@ -157,7 +165,7 @@ def exchange(current: Labelled[S], divisions: Divisions) -> Proposal[S] | None:
     return None
 
 
-def _relabel(current: Labelled[S], labels: Ids | None) -> Proposal[S] | None:
+def _relabel(current: Labelled[S], labels: Ids | None) -> Proposal[Labelled[S]] | None:
     if labels is None:
         return None
     n_changed = int(np.count_nonzero(labels != current.labels))
@@ -185,19 +193,6 @@ def _improved(model: CentreFreeModel[S], labels: Ids) -> Ids:
             break
         trial = labelled(model, chosen)
     return model.move_rows(trial.labels, trial.statistics, max_passes)[0]
-
-
-STAGES = {
-    "paper": ("sweep",),
-    "divide": ("move_rows", "merge", "split"),  # from one cluster to several
-    # From clusters that were chosen before: their number changes only if two had better be one.
-    "local": ("choose", "move_rows", "merge"),
-    # Splits come before births: they see whole clusters, and a cap is soon full.
-    "split-merge": ("choose", "move_rows", "regroup", "merge", "split", "sweep", "exchange"),
-}
-MAX_EXCHANGES = 30
-MAX_REGROUPS = 10  # moves of groups, which end with the first that gains less than this part
-LEAST_GAIN = 1e-4
 
 
 class Solution(NamedTuple, Generic[S]):
@@ -280,7 +275,7 @@ class Descent(Generic[S]):
         end, history = self.current, np.array(self.history)
         return Solution(end.labels, end.statistics, history, status, self.n_splits, self.n_merges)
 
-    def apply(self, proposal: Proposal[S] | None) -> bool:
+    def apply(self, proposal: Proposal[Labelled[S]] | None) -> bool:
         """Carry out a proposal if it is the first or lowers the objective; return whether it did.
 
         Its outcome has no empty clusters, statistics summed anew and the objective they give.

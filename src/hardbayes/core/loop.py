@@ -1,21 +1,28 @@
 """The one loop of every model, and how a fit ends.
 
-The one loop of every model.
-
 A fit is a row of stages, each of which may lower the objective: rows decide and parameters follow,
 or whole clusters or features move. As long as one does, the loop begins again with the first.
-
-The objective's trace: rises that are rounding are levelled.
-
-How a fit ended, in sentences that say what to do; and a report that prints nothing.
 """
 
 from collections.abc import Callable, Sequence
 from enum import Enum
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 from hardbayes.core.arrays import Floats
+
+T = TypeVar("T")
+
+
+class Proposal(NamedTuple, Generic[T]):
+    """A move: what it leads to, and what that changes."""
+
+    change: float  # exact change of the objective
+    outcome: T  # the state of the fit thereafter
+    n_changed: int = 0  # rows or clusters, as they are reported
+    n_splits: int = 0
+    n_merges: int = 0
 
 
 def alternate(stages: Sequence[Callable[[], bool]], may_go_on: Callable[[], bool]) -> bool:

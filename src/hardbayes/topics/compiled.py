@@ -1,15 +1,9 @@
-"""Compiled decisions on the words of documents.
+"""Compiled decisions on the words of documents, and sums over them.
 
-The topics of a document at fixed topics: add, drop and swap as long as its cost falls.
-
-The cost of a document's words at its own topics.
-
-Divisions of a topic: its parts of documents in two groups, by two means in KL divergence.
-
-Sums over documents of the words that each topic has.
-
-Weights are multiples of a power of two, so small that no sum of them rounds: totals do not depend
-on the order of documents or on threads.
+The topics of a document at fixed topics: add, drop and swap as long as its cost falls. Divisions of
+a topic: its parts of documents in two groups, by two means in KL divergence. Weights are multiples
+of a power of two, so small that no sum of them rounds: totals do not depend on the order of
+documents or on threads.
 
 The published algorithm on words: steps 4 and 5 of Kulis & Jordan's Algorithm 2, in order. Its rows
 are single words. Equal words of a document that are visited one after another decide alike:

@@ -1,30 +1,36 @@
-"""Fits of topics: stages, several starts, about so many topics; the published algorithm.
+"""Fits of topics: the stages that `core.loop` goes through, several starts, about so many topics.
 
-A fit of topics: its state, and the stages that `core.loop` goes through.
-
-Several starts of a fit of topics; and the global penalty at which there are about so many.
-
-The published algorithm for words: Kulis & Jordan's Algorithm 2 with the KL divergence.
+And the published algorithm for words: Kulis & Jordan's Algorithm 2 with the KL divergence.
 """
+
+from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.random import RandomState
 
-from hardbayes.core.loop import Status, alternate
+from hardbayes.core.arrays import Topics
+from hardbayes.core.loop import Proposal, Status, alternate
 from hardbayes.topics import moves
 from hardbayes.topics.problem import NEVER, SharedTopics
-from hardbayes.topics.rows import Collected, TopicDocuments, Topics
-from hardbayes.topics.state import Proposal, TopicState, propose
+from hardbayes.topics.state import TopicState, propose
+
+if TYPE_CHECKING:
+    from hardbayes.topics.memory import Collected, Documents
 
 Report = Callable[[int, int, float], None]
 
 STAGES = ("sweep", "merge", "split", "delete", "add_background", "converge")
 # Sweeps that lower the objective by a smaller share of it wait until no topic can be split.
 SMALL_FALL = 1e-4
+MAX_PENALTIES = 8  # tried for a number of topics
+NEAR = 0.05  # share of that number by which it may be missed
+FAR = 0.1  # and the share from which that is said
+STEP = 2.0  # least factor between penalties before there is one on either side
+STEEPNESS = 1.5  # on text, penalties fall about with this power of the number of topics
 
 
 class Limits(NamedTuple):
@@ -81,7 +87,7 @@ class TopicDescent:
             status = Status.CAPPED if self._cap_prevents_splits() else Status.CONVERGED
         return TopicSolution(self.current, self.history, status, self.n_splits, self.n_merges)
 
-    def apply(self, proposal: Proposal | None) -> bool:
+    def apply(self, proposal: Proposal[TopicState] | None) -> bool:
         """Carry out a proposal; return whether there is one."""
         if proposal is None:
             return False
@@ -122,7 +128,7 @@ class TopicDescent:
         wanted = self.limits.may_add_background
         return wanted and self.apply(moves.add_background(self.current))
 
-    def _swept(self) -> Proposal | None:
+    def _swept(self) -> Proposal[TopicState] | None:
         return propose(self.current, self.current.sets, self.current.totals)
 
     def _cap_prevents_splits(self) -> bool:
@@ -130,13 +136,6 @@ class TopicDescent:
             return False
         saved = moves.divisions(self.current, self.rng).saved
         return bool(saved.max() > self.current.structure.global_penalty)
-
-
-MAX_PENALTIES = 8  # tried for a number of topics
-NEAR = 0.05  # share of that number by which it may be missed
-FAR = 0.1  # and the share from which that is said
-STEP = 2.0  # least factor between penalties before there is one on either side
-STEEPNESS = 1.5  # on text, penalties fall about with this power of the number of topics
 
 
 def best_of_starts(
@@ -206,7 +205,7 @@ class LiteralDescent:
     the end of each pass; so are topics without words.
     """
 
-    def __init__(self, documents: TopicDocuments, structure: SharedTopics, report: Report) -> None:
+    def __init__(self, documents: Documents, structure: SharedTopics, report: Report) -> None:
         self.documents = documents
         self.structure = structure
         self.report = report

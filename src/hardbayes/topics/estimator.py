@@ -3,9 +3,11 @@
 The words that describe topics.
 """
 
+from __future__ import annotations
+
 from dataclasses import replace
 from numbers import Real
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,8 +41,10 @@ from hardbayes.topics.problem import (
     pose_topics,
     word_weights,
 )
-from hardbayes.topics.rows import TopicDocuments
 from hardbayes.topics.state import swept
+
+if TYPE_CHECKING:
+    from hardbayes.topics.memory import Documents
 
 RANKINGS = ("relevance", "share")
 
@@ -328,7 +332,7 @@ class HDPTopics(Estimator):
 
     def _search(
         self,
-        documents: TopicDocuments,
+        documents: Documents,
         structure: SharedTopics,
         totals: list[Floats],
         rng: np.random.RandomState,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from hardbayes.core.arrays import Floats, Matrix
+from hardbayes.core.arrays import Floats, Matrix, Topics
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.loop import Status, counted, level_rounding
 from hardbayes.core.pool import Pool
@@ -23,7 +23,6 @@ from hardbayes.topics.problem import (
     no_topics,
     pose_topics,
 )
-from hardbayes.topics.rows import Topics
 
 SENTENCES = {
     Status.CONVERGED: (

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.random import RandomState
 from numpy.typing import NDArray
 
-from hardbayes.core.arrays import Corpus, Floats, TopicSets
+from hardbayes.core.arrays import Corpus, Floats, Topics, TopicSets
 from hardbayes.core.pool import Pool
 from hardbayes.topics.compiled import (
     add_shares,
@@ -21,13 +21,37 @@ from hardbayes.topics.compiled import (
     pair_penalties,
     two_means,
 )
-from hardbayes.topics.rows import Collected, TopicDocuments, Topics, TopicSweep, WordLabels
 
 TILE_WORK = 1 << 24  # multiply-adds of a call, at most: some hundredths of a second
 SAMPLE = 1 << 20  # entries of documents by which a topic is divided; all of them then judge
 MAX_ROUNDS = 10  # of two means
 ROOM = 64  # columns for topics that a pass of the published algorithm opens, at first
 MOST_SHARED = 1 << 25  # numbers of totals that threads have for themselves, in all
+
+
+class TopicSweep(NamedTuple):
+    """The result of one pass over all documents."""
+
+    sets: TopicSets  # only topics that have words of the document
+    totals: Floats  # (v, k): the weight of each word in each topic, exact
+    losses: Floats  # (k,): by how much the documents' costs would rise without that topic, at most
+
+
+class WordLabels(NamedTuple):
+    """Local clusters of the words of documents, for the published algorithm."""
+
+    labels: NDArray[np.int32]  # (entries,): the local cluster of each word
+    associations: NDArray[np.int32]  # (entries,): the topic of cluster c of d at ``starts[d] + c``
+    n_local: NDArray[np.int32]  # (n,)
+
+
+class Collected(NamedTuple):
+    """Local clusters whose topics all have words, and what follows from them."""
+
+    labels: WordLabels
+    topics: NDArray[np.int32]  # (entries,): of each word
+    totals: Floats  # (v, k)
+    sets: TopicSets
 
 
 class TopicParts(NamedTuple):
@@ -39,21 +63,29 @@ class TopicParts(NamedTuple):
     vocabulary: NDArray[np.int32]  # (w,): the word of each number
 
 
-class MemoryDocuments(TopicDocuments):
-    """The documents of a corpus in memory; what the methods return is said in `TopicDocuments`."""
+class Documents:
+    """The documents of a corpus, each a list of words with weights, and what it pays for a topic.
+
+    No method changes its arguments. Totals are exact, and all results are the same for any number
+    of threads.
+    """
 
     def __init__(self, corpus: Corpus, n_words: int, pool: Pool) -> None:
         self.corpus = corpus
         self.n_documents = len(corpus.penalties)
-        self.n_words = n_words
-        self.penalties = corpus.penalties
+        self.n_words = n_words  # of the vocabulary
+        self.penalties = corpus.penalties  # (n,)
         self._pool = pool
         self._longest = int(np.diff(corpus.starts).max(initial=0))
 
     # -- sweeps -----------------------------------------------------------------------------------
 
     def sweep(self, topics: Topics, sets: TopicSets) -> TopicSweep:
-        """Choose topics, then add up words."""
+        """Choose the topics of each document, from those it has, and give its words to them.
+
+        Topics are added, dropped and swapped as long as the cost of the document falls. Each word
+        goes to the cheapest topic of its document.
+        """
         n_topics = topics.costs.shape[1]
         sets, regrets = self._choose(topics, sets)
         is_own = sets.is_own
@@ -62,7 +94,7 @@ class MemoryDocuments(TopicDocuments):
         return TopicSweep(sets, totals, losses)
 
     def choose(self, topics: Topics, sets: TopicSets) -> TopicSets:
-        """Choose topics."""
+        """Return the sets of such a pass, without totals."""
         return self._choose(topics, sets)[0]
 
     def _choose(self, topics: Topics, sets: TopicSets) -> tuple[TopicSets, Floats]:
@@ -129,7 +161,11 @@ class MemoryDocuments(TopicDocuments):
     def ratios(
         self, topics: Topics, sets: TopicSets, prior: Floats, n_tries: int, rng: RandomState
     ) -> Floats:
-        """Divide each topic by its documents, or a sample of them, one topic a thread."""
+        """Return (v, k) what a word gains on the second side of a division of its topic.
+
+        By two means in KL divergence over the documents' parts of the topic, or a sample of them;
+        the best of ``n_tries`` pairs of seeds. Zero where a topic has fewer than two documents.
+        """
         n_topics = topics.costs.shape[1]
         found = np.zeros(topics.costs.shape)
         members = _members(sets, n_topics)
@@ -194,7 +230,10 @@ class MemoryDocuments(TopicDocuments):
     def divide(
         self, topics: Topics, sets: TopicSets, ratios: Floats
     ) -> tuple[NDArray[np.uint8], Floats]:
-        """Divide every topic in one pass."""
+        """Divide every topic: each document's part goes to the side where its words gain.
+
+        Returns the side (n, room) for each topic in each set, and totals (v, k) of second sides.
+        """
         sides = np.zeros(sets.topics.shape, np.uint8)
         gains = np.empty((self._pool.n_threads, ratios.shape[1]))
         totals = self._summed(
@@ -208,13 +247,13 @@ class MemoryDocuments(TopicDocuments):
     # -- sums -------------------------------------------------------------------------------------
 
     def pair_penalties(self, sets: TopicSets, n_topics: int) -> Floats:
-        """Add up penalties."""
+        """Return (k, k) the sum of penalties of the documents that have both topics a < b."""
         together = np.zeros((n_topics, n_topics))
         pair_penalties(self.corpus, sets, together)
         return together
 
     def shares(self, topics: Topics, sets: TopicSets) -> tuple[Floats, Floats]:
-        """Add up the weights of words."""
+        """Return the weight of each document in each topic (n, k), and what its words cost (n,)."""
         shares = np.zeros((self.n_documents, topics.costs.shape[1]))
         fits, tiles = np.empty(self.n_documents), self._tiles(8)
         self._pool.run(
@@ -224,7 +263,7 @@ class MemoryDocuments(TopicDocuments):
         return shares, fits
 
     def cheapest_topics(self, topics: Topics) -> NDArray[np.int64]:
-        """Compare the costs of whole documents."""
+        """Return (n,) the topic, not a free one, at which each whole document costs least."""
         n_topics = topics.costs.shape[1]
         found = np.empty(self.n_documents, np.int64)
         sums = np.empty((self._pool.n_threads, n_topics))
@@ -240,7 +279,7 @@ class MemoryDocuments(TopicDocuments):
     # -- the published algorithm ------------------------------------------------------------------
 
     def one_cluster_each(self) -> WordLabels:
-        """Return labels of zeros."""
+        """Return one local cluster for each document, all of topic 0."""
         zeros = np.zeros(len(self.corpus.words), np.int32)
         return WordLabels(
             zeros, zeros.copy(), np.diff(self.corpus.starts).clip(max=1).astype(np.int32)
@@ -249,13 +288,17 @@ class MemoryDocuments(TopicDocuments):
     def published_pass(
         self, costs: Floats, never: float, global_penalty: float, labels: WordLabels
     ) -> tuple[WordLabels, int]:
-        """Visit words, then local clusters, in order."""
+        """Return local clusters after one pass of the published algorithm, and how many topics.
+
+        Steps 4 and 5 of Kulis & Jordan's Algorithm 2, documents and words in their order. A word
+        that a topic does not have costs ``never``. Some of the topics may be empty.
+        """
         labels = WordLabels(*(array.copy() for array in labels))
         tiles = self._tiles(64 + costs.shape[1])  # some topics more are opened on the way
         return labels, literal_pass(self.corpus, costs, never, global_penalty, labels, tiles)
 
     def collect(self, labels: WordLabels, n_topics: int) -> Collected:
-        """Look up the topic of each word's local cluster, and count."""
+        """Add up words, and drop topics without words."""
         starts, words = self.corpus.starts, self.corpus.words
         topics = labels.associations[np.repeat(starts[:-1], np.diff(starts)) + labels.labels]
         kept = np.bincount(topics, minlength=n_topics) > 0

@@ -1,10 +1,7 @@
-"""Moves on whole topics: merges, splits, a background.
+"""Moves of whole topics: merges, deletions, splits, a background.
 
-Merges of two topics, and deletions of one.
-
-Splits of topics: two means in KL divergence over the documents' parts of a topic.
-
-A background: one topic that every document may use for its common words.
+Splits are by two means in KL divergence over the documents' parts of a topic. A background is one
+topic that every document may use for its common words.
 """
 
 from dataclasses import replace
@@ -15,12 +12,19 @@ from numpy.random import RandomState
 from numpy.typing import NDArray
 
 from hardbayes.core.arrays import Floats, TopicSets
+from hardbayes.core.loop import Proposal
 from hardbayes.core.pool import one_blas_thread
-from hardbayes.topics.state import Proposal, TopicState, propose, renamed, swept
+from hardbayes.topics.state import TopicState, propose, renamed, swept
 
 Ids = NDArray[np.intp]
 
 NEIGHBOURS = 4  # topics with which each is compared
+TRIES = 10  # pairs of seeds for each topic
+ROUNDS = 2  # of two means over all documents, after those over a sample
+# Topics are divided with at least this share of pseudo-counts: without, a word that one side lacks
+# would decide alone.
+LEAST_PRIOR = 0.05
+SWEEPS = 4  # before the background is judged
 
 
 def union_changes(current: TopicState) -> tuple[Ids, Ids, Floats]:
@@ -49,7 +53,7 @@ def neighbours(totals: Floats) -> Ids:
     return np.unique(np.sort(pairs, axis=0), axis=1)
 
 
-def merge(current: TopicState) -> Proposal | None:
+def merge(current: TopicState) -> Proposal[TopicState] | None:
     """Propose the merges of disjoint pairs that lower the objective."""
     if current.n_topics < 2:
         return None
@@ -63,7 +67,7 @@ def merge(current: TopicState) -> Proposal | None:
     return united(current, names, n_merges) if n_merges else None
 
 
-def united(current: TopicState, names: Ids, n_merges: int) -> Proposal | None:
+def united(current: TopicState, names: Ids, n_merges: int) -> Proposal[TopicState] | None:
     """Propose that topic k becomes part of topic ``names[k]``."""
     kept = names == np.arange(len(names))
     totals = current.totals[:, kept].copy()
@@ -73,7 +77,7 @@ def united(current: TopicState, names: Ids, n_merges: int) -> Proposal | None:
     return propose(current, renamed(current.sets, places), totals, n_merges=n_merges)
 
 
-def delete(current: TopicState) -> Proposal | None:
+def delete(current: TopicState) -> Proposal[TopicState] | None:
     """Propose to delete the topic that its documents miss least, if that lowers the objective."""
     if current.n_topics < 2:
         return None
@@ -98,13 +102,6 @@ def without(sets: TopicSets, k: int) -> TopicSets:
     found = TopicSets(topics - (topics > k), kept.sum(axis=1, dtype=np.int32))
     found.topics[~found.is_own] = 0  # they are read as indices, too
     return found
-
-
-TRIES = 10  # pairs of seeds for each topic
-ROUNDS = 2  # of two means over all documents, after those over a sample
-# Topics are divided with at least this share of pseudo-counts: without, a word that one side lacks
-# would decide alone.
-LEAST_PRIOR = 0.05
 
 
 class Divisions(NamedTuple):
@@ -138,7 +135,7 @@ def divisions(current: TopicState, rng: RandomState) -> Divisions:
     return Divisions(saved, sides, second)
 
 
-def split(current: TopicState, most: int, rng: RandomState) -> Proposal | None:
+def split(current: TopicState, most: int, rng: RandomState) -> Proposal[TopicState] | None:
     """Propose all divisions that save more than the global penalty, the best ``most`` of them."""
     if most <= 0:
         return None
@@ -149,7 +146,9 @@ def split(current: TopicState, most: int, rng: RandomState) -> Proposal | None:
     return divided(current, chosen, found) if len(chosen) else None
 
 
-def divided(current: TopicState, chosen: NDArray[np.intp], found: Divisions) -> Proposal | None:
+def divided(
+    current: TopicState, chosen: NDArray[np.intp], found: Divisions
+) -> Proposal[TopicState] | None:
     """Propose that the second sides of the chosen topics become topics of their own."""
     n_before = current.totals.shape[1]
     names = np.arange(n_before)
@@ -162,10 +161,7 @@ def divided(current: TopicState, chosen: NDArray[np.intp], found: Divisions) -> 
     return propose(current, sets, totals, n_splits=len(chosen))
 
 
-SWEEPS = 4  # before the background is judged
-
-
-def add_background(current: TopicState) -> Proposal | None:
+def add_background(current: TopicState) -> Proposal[TopicState] | None:
     """Propose a background that starts at the word shares of the corpus.
 
     Judged after a few sweeps: words move to it from all topics, one sweep after another.

@@ -1,12 +1,7 @@
 """From counts of words to documents whose topics can be searched, and what topics cost.
 
-From counts of words to documents whose topics can be searched.
-
-Weights of words in documents: raw counts, or counts that common words do not dominate.
-
-Topics shared by documents: what is paid for words, topics of documents, and topics.
-
-Counts of words: the domain of topics.
+Counts are weighed first: as they are, or so that common words do not dominate. Then words, the
+topics of documents, and topics are paid for.
 """
 
 from __future__ import annotations
@@ -24,10 +19,13 @@ from hardbayes.core.pool import import_whole
 
 if TYPE_CHECKING:
     from hardbayes.core.pool import Pool
-    from hardbayes.topics.memory import MemoryDocuments
+    from hardbayes.topics.memory import Documents
 
 
 ROOM = 4  # for topics of a document, at first
+SMALLEST = 1e-250  # sum of counts
+# Stands for minus the logarithm of zero: above any penalty, yet finite when multiplied and added.
+NEVER = 1e30
 
 
 @dataclass(frozen=True)
@@ -47,20 +45,20 @@ def pose_topics(
     penalty: LocalPenalty,
     pool: Pool,
     sample_weight: Floats | None = None,
-) -> MemoryDocuments:
+) -> Documents:
     """Return the documents of a matrix of weights (n, v).
 
     A document counts ``sample_weight`` (n,) times: so do its penalties, as its words already do.
     """
     # With kernels comes numba: not before the first fit.
     import_whole("hardbayes.topics.memory")
-    from hardbayes.topics.memory import MemoryDocuments
+    from hardbayes.topics.memory import Documents
 
     penalties = penalty.of(row_sums(weighted))
     if sample_weight is not None and not penalty.per_word:
         penalties = penalties * sample_weight
     corpus = Corpus(weighted.indptr, weighted.indices, weighted.data, penalties)
-    return MemoryDocuments(corpus, weighted.shape[1], pool)
+    return Documents(corpus, weighted.shape[1], pool)
 
 
 def documents_with_words(weighted: sparse.csr_array, sample_weight: Floats | None) -> float:
@@ -72,9 +70,6 @@ def documents_with_words(weighted: sparse.csr_array, sample_weight: Floats | Non
 def no_topics(n_documents: int) -> TopicSets:
     """Return sets without topics."""
     return TopicSets(np.zeros((n_documents, ROOM), np.int32), np.zeros(n_documents, np.int32))
-
-
-SMALLEST = 1e-250  # sum of counts
 
 
 @dataclass(frozen=True)
@@ -150,10 +145,6 @@ def _sublinear(matrix: sparse.csr_array, factors: Floats) -> sparse.csr_array:
     once = np.log1p(matrix.data.astype(float)) / np.log(2)  # exact for tiny fractions, too
     numbers = np.log1p(once) / np.log(2) * factors[matrix.indices]
     return sparse.csr_array((numbers, matrix.indices, matrix.indptr), shape=matrix.shape)
-
-
-# Stands for minus the logarithm of zero: above any penalty, yet finite when multiplied and added.
-NEVER = 1e30
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,19 @@
 """A fit of topics: sets of topics, totals, and what follows from them; and proposals of another."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.core.arrays import Floats, TopicSets
+from hardbayes.core.arrays import Floats, Topics, TopicSets
+from hardbayes.core.loop import Proposal
 from hardbayes.topics.problem import SharedTopics
-from hardbayes.topics.rows import TopicDocuments, Topics
+
+if TYPE_CHECKING:
+    from hardbayes.topics.memory import Documents
 
 # A move must lower the objective by more than this share of it.
 WORTHWHILE = 1e-12
@@ -18,7 +23,7 @@ WORTHWHILE = 1e-12
 class TopicState:
     """Where a fit is. Words were given to topics by ``topics``, which made ``totals``."""
 
-    documents: TopicDocuments
+    documents: Documents
     structure: SharedTopics
     topics: Topics
     sets: TopicSets
@@ -42,17 +47,8 @@ class TopicState:
         return self.structure.topic_costs(self.totals)
 
 
-class Proposal(NamedTuple):
-    """A state with a lower objective."""
-
-    change: float
-    outcome: TopicState
-    n_splits: int = 0
-    n_merges: int = 0
-
-
 def swept(
-    documents: TopicDocuments, structure: SharedTopics, sets: TopicSets, totals: Floats
+    documents: Documents, structure: SharedTopics, sets: TopicSets, totals: Floats
 ) -> TopicState:
     """Return the state after one sweep at the topics that have these totals.
 
@@ -77,13 +73,13 @@ def propose(
     *,
     n_splits: int = 0,
     n_merges: int = 0,
-) -> Proposal | None:
+) -> Proposal[TopicState] | None:
     """Return the proposal of one sweep from other sets and totals, if it lowers the objective."""
     outcome = swept(current.documents, current.structure, sets, totals)
     change = outcome.objective - current.objective
     if not outcome.n_topics or not change < -WORTHWHILE * abs(current.objective):
         return None
-    return Proposal(change, outcome, n_splits, n_merges)
+    return Proposal(change, outcome, n_splits=n_splits, n_merges=n_merges)
 
 
 def renamed(sets: TopicSets, names: NDArray[np.signedinteger]) -> TopicSets:
