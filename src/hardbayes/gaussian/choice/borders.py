@@ -1,16 +1,14 @@
 """Borders between clusters, and whether held-out rows thin out on them.
 
-Neighbouring clusters of a partition, which may be two or parts of one.
+Neighbouring clusters of a partition may be two or parts of one. They are two if rows thin out
+between them, by the dip test along the ratio of their likelihoods. A gain in likelihood says
+little: a box in two halves gains nothing, an exponential cloud as much as two Gaussians four
+standard deviations apart.
 
-They are two if rows thin out between them, by the dip test along the ratio of their likelihoods. A
-gain in likelihood says little: a box in two halves gains nothing, an exponential cloud as much as
-two Gaussians four standard deviations apart.
-
-Whether rows that had no part in finding clusters thin out between them.
-
-Rows whose two nearest clusters, in one metric, are the same two fill a convex cell. Within it every
-log-concave density has one mode along any line. So, whatever clusters other rows have led to, rows
-of one such cloud show no valley between them, but by chance.
+Rows that had no part in finding the clusters judge as follows. Those whose two nearest clusters, in
+one metric, are the same two fill a convex cell. Within it every log-concave density has one mode
+along any line. So, whatever clusters other rows have led to, rows of one such cloud show no valley
+between them, but by chance.
 """
 
 from __future__ import annotations
@@ -48,6 +46,11 @@ CROSS_VALIDATED = 5.0
 # A pair are neighbours if so many rows have them as their nearest two: a number, and a share.
 LEAST_BETWEEN = 3
 LEAST_SHARE = 0.02
+N_HALVINGS = 4  # of the rows, at most
+MAX_ROWS = 1 << 13  # that are halved
+MIN_SIDE_ROWS = 5  # on either side of a border
+LEVEL = 0.01  # of all borders together, for each halving; uniform rows reach it
+MIN_CLUSTERS = 32  # to which the path of a half goes at least
 
 
 class Border(NamedTuple):
@@ -214,13 +217,6 @@ def _unite(clusters: Gaussians, a: int, b: int) -> None:
         for array, value in zip(clusters, one, strict=True):
             array[a] = value[0]
     clusters.weights[b] = 0.0
-
-
-N_HALVINGS = 4  # of the rows, at most
-MAX_ROWS = 1 << 13  # that are halved
-MIN_SIDE_ROWS = 5  # on either side of a border
-LEVEL = 0.01  # of all borders together, for each halving; uniform rows reach it
-MIN_CLUSTERS = 32  # to which the path of a half goes at least
 
 
 class HeldOut(NamedTuple):

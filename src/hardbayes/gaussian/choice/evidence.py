@@ -1,8 +1,7 @@
-"""Clusters of a sample, and how likely partitions are.
+"""Clusters of a sample by classification EM, and how likely partitions are.
 
-How likely partitions are: their marginal likelihood, and how Gaussian their clusters look.
-
-Clusters of a sample: classification EM, with covariances shrunk to the pooled one.
+Covariances are shrunk to the pooled one. A partition has a marginal likelihood, and its clusters
+look Gaussian or not.
 """
 
 from __future__ import annotations
@@ -24,6 +23,14 @@ if TYPE_CHECKING:
 
 
 N_CANDIDATES = 16  # clusters, besides its own, that a row may move to
+# Rows that the pooled covariance may count for in that of each cluster. If none but the least were
+# allowed, two clusters in 32 columns would never be likelier than one.
+PRIOR_ROWS = (2.0, 8.0, 32.0, 128.0, 512.0, 2048.0)
+SHARE_ROWS = 0.5  # in the prior of each cluster's share, as in the kernel: Jeffreys' prior
+# Departure up to which clusters look Gaussian; and, over the square root of n, that which 5 % of
+# all samples of n Gaussian rows exceed (Lilliefors 1967).
+GAUSSIAN = 0.035
+BY_CHANCE = 0.886
 
 
 def pooled_covariance(rows: MixtureRows, clusters: Gaussians) -> Floats:
@@ -98,16 +105,6 @@ def without_empty(labels: Ids, clusters: Gaussians) -> tuple[Ids, Gaussians]:
     if used.all():
         return labels, clusters
     return (np.cumsum(used) - 1)[labels], clusters.pick(used)
-
-
-# Rows that the pooled covariance may count for in that of each cluster. If none but the least were
-# allowed, two clusters in 32 columns would never be likelier than one.
-PRIOR_ROWS = (2.0, 8.0, 32.0, 128.0, 512.0, 2048.0)
-SHARE_ROWS = 0.5  # in the prior of each cluster's share, as in the kernel: Jeffreys' prior
-# Departure up to which clusters look Gaussian; and, over the square root of n, that which 5 % of
-# all samples of n Gaussian rows exceed (Lilliefors 1967).
-GAUSSIAN = 0.035
-BY_CHANCE = 0.886
 
 
 class MarginalLikelihood:

@@ -1,8 +1,7 @@
 """Partitions into many numbers of clusters: up by divisions, down again by merges.
 
-Divisions of clusters in two, by marginal likelihood.
-
-Numbers of clusters that are the likeliest for a range of penalties.
+Clusters divide and merge by marginal likelihood. Of the partitions on the path, some are the best
+for a range of penalties: `plateaus`.
 """
 
 from __future__ import annotations
@@ -35,6 +34,21 @@ MAX_COLUMNS = 256  # up to which fourth moments are computed
 N_TRIALS = 2  # cuts of either kind that classification EM starts from
 PRIOR_ROWS = (2.0, 128.0)  # by which a division is judged
 LEAST_SHARE = 0.05  # of a cluster's rows on either side of a cut
+MAX_CLUSTERS = 160
+ROWS_PER_CLUSTER = 2.0  # times the number that it takes for a mean and a covariance
+# Clusters divide whether that is likelier or not while there are fewer than so many, or fewer than
+# one for so many rows: a grid of clusters is no likelier in two halves than whole.
+MAX_FORCED = 128
+MIN_FORCED = 16
+ROWS_PER_FORCED = 24
+N_NEIGHBOURS = 8  # clusters with which a merge is considered
+MERGED_AT_ONCE = 12  # one pair for so many clusters, while merges make the rows likelier
+FEW = 30  # clusters, up to which there are more rounds of EM after a merge
+ROUNDS, ROUNDS_OF_FEW, ROUNDS_TO_THE_END = 3, 10, 20
+MAX_RETURNS = 4  # times that the likeliest partition is divided anew
+SURE = 3.0  # nats that a division must gain then
+LEAST = 0.02  # nats a row: penalties below are not considered, nor any below `FEWEST` nats
+FEWEST = 3.0
 
 
 class Divisions(NamedTuple):
@@ -128,21 +142,6 @@ def _directions(rows: MixtureRows, labels: Ids, clusters: Gaussians) -> Floats:
     largest = np.abs(directions).argmax(axis=2)[:, :, np.newaxis]
     directions *= np.sign(np.take_along_axis(directions, largest, axis=2))
     return directions
-
-
-MAX_CLUSTERS = 160
-ROWS_PER_CLUSTER = 2.0  # times the number that it takes for a mean and a covariance
-# Clusters divide whether that is likelier or not while there are fewer than so many, or fewer than
-# one for so many rows: a grid of clusters is no likelier in two halves than whole.
-MAX_FORCED = 128
-MIN_FORCED = 16
-ROWS_PER_FORCED = 24
-N_NEIGHBOURS = 8  # clusters with which a merge is considered
-MERGED_AT_ONCE = 12  # one pair for so many clusters, while merges make the rows likelier
-FEW = 30  # clusters, up to which there are more rounds of EM after a merge
-ROUNDS, ROUNDS_OF_FEW, ROUNDS_TO_THE_END = 3, 10, 20
-MAX_RETURNS = 4  # times that the likeliest partition is divided anew
-SURE = 3.0  # nats that a division must gain then
 
 
 class Step(NamedTuple):
@@ -272,10 +271,6 @@ def _note(rows: MixtureRows, labels: Ids, clusters: Gaussians, path: Path) -> Ma
     if clusters.k not in path or value > path[clusters.k].evidence:
         path[clusters.k] = Step(clusters.k, value, labels)
     return prior
-
-
-LEAST = 0.02  # nats a row: penalties below are not considered, nor any below `FEWEST` nats
-FEWEST = 3.0
 
 
 def plateaus(path: Path, total: float) -> list[Step]:

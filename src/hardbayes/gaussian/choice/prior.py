@@ -1,10 +1,9 @@
-"""A prior matrix and a penalty at which the objective keeps a partition.
+"""A prior matrix and a penalty at which the objective keeps a partition, or a prior for a penalty.
 
 The objective is ``sum_k [penalty + log|I + Phi0^-1 S_k|]``, in units of the covariance penalty. Its
 rows go where ``(x - mu)' (Phi0 + S)^-1 (x - mu)`` is least, so not every partition can be kept: not
-if one cluster lies inside another.
-
-A prior matrix for a given penalty: the one whose fit makes the rows likeliest.
+if one cluster lies inside another. Where the penalty is given, the prior is the one whose fit makes
+the rows likeliest.
 """
 
 from __future__ import annotations

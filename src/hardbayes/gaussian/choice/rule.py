@@ -1,7 +1,4 @@
-"""The automatic choice: number of clusters, prior matrix and penalty, and what spoke for them.
-
-Clusters between which rows thin out: what is left when all other neighbours are merged.
-"""
+"""The automatic choice: number of clusters, prior matrix and penalty, and what spoke for them."""
 
 from __future__ import annotations
 
@@ -29,6 +26,8 @@ if TYPE_CHECKING:
 LOSS = 0.05  # nats a row by which a partition to begin with may be less likely than the best
 MERGED_AT_ONCE = 20  # one pair for so many clusters before rows choose anew
 ROUNDS = 5
+FEW = 4  # clusters that are believed without valleys between them
+MOST_GAUSSIANS = 12  # that are believed so if they look Gaussian, and there are some valleys
 
 
 def separate(rows: MixtureRows, path: Path, dip_rows: MixtureRows) -> Step:
@@ -58,10 +57,6 @@ def separate(rows: MixtureRows, path: Path, dip_rows: MixtureRows) -> Step:
             guess = None  # clusters have other numbers now
         k = clusters.k
     return Step(k, likeliest_prior(rows, rows.statistics(labels, k))[1], labels)
-
-
-FEW = 4  # clusters that are believed without valleys between them
-MOST_GAUSSIANS = 12  # that are believed so if they look Gaussian, and there are some valleys
 
 
 class Candidate(NamedTuple):

@@ -1,16 +1,10 @@
-"""Moves between Gaussian clusters, and their divisions.
-
-Moves between clusters with covariances: single rows, births, and divisions in two.
+"""Compiled moves between Gaussian clusters: single rows, births, divisions in two by cuts and EM.
 
 With ``m = |W (x - mu)|^2``, a row of weight w adds ``log(1 + w n / (n + w) m)`` to the cost of a
 cluster of weight n that it joins, and takes ``-log(1 - t)``, ``t = w n / (n - w) m``, from one that
 it leaves, by the matrix determinant lemma. So a move lowers the objective where
 ``w n / (n + w) m < t / (1 - t)``: no logarithm is needed. Where covariances are diagonal this holds
 for each column, and ratios of determinants are products over columns.
-
-Divisions of clusters in two by classification EM.
-
-Where to cut clusters in two along a direction.
 """
 
 import numpy as np

@@ -1,21 +1,13 @@
-"""Statistics of Gaussian clusters: scatters, distances, likelihoods.
+"""Compiled statistics of Gaussian clusters: scatters, distances, nearest clusters, likelihoods.
 
-Weights, means and scatters of clusters, and the triangular roots of their inverses.
+Arrays (k, h, d) are matrices, h being d, or diagonals, h being 1. Distances of rows are
+``|W (x - mu)|^2``, W lower triangular. A kernel that works on items ``start`` to ``stop`` is called
+with scratch memory, ``gap`` (d,). Candidates for a row are those listed beside the cluster that it
+is in: ``near`` (k, m) int64.
 
-Distances of rows from clusters with covariances: ``|W (x - mu)|^2``, W lower triangular.
-
-Arrays (k, h, d) are matrices, h being d, or diagonals, h being 1. A kernel that works on items
-``start`` to ``stop`` is called with scratch memory, ``gap`` (d,).
-
-Marginal likelihoods of Gaussian clusters.
-
-Mean and covariance of a cluster have a normal-inverse-Wishart prior, the shares of clusters a
-Dirichlet prior; all are integrated out. With diagonal covariances every column is a problem of its
-own.
-
-Nearest clusters among a few candidates, and how rows lie between two clusters.
-
-The candidates of a row are those listed beside the cluster that it is in: ``near`` (k, m) int64.
+In marginal likelihoods mean and covariance of a cluster have a normal-inverse-Wishart prior, the
+shares of clusters a Dirichlet prior; all are integrated out. With diagonal covariances every column
+is a problem of its own.
 """
 
 import math
@@ -25,6 +17,8 @@ import numpy as np
 from hardbayes.core.compiling import inlined, kernel, shared
 
 PRECISION = 1e-12  # of a diagonal: the least pivot of a covariance
+MEAN_ROWS = 0.01  # rows that the prior of a mean counts for
+SHARE_ROWS = 0.5  # of each cluster's share: Jeffreys' prior
 
 
 @kernel
@@ -218,8 +212,6 @@ def transform(rows, middle, matrix, out, start, stop):
                     out[i, j] += gap * matrix[m, j]
 
 
-MEAN_ROWS = 0.01  # rows that the prior of a mean counts for
-SHARE_ROWS = 0.5  # of each cluster's share: Jeffreys' prior
 # Places in scratch memory: of the prior and posterior covariance, and of their roots beside them.
 PRIOR, POSTERIOR = np.int64(0), np.int64(2)
 
