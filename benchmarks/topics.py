@@ -19,7 +19,7 @@ from benchmarks.topic_models import OPTIONAL, Topics, hard, installed, lda, nmf
 from hardbayes import HDPTopics
 from hardbayes.core.pool import Pool
 from hardbayes.datasets import make_bars
-from hardbayes.topics.problem import LocalPenalty, SharedTopics, no_topics, pose_topics
+from hardbayes.topics.problem import LocalPenalty, SharedTopics, make_documents, no_topics
 from hardbayes.topics.state import swept
 
 #: Folder with text_*.npz: data, indices, indptr, shape, vocab and perhaps labels.
@@ -155,7 +155,7 @@ def _add_sweeps(section: Section, powers: tuple[int, ...]) -> None:
         n = 10 ** (power - 2)
         counts, topics = zipf_documents(n, 50, 20_000, 100)
         with Pool(1) as pool:
-            documents = pose_topics(counts, LocalPenalty(0.25, per_word=True), pool)
+            documents = make_documents(counts, LocalPenalty(0.25, per_word=True), pool)
             prior = np.asarray(counts.sum(axis=0)).ravel() * (10_000 / counts.sum())
             structure = SharedTopics(prior, 0.0, False)
             state = swept(documents, structure, no_topics(n), topics.T * (counts.sum() / 50))

@@ -23,7 +23,7 @@ from hardbayes.dp_means.objective import measure_labels
 from hardbayes.dp_means.problem import pose
 from hardbayes.gaussian.estimator import GaussianDPMeans
 from hardbayes.graph.fitted import measure
-from hardbayes.graph.problem import pose_graph
+from hardbayes.graph.problem import make_problem
 from hardbayes.graph.reading import check_graph
 from hardbayes.groups.estimator import HDPMeans
 from hardbayes.groups.problem import GroupedPartition
@@ -197,7 +197,7 @@ def graph_objective(
     links, loops, _ = check_graph(X)
     numbers = check_labels(labels, len(loops))
     with Pool(1) as pool:
-        cuts = measure(pose_graph(links, loops, ratio, pool), numbers, cluster_penalty)[1]
+        cuts = measure(make_problem(links, loops, ratio, pool), numbers, cluster_penalty)[1]
     return float(cuts.sum()) + cluster_penalty * len(cuts)
 
 

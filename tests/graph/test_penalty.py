@@ -8,7 +8,7 @@ from hardbayes.datasets import make_planted_partition
 from hardbayes.graph import choice as graph_penalty
 from hardbayes.graph import search as graph_fitting
 from hardbayes.graph.choice import Candidate, choose_penalty, well_described
-from hardbayes.graph.problem import pose_graph
+from hardbayes.graph.problem import make_problem
 from hardbayes.graph.search import best_fit
 
 
@@ -26,7 +26,7 @@ def test_the_fewest_clusters_with_about_the_shortest_description():
 
 def problem_of(random_state=0):
     links, communities = make_planted_partition(6, 40, random_state=random_state)
-    return pose_graph(links, np.zeros(240), False, Pool(1)), communities
+    return make_problem(links, np.zeros(240), False, Pool(1)), communities
 
 
 @pytest.mark.parametrize("large", [graph_penalty.LARGE, 100], ids=["usual", "as if large"])

@@ -5,14 +5,14 @@ import pytest
 from scipy import sparse
 
 from hardbayes.core.pool import Pool
-from hardbayes.graph.problem import pose_graph
+from hardbayes.graph.problem import make_problem
 from tests.reference.graphs import cuts, random_adjacency
 
 
 def posed(adjacency, ratio=False):
     loops = np.diag(adjacency).copy()
     links = sparse.csr_array(adjacency - np.diag(loops))
-    return pose_graph(links, loops, ratio, Pool(1))
+    return make_problem(links, loops, ratio, Pool(1))
 
 
 @pytest.mark.parametrize("ratio", [False, True])

@@ -5,13 +5,13 @@ from sklearn.metrics import adjusted_rand_score
 
 from hardbayes.core.pool import Pool
 from hardbayes.kernel.choice import _gap_below_one, choose_clusters
-from hardbayes.kernel.problem import KernelOptions, pose_gram
+from hardbayes.kernel.problem import KernelOptions, make_problem
 from tests.conftest import make_blobs
 
 
 def chosen(X, kernel="rbf", balance=True, most=1000, **parameters):
     rng = np.random.RandomState(0)
-    problem = pose_gram(X, None, KernelOptions(kernel, parameters, balance), rng, Pool(1))
+    problem = make_problem(X, None, KernelOptions(kernel, parameters, balance), rng, Pool(1))
     return choose_clusters(problem, most, rng)
 
 

@@ -217,8 +217,8 @@ def test_landmarks():
 
 def test_many_rows_have_the_eigenvectors_of_a_sample(monkeypatch):
     monkeypatch.setattr(spectral, "MOST_DENSE", 100)
-    few = partial(gram_estimator.pose_gram, max_anchors=80)
-    monkeypatch.setattr(gram_estimator, "pose_gram", few)
+    few = partial(gram_estimator.make_problem, max_anchors=80)
+    monkeypatch.setattr(gram_estimator, "make_problem", few)
     fitted = SpectralDPMeans(random_state=0).fit(MOONS)
     assert "sample of 80 rows" in fitted.status_
     assert adjusted_rand_score(MOON, fitted.labels_) > 0.7
@@ -229,8 +229,8 @@ def test_many_rows_have_the_eigenvectors_of_a_sample(monkeypatch):
 
 def test_no_bound_is_given_where_none_is_certain(monkeypatch, tmp_path):
     monkeypatch.setattr(spectral, "MOST_DENSE", 100)
-    few = partial(gram_estimator.pose_gram, max_anchors=80)
-    monkeypatch.setattr(gram_estimator, "pose_gram", few)
+    few = partial(gram_estimator.make_problem, max_anchors=80)
+    monkeypatch.setattr(gram_estimator, "make_problem", few)
     fitted = SpectralDPMeans(2.0, kernel=lambda x, y: np.exp(-((x - y) ** 2).sum())).fit(MOONS)
     assert fitted.lower_bound_ == -np.inf and "no lower_bound_" in fitted.status_
     fitted = quiet_fit(SpectralDPMeans(2.0, kernel="sigmoid", random_state=0), MOONS)

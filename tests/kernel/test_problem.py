@@ -5,13 +5,13 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from hardbayes.core.pool import Pool
 from hardbayes.kernel import problem as module
-from hardbayes.kernel.problem import KernelOptions, check_kernel_matrix, pose_gram
+from hardbayes.kernel.problem import KernelOptions, check_kernel_matrix, make_problem
 
 RNG = np.random.RandomState
 
 
 def problem(X, kernel="rbf", balance=False, weights=None, **parameters):
-    return pose_gram(X, weights, KernelOptions(kernel, parameters, balance), RNG(0), Pool(1))
+    return make_problem(X, weights, KernelOptions(kernel, parameters, balance), RNG(0), Pool(1))
 
 
 def test_values_are_held_or_computed_slab_by_slab(monkeypatch):
@@ -45,7 +45,7 @@ def test_a_given_matrix_is_balanced(kind):
 def test_anchors_have_weight_and_are_bounded():
     X, weights = RNG(0).standard_normal((30, 2)), np.arange(30.0) % 3
     options = KernelOptions("rbf", {}, True)
-    posed = pose_gram(X, weights, options, RNG(0), Pool(1), max_anchors=10)
+    posed = make_problem(X, weights, options, RNG(0), Pool(1), max_anchors=10)
     assert len(posed.anchors) == 10 and (weights[posed.anchors] > 0).all()
     np.testing.assert_allclose(posed.anchor_weights.sum(), weights.sum())
 

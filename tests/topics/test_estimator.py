@@ -9,7 +9,7 @@ from hardbayes import HDPTopics
 from hardbayes.core.pool import Pool
 from hardbayes.datasets import make_bars
 from hardbayes.topics.fitted import FittedTopics
-from hardbayes.topics.problem import no_topics, pose_topics
+from hardbayes.topics.problem import make_documents, no_topics
 from tests.reference.topics import algorithm_2, best_objective, objective, tokens_of, word_shares
 from tests.topics.estimator_cases import random_counts
 
@@ -144,7 +144,7 @@ def test_the_objective_does_not_depend_on_the_order_of_documents_and_words(bars)
     objectives = []
     with Pool(1) as pool:
         for matrix, fit in ((bars, inner), (bars.toarray()[np.ix_(rows, columns)], moved)):
-            documents = pose_topics(fit.weights.weigh(matrix), fit.penalty, pool)
+            documents = make_documents(fit.weights.weigh(matrix), fit.penalty, pool)
             sets, totals, _ = documents.sweep(fit.topics, no_topics(150))
             objectives.append(fit.structure.objective(totals, documents.penalties, sets.sizes))
     np.testing.assert_allclose(*objectives, rtol=1e-12)

@@ -2,7 +2,7 @@ import numpy as np
 from scipy import sparse
 
 from hardbayes.core.pool import Pool
-from hardbayes.topics.problem import LocalPenalty, no_topics, pose_topics
+from hardbayes.topics.problem import LocalPenalty, make_documents, no_topics
 from tests.topics.estimator_cases import random_counts
 
 COUNTS = random_counts(0)
@@ -11,9 +11,9 @@ COUNTS = random_counts(0)
 def test_penalties_are_constant_or_grow_with_the_document():
     matrix, weights = sparse.csr_array(COUNTS), np.arange(12.0)
     with Pool(1) as pool:
-        constant = pose_topics(matrix, LocalPenalty(3.0, False), pool)
-        growing = pose_topics(matrix, LocalPenalty(0.5, True), pool)
-        repeated = pose_topics(matrix, LocalPenalty(3.0, False), pool, weights)
+        constant = make_documents(matrix, LocalPenalty(3.0, False), pool)
+        growing = make_documents(matrix, LocalPenalty(0.5, True), pool)
+        repeated = make_documents(matrix, LocalPenalty(3.0, False), pool, weights)
     np.testing.assert_array_equal(constant.penalties, np.full(12, 3.0))
     np.testing.assert_array_equal(growing.penalties, 0.5 * COUNTS.sum(axis=1))
     np.testing.assert_array_equal(repeated.penalties, 3.0 * weights)

@@ -22,7 +22,7 @@ from hardbayes.graph.fitted import (
     fitted_attributes,
     one_cluster,
 )
-from hardbayes.graph.problem import GraphProblem, pose_graph
+from hardbayes.graph.problem import GraphProblem, make_problem
 from hardbayes.graph.reading import check_graph, check_links
 from hardbayes.graph.search import best_fit
 
@@ -168,7 +168,7 @@ class GraphDPMeans(ClusterMixin, Learner):
         links, loops, _ = graph
         self._say(f"fit of {len(loops)} vertices, {links.nnz // 2} links")
         with Pool(resolve_threads(self.n_jobs), self._progress()) as pool:
-            problem = pose_graph(links, loops, self.cut == "ratio", pool)
+            problem = make_problem(links, loops, self.cut == "ratio", pool)
             fitted, status = self._fitted(problem)
         return fitted | {"vertex_names_": graph.vertex_names}, status
 

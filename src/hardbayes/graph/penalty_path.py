@@ -16,7 +16,7 @@ from hardbayes.core.pool import Pool, resolve_threads
 from hardbayes.graph.choice import Describer, lowest_penalty, well_described
 from hardbayes.graph.estimator import GraphDPMeans
 from hardbayes.graph.fitted import fitted_attributes
-from hardbayes.graph.problem import GraphProblem, pose_graph
+from hardbayes.graph.problem import GraphProblem, make_problem
 from hardbayes.graph.reading import Adjacency, check_graph
 from hardbayes.graph.search import GraphSolution, best_fit
 
@@ -38,7 +38,7 @@ def trace_graph(
     links, loops, _ = given_graph
     rng = template._stream()
     with Pool(resolve_threads(template.n_jobs)) as pool:
-        problem = pose_graph(links, loops, template.cut == "ratio", pool)
+        problem = make_problem(links, loops, template.cut == "ratio", pool)
         most = template.max_clusters or len(loops)
         how = (most, template.n_init, template.max_iter, rng)
         if penalties is None:
@@ -91,7 +91,7 @@ class ExactCuts:
         template = clone(self.template).set_params(max_clusters=n_clusters)
         penalty = next((p.middle for p in self.plateaus if p.k == n_clusters), None)
         with Pool(resolve_threads(template.n_jobs)) as pool:
-            problem = pose_graph(links, loops, template.cut == "ratio", pool)
+            problem = make_problem(links, loops, template.cut == "ratio", pool)
             lowest = -2.0 * problem.sigma(0.0) * problem.cost_unit
             penalty = lowest if penalty is None else penalty
             n_linked = max(1, n_clusters - len(problem.isolated))

@@ -109,7 +109,7 @@ class GraphProblem:
         return found
 
 
-def pose_graph(links: sparse.csr_array, loops: Floats, ratio: bool, pool: Pool) -> GraphProblem:
+def make_problem(links: sparse.csr_array, loops: Floats, ratio: bool, pool: Pool) -> GraphProblem:
     """Return the problem of a symmetric matrix of links without a diagonal, and self-loops (n,)."""
     largest = float(links.data.max()) if links.nnz else 1.0
     unit = float(2.0 ** np.floor(np.log2(largest)))

@@ -34,7 +34,7 @@ from hardbayes.core.plateaus import plateaus, widest
 from hardbayes.core.pool import one_blas_thread
 from hardbayes.kernel.halving import centred
 from hardbayes.kernel.mercer import MAX_ANCHORS
-from hardbayes.kernel.problem import GramProblem, pose_gram
+from hardbayes.kernel.problem import KernelProblem, make_problem
 from hardbayes.kernel.spectrum import cluster_qr, weighted_matrix
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class KernelChoice:
 
 
 def choose_clusters(
-    problem: GramProblem, max_clusters: int, rng: np.random.RandomState
+    problem: KernelProblem, max_clusters: int, rng: np.random.RandomState
 ) -> KernelChoice:
     """Return the number of clusters, and penalties for it."""
     ids, weights = problem.anchors, problem.anchor_weights
@@ -86,7 +86,11 @@ def choose_clusters(
 
 
 def _widest_plateau(
-    problem: GramProblem, part: KernelMatrix, values: Floats, most: int, rng: np.random.RandomState
+    problem: KernelProblem,
+    part: KernelMatrix,
+    values: Floats,
+    most: int,
+    rng: np.random.RandomState,
 ) -> KernelChoice:
     """Return the number of clusters that is best over the widest range of penalties."""
     part = replace(part, max_clusters=most + 1)
@@ -142,7 +146,7 @@ def _gap_below_one(values: Floats, uniform_cut: float, smaller: float) -> tuple[
     return k, 1.0 - float(np.sqrt(cuts[k - 1] * beyond))
 
 
-def _uniform_cut(problem: GramProblem, ids: Ids, rng: np.random.RandomState) -> float:
+def _uniform_cut(problem: KernelProblem, ids: Ids, rng: np.random.RandomState) -> float:
     """Return what cutting uniform rows with the same principal axes in two takes."""
     if problem.seen is None:
         return USUAL_CUT
@@ -155,7 +159,7 @@ def _uniform_cut(problem: GramProblem, ids: Ids, rng: np.random.RandomState) -> 
         )[:MOST_AXES]
     n = min(problem.n_counted, MAX_ANCHORS)
     uniform = rng.uniform(-1.0, 1.0, (n, len(spread))) * spread
-    null = pose_gram(uniform, None, problem.options, rng, problem.pool)
+    null = make_problem(uniform, None, problem.options, rng, problem.pool)
     cut = 1.0 - float(_leading(weighted_matrix(null.rows), 2)[0][1])
     # Where the kernel is narrow, uniform rows fall apart too, and only rounding is left.
     return max(cut, float(np.finfo(float).eps))

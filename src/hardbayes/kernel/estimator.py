@@ -23,7 +23,7 @@ from hardbayes.dp_means.estimator import DPMeans
 from hardbayes.kernel.choice import KernelChoice, choose_clusters
 from hardbayes.kernel.fitted import FittedGram, fitted_attributes
 from hardbayes.kernel.landmarks import FittedKernelFeatures, KernelFeatureMap, landmark_map
-from hardbayes.kernel.problem import MANY_ROWS, GramProblem, KernelOptions, pose_gram
+from hardbayes.kernel.problem import MANY_ROWS, KernelOptions, KernelProblem, make_problem
 from hardbayes.kernel.search import KernelSearch, extend_labels, minimise
 
 MOST_CLUSTERS = 1 << 12  # without a cap: sums between all pairs of clusters are held
@@ -89,18 +89,18 @@ class GramEstimator(ClusterEstimator):
 
     def _posed(
         self, matrix: Matrix, weights: Floats | None, rng: np.random.RandomState, pool: Pool
-    ) -> GramProblem:
+    ) -> KernelProblem:
         """Return the problem; warn where the kernel is not positive semidefinite."""
         how = (rng, pool) if self.n_landmarks is None else (rng, pool, self.n_landmarks)
         options = self._kernel_options(matrix.shape[1])
-        problem = pose_gram(matrix, weights, options, *how)
+        problem = make_problem(matrix, weights, options, *how)
         negative = problem.negative_eigenvalue(rng)
         if negative is not None:
             # The stack level skips fit and scikit-learn's wrapper of it.
             warnings.warn(INDEFINITE.format(negative), UserWarning, stacklevel=6)
         return problem
 
-    def _landmark_map(self, problem: GramProblem) -> KernelFeatureMap:
+    def _landmark_map(self, problem: KernelProblem) -> KernelFeatureMap:
         """Return features of the rows from which the kernel is adapted."""
         if problem.mercer is None or problem.seen is None:
             raise ValueError(
@@ -297,7 +297,7 @@ class KernelDPMeans(GramEstimator):
 
     def _fitted_to_kernel(
         self,
-        problem: GramProblem,
+        problem: KernelProblem,
         penalty: float,
         given: NDArray[np.int64] | None,
         rng: np.random.RandomState,
@@ -315,7 +315,7 @@ class KernelDPMeans(GramEstimator):
 
     def _fitted_to_features(
         self,
-        problem: GramProblem,
+        problem: KernelProblem,
         penalty: float,
         choice: KernelChoice | None,
         rng: np.random.RandomState,

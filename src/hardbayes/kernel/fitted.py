@@ -18,7 +18,7 @@ from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.core.loop import level_rounding
 from hardbayes.core.pool import Pool, one_blas_thread
 from hardbayes.kernel.mercer import Mercer, Seen
-from hardbayes.kernel.problem import GramProblem
+from hardbayes.kernel.problem import KernelProblem
 from hardbayes.kernel.search import KernelSolution
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ def rows_from(name: str, own: dict[str, Any]) -> Seen | None:
 
 def fitted_attributes(
     solution: KernelSolution,
-    problem: GramProblem,
+    problem: KernelProblem,
     model: KernelMatrix,
     spectral: SpectralLabels | None = None,
 ) -> dict[str, Any]:

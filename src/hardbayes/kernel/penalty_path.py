@@ -19,7 +19,7 @@ from hardbayes.core.pool import Pool, resolve_threads
 from hardbayes.kernel.choice import choose_clusters
 from hardbayes.kernel.estimator import KernelDPMeans
 from hardbayes.kernel.fitted import fitted_attributes
-from hardbayes.kernel.problem import GramProblem
+from hardbayes.kernel.problem import KernelProblem
 from hardbayes.kernel.search import KernelSolution, descend, one_partition
 from hardbayes.kernel.spectral import SpectralDPMeans
 
@@ -82,7 +82,7 @@ class _Continued:
 
     def __init__(
         self,
-        problem: GramProblem,
+        problem: KernelProblem,
         template: KernelDPMeans | SpectralDPMeans,
         rng: np.random.RandomState,
     ) -> None:

@@ -54,7 +54,7 @@ class KernelOptions(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class GramProblem:
+class KernelProblem:
     """Training rows of a kernel, or a kernel matrix."""
 
     options: KernelOptions
@@ -137,15 +137,15 @@ class GramProblem:
         return float(found[0]) if found[0] < -NEGATIVE * np.abs(found).max() else None
 
 
-def pose_gram(
+def make_problem(
     matrix: Matrix,
     weights: Floats | None,
     options: KernelOptions,
     rng: np.random.RandomState,
     pool: Pool,
     max_anchors: int = MAX_ANCHORS,
-) -> GramProblem:
-    """Pose the problem for checked rows, or for a checked kernel matrix."""
+) -> KernelProblem:
+    """Return the problem of checked rows, or for a checked kernel matrix."""
     n = matrix.shape[0]
     every = np.array(np.broadcast_to(1.0 if weights is None else weights, n))
     anchors = np.flatnonzero(every > 0)
@@ -163,7 +163,7 @@ def pose_gram(
                 if is_sparse(matrix)
                 else matrix * scales * scales[:, np.newaxis]
             )
-        return GramProblem(options, every, anchors, pool, None, None, matrix, scales)
+        return KernelProblem(options, every, anchors, pool, None, None, matrix, scales)
     shift = None
     if options.kernel == "linear" and not options.balance and not is_sparse(matrix):
         # Distances do not change, but what is subtracted becomes smaller, and so does rounding.
@@ -173,7 +173,9 @@ def pose_gram(
     counts = own / min(1.0, float(own.mean()))  # weights that sum to one are not meant as numbers
     weighty = own * (every.sum() / own.sum())
     mercer = mercer_for(*options, matrix[anchors], counts, weighty)
-    return GramProblem(options, every, anchors, pool, mercer, mercer.see(matrix), None, None, shift)
+    return KernelProblem(
+        options, every, anchors, pool, mercer, mercer.see(matrix), None, None, shift
+    )
 
 
 def check_kernel_matrix(matrix: Matrix) -> None:

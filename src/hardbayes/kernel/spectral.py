@@ -19,7 +19,7 @@ from hardbayes.kernel.choice import choose_clusters
 from hardbayes.kernel.estimator import LANDMARKS, GramEstimator
 from hardbayes.kernel.fitted import SpectralLabels, fitted_attributes
 from hardbayes.kernel.landmarks import FittedKernelFeatures, KernelFeatureMap, squared_distances
-from hardbayes.kernel.problem import GramProblem
+from hardbayes.kernel.problem import KernelProblem
 from hardbayes.kernel.search import one_partition
 from hardbayes.kernel.spectrum import (
     MOST_DENSE,
@@ -44,7 +44,7 @@ DONE = "Solved the relaxation: {} exceed the penalty."
 
 
 def relax_kernel(
-    problem: GramProblem, penalty: float, most_clusters: int, rng: np.random.RandomState
+    problem: KernelProblem, penalty: float, most_clusters: int, rng: np.random.RandomState
 ) -> dict[str, Any]:
     """Return the attributes of a fit to kernel values."""
     n = problem.n
@@ -84,7 +84,7 @@ def relax_kernel(
 
 
 def relax_features(
-    problem: GramProblem,
+    problem: KernelProblem,
     penalty: float,
     most_clusters: int,
     map_: KernelFeatureMap,

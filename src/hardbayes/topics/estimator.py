@@ -37,8 +37,8 @@ from hardbayes.topics.problem import (
     SharedTopics,
     WordCounts,
     documents_with_words,
+    make_documents,
     no_topics,
-    pose_topics,
     word_weights,
 )
 from hardbayes.topics.state import swept
@@ -297,7 +297,7 @@ class HDPTopics(Estimator):
         pool: Pool,
     ) -> tuple[TopicSolution, LocalPenalty]:
         penalty = LocalPenalty(float(self.local_penalty), per_word=False)
-        documents = pose_topics(weighted, penalty, pool, weights)
+        documents = make_documents(weighted, penalty, pool, weights)
         structure = SharedTopics(np.zeros(weighted.shape[1]), float(self.global_penalty), False)
         return LiteralDescent(documents, structure, self._report).run(self.max_iter), penalty
 
@@ -316,7 +316,7 @@ class HDPTopics(Estimator):
             penalty = LocalPenalty(local_rate(groups, similar, structure, rng), per_word=True)
         else:
             penalty = LocalPenalty(float(self.local_penalty), per_word=False)
-        documents = pose_topics(weighted, penalty, pool, weights)
+        documents = make_documents(weighted, penalty, pool, weights)
         cost = self.global_penalty
         if cost == "auto":
             mean = float(documents.penalties.sum()) / documents_with_words(weighted, weights)

@@ -20,8 +20,8 @@ from hardbayes.topics.problem import (
     SharedTopics,
     WordCounts,
     WordWeights,
+    make_documents,
     no_topics,
-    pose_topics,
 )
 
 SENTENCES = {
@@ -74,7 +74,7 @@ class FittedTopics:
         A document all of whose words are in the background is given to the topic that would
         describe it best; one without words that the fit has seen has no shares.
         """
-        documents = pose_topics(self.weights.weigh(matrix), self.penalty, pool)
+        documents = make_documents(self.weights.weigh(matrix), self.penalty, pool)
         sets = documents.choose(self.topics, no_topics(documents.n_documents))
         found, fits = documents.shares(self.topics, sets)
         n_free = self.topics.n_free

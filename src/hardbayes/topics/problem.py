@@ -40,7 +40,7 @@ class LocalPenalty:
         return self.amount * lengths if self.per_word else np.full(len(lengths), self.amount)
 
 
-def pose_topics(
+def make_documents(
     weighted: sparse.csr_array,
     penalty: LocalPenalty,
     pool: Pool,
