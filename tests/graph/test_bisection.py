@@ -10,7 +10,7 @@ from tests.graph.graphs import literal_costs, memory_graph, random_graph
 
 @pytest.mark.parametrize("most_dense", [96, 4], ids=["dense", "Lanczos"])
 def test_two_communities_are_divided(most_dense, monkeypatch):
-    monkeypatch.setattr(clusters, "MOST_DENSE", most_dense)
+    monkeypatch.setattr(clusters, "MAX_DENSE", most_dense)
     rng = np.random.default_rng(0)
     community = rng.permutation(np.repeat([0, 1], 20))
     share = np.where(community[:, np.newaxis] == community, 0.6, 0.05)

@@ -200,7 +200,7 @@ def test_kernels_by_name_by_function_and_as_a_matrix_agree(model):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_the_same_bits_for_any_number_of_threads(model, monkeypatch):
-    monkeypatch.setattr(clusters, "MOST_IN_SLAB", 16)
+    monkeypatch.setattr(clusters, "MAX_IN_SLAB", 16)
     one, three = (model(random_state=0, n_jobs=n).fit(MOONS) for n in (1, 3))
     assert_same_bits(one, three)
 
@@ -216,7 +216,7 @@ def test_landmarks():
 
 
 def test_many_rows_have_the_eigenvectors_of_a_sample(monkeypatch):
-    monkeypatch.setattr(spectral, "MOST_DENSE", 100)
+    monkeypatch.setattr(spectral, "MAX_DENSE", 100)
     few = partial(gram_estimator.make_problem, max_anchors=80)
     monkeypatch.setattr(gram_estimator, "make_problem", few)
     fitted = SpectralDPMeans(random_state=0).fit(MOONS)
@@ -228,7 +228,7 @@ def test_many_rows_have_the_eigenvectors_of_a_sample(monkeypatch):
 
 
 def test_no_bound_is_given_where_none_is_certain(monkeypatch, tmp_path):
-    monkeypatch.setattr(spectral, "MOST_DENSE", 100)
+    monkeypatch.setattr(spectral, "MAX_DENSE", 100)
     few = partial(gram_estimator.make_problem, max_anchors=80)
     monkeypatch.setattr(gram_estimator, "make_problem", few)
     fitted = SpectralDPMeans(2.0, kernel=lambda x, y: np.exp(-((x - y) ** 2).sum())).fit(MOONS)

@@ -19,7 +19,7 @@ def test_two_groups_are_told_apart_and_what_that_saves_is_exact(monkeypatch):
     weights = rng.uniform(0.5, 1.5, 40)
     part, kernel = rows_of(points, weights)
     for most_dense in (200, 5):  # LAPACK, and Lanczos iterations
-        monkeypatch.setattr(halving, "MOST_DENSE", most_dense)
+        monkeypatch.setattr(halving, "MAX_DENSE", most_dense)
         saved, second = halving.halve(part, np.random.RandomState(0))
         assert np.array_equal(second, side) or np.array_equal(second, ~side)
         one = kernel_objective(kernel, weights, np.zeros(40, int), 0.0)

@@ -17,7 +17,7 @@ def gram(kernel, weights, threads=1, **options):
 @pytest.fixture
 def small_slabs(monkeypatch):
     """Several slabs of few rows."""
-    monkeypatch.setattr(memory, "MOST_IN_SLAB", 4)
+    monkeypatch.setattr(memory, "MAX_IN_SLAB", 4)
     monkeypatch.setattr(memory, "AHEAD", 2)
 
 

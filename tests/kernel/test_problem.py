@@ -17,7 +17,7 @@ def problem(X, kernel="rbf", balance=False, weights=None, **parameters):
 def test_values_are_held_or_computed_slab_by_slab(monkeypatch):
     X = RNG(0).standard_normal((50, 3))
     few = problem(X, gamma=0.5).rows
-    monkeypatch.setattr(module, "LARGEST_HELD", 10)
+    monkeypatch.setattr(module, "MAX_HELD", 10)
     many = problem(X, gamma=0.5).rows
     np.testing.assert_allclose(few.whole(), rbf_kernel(X, gamma=0.5))
     np.testing.assert_allclose(many.whole(), few.whole(), atol=1e-15)

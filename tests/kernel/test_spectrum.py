@@ -59,7 +59,7 @@ def test_lanczos_iterations_go_on_until_the_spectrum_passes_the_penalty(monkeypa
     rng = np.random.default_rng(1)
     kernel, weights = random_kernel(rng, 60, rank=20), np.ones(60)
     dense = spectrum_above(rows_of(kernel, weights), 5.0, np.random.RandomState(0))
-    monkeypatch.setattr(module, "MOST_DENSE", 10)
+    monkeypatch.setattr(module, "MAX_DENSE", 10)
     monkeypatch.setattr(module, "FIRST_VECTORS", 3)
     found = spectrum_above(rows_of(kernel, weights), 5.0, np.random.RandomState(0))
     assert len(dense.values) > 6

@@ -4,7 +4,7 @@ from scipy import sparse
 
 from hardbayes.core.pool import Pool
 from hardbayes.topics import choice
-from hardbayes.topics.choice import MOST_LOCAL, global_penalty, group_documents, local_rate
+from hardbayes.topics.choice import MAX_LOCAL, global_penalty, group_documents, local_rate
 from hardbayes.topics.problem import SharedTopics
 from tests.topics.cases import planted
 from tests.topics.estimator_cases import random_counts, structure_of
@@ -69,7 +69,7 @@ def test_the_local_penalty_grows_with_structure():
         totals = totals_of(counts, 5)
         rng = np.random.RandomState(0)
         rates.append(local_rate(groups_of(counts), totals, structure_of(counts), rng))
-    assert 0 < rates[0] < rates[1] <= MOST_LOCAL
+    assert 0 < rates[0] < rates[1] <= MAX_LOCAL
 
 
 def test_the_global_penalty_by_the_formula():
@@ -88,5 +88,5 @@ def test_tiny_corpora(counts):
     structure = SharedTopics(np.ones(counts.shape[1]), 1.0, False)
     totals = totals_of(counts, 20)
     rate = local_rate(groups_of(counts), totals, structure, np.random.RandomState(0))
-    assert 0 <= rate <= MOST_LOCAL
+    assert 0 <= rate <= MAX_LOCAL
     assert global_penalty(groups_of(counts), structure, 1.0, np.random.RandomState(0)) >= 5.0

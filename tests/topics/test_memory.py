@@ -68,7 +68,7 @@ def test_threads_and_tiles_do_not_matter(n_threads, small_tiles):
 
 def test_one_thread_adds_up_where_totals_are_large(monkeypatch):
     expected = documents_of(COUNTS).sweep(TOPICS, EMPTY).totals
-    monkeypatch.setattr(memory, "MOST_SHARED", 0)
+    monkeypatch.setattr(memory, "MAX_SHARED", 0)
     found = documents_of(COUNTS, n_threads=2).sweep(TOPICS, EMPTY).totals
     np.testing.assert_array_equal(found, expected)
 

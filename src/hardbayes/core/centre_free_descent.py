@@ -32,14 +32,14 @@ STAGES = {
 }
 MAX_EXCHANGES = 30
 MAX_REGROUPS = 10  # moves of groups, which end with the first that gains less than this part
-LEAST_GAIN = 1e-4
+MIN_GAIN = 1e-4
 # A move must lower the objective by more than this part of what is compared.
 WORTHWHILE = 1e-9
 MAX_PASSES = 8  # of single-row moves
 MAX_TRIALS = 8  # exchanges tried, the most promising first
 STEPS_OF_A_TRIAL = 6  # of rows, before an exchange is judged
 # Multiply-adds of a pass over all rows above which an exchange is judged without such steps.
-LARGEST_TRIAL = 1 << 24
+MAX_TRIAL_WORK = 1 << 24
 
 
 class Divisions:
@@ -147,7 +147,7 @@ def exchange(current: Labelled[S], divisions: Divisions) -> Proposal[Labelled[S]
     gains = saved[divided] - costs[:, np.newaxis]
     gains[:, saved[divided] <= 0] = -np.inf
     gains[(lefts[:, np.newaxis] == divided) | (rights[:, np.newaxis] == divided)] = -np.inf
-    improves = model.work(current.k) <= LARGEST_TRIAL
+    improves = model.work(current.k) <= MAX_TRIAL_WORK
     least = -np.inf if improves else WORTHWHILE * abs(current.objective)
     for at in np.argsort(-gains, axis=None, kind="stable")[:MAX_TRIALS]:
         pair, column = np.unravel_index(at, gains.shape)
@@ -317,7 +317,7 @@ class Descent(Generic[S]):
         if not self.regroups:
             return False
         proposal = regroup(self.current, self.rng)
-        gains = proposal is not None and proposal.change < -LEAST_GAIN * abs(self.history[-1])
+        gains = proposal is not None and proposal.change < -MIN_GAIN * abs(self.history[-1])
         self.regroups = self.regroups - 1 if gains else 0
         return self.apply(proposal)
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 FIRST = 0.9  # of the lowest useful penalty: minus one, or minus the mean degree
 FACTOR = 1.15  # between penalties
-MOST_PENALTIES = 60
+MAX_PENALTIES = 60
 MAX_IN_VAIN = 6  # penalties in a row without a shorter description, after which the path ends
 BATCH = 2  # penalties side by side
 LARGE = 1 << 21  # links, each counted from both ends, above which a graph is made coarser
@@ -65,7 +65,7 @@ def choose_penalty(
     """
     describe = Describer(problem)
     fewest = csgraph.connected_components(problem.links, directed=False)[0]
-    grid = lowest_penalty(problem) * FACTOR ** -np.arange(MOST_PENALTIES, dtype=np.float64)
+    grid = lowest_penalty(problem) * FACTOR ** -np.arange(MAX_PENALTIES, dtype=np.float64)
     fine = np.arange(len(problem.linked))  # the vertex of the coarser graph that each is in
     candidates: list[Candidate] = []
     least, in_vain, at = np.inf, 0, 0

@@ -33,14 +33,14 @@ from hardbayes.core.pool import Pool, one_blas_thread
 from hardbayes.graph import compiled
 
 TILE = 1 << 22  # links: some ten milliseconds, after which Ctrl-C is handled
-LEAST_GAIN = 1e-11  # of a move, in units of the largest possible cost
+MIN_GAIN = 1e-11  # of a move, in units of the largest possible cost
 # Passes over the vertices of a level: where they form groups, and where these move.
 GROUPING, MOVING = 2, 8
 WORTHWHILE = 0.98  # of the vertices: a coarser graph at the last penalty has fewer
 # Clusters that are divided, of those that have changed. Where there are more, moves of groups find
 # most of what can be gained.
-MOST_DIVIDED = 512
-MOST_DENSE = 96  # vertices up to which all eigenvectors are computed
+MAX_DIVIDED = 512
+MAX_DENSE = 96  # vertices up to which all eigenvectors are computed
 LANCZOS_VECTORS = 40
 MAX_RESTARTS = 3
 MAX_PASSES = 8  # of moves between the halves
@@ -145,7 +145,7 @@ class Graph(CentreFreeModel[GraphClusters]):
     ) -> list[Division]:
         """Return the best cut along the leading eigenvectors of the largest clusters."""
         sizes = np.array([len(members[c]) for c in which])
-        largest = np.argsort(-sizes, kind="stable")[:MOST_DIVIDED]
+        largest = np.argsort(-sizes, kind="stable")[:MAX_DIVIDED]
         found = [Division(0.0, np.zeros(size, np.bool_)) for size in sizes]
         with one_blas_thread():
             parts = self.parts([members[which[at]] for at in largest])
@@ -239,7 +239,7 @@ class Graph(CentreFreeModel[GraphClusters]):
         numbers = labels if within is None else within
         arguments = (
             *self.rows, self.inner, self.volume, numbers, restricted, penalty, max_clusters,
-            LEAST_GAIN * self.unit, labels, *clusters, counts, free, order.copy(),
+            MIN_GAIN * self.unit, labels, *clusters, counts, free, order.copy(),
             np.ones(n, np.bool_), np.zeros(n), np.empty(n, np.int64), state,
         )  # fmt: skip
         while state[compiled.LENGTH] and state[compiled.VISITS]:
@@ -344,7 +344,7 @@ def _leading(part: Graph, rng: np.random.RandomState) -> tuple[Floats, Floats]:
     rows = np.repeat(np.arange(part.n), np.diff(links.indptr))
     values = links.data * roots[rows] * roots[links.indices]
     inner = part.inner / part.volume
-    if part.n <= MOST_DENSE:
+    if part.n <= MAX_DENSE:
         matrix = np.diag(inner)
         matrix[rows, links.indices] = values
         found: tuple[Floats, Floats] = np.linalg.eigh(matrix)

@@ -17,8 +17,8 @@ WHAT = (
 )
 # Edges that number their vertices much higher than there are edges would make most of the vertices
 # isolated.
-MOST_VERTICES_BESIDE = 1_000_000
-MOST_VERTICES_PER_EDGE = 100
+MAX_VERTICES_BESIDE = 1_000_000
+MAX_VERTICES_PER_EDGE = 100
 
 
 class Adjacency(NamedTuple):
@@ -186,7 +186,7 @@ def _from_edges(sources: Any, targets: Any, weights: Any) -> Adjacency:
                 "(source, target, weight), one a row."
             )
     n = 1 + int(max(end.max() for end in ends))
-    if n > MOST_VERTICES_BESIDE + MOST_VERTICES_PER_EDGE * len(sources):
+    if n > MAX_VERTICES_BESIDE + MAX_VERTICES_PER_EDGE * len(sources):
         raise ValueError(
             f"{len(sources)} edges number their vertices up to {n - 1}. "
             "Renumber them from 0 on, or pass names as strings."

@@ -26,7 +26,7 @@ SHARES = (0.6, 0.0, 1.0, 0.3)
 LARGE = 1 << 22
 SHARES_OF_LARGE = (0.6, 0.3)
 # Links, each counted from both ends, up to which exchanges of clusters are tried, and how often.
-MOST_LINKS_OF_EXCHANGES = 1 << 15
+MAX_LINKS_OF_EXCHANGES = 1 << 15
 MAX_EXCHANGES = 4
 MAX_DIVISIONS = 20  # steps of a start that divides the whole graph
 
@@ -94,7 +94,7 @@ def descend(
 ) -> GraphSolution:
     """Return the fit from these labels (n,)."""
     graph = replace(graph, order=rng.permutation(graph.n))
-    is_small = graph.n_links <= MOST_LINKS_OF_EXCHANGES
+    is_small = graph.n_links <= MAX_LINKS_OF_EXCHANGES
     start = labelled(graph, within_cap(graph, labels))
     descent = Descent(start, rng, report, MAX_EXCHANGES if is_small else 0)
     return descent.run("split-merge", max_steps, checks_cap=True)

@@ -40,14 +40,14 @@ from hardbayes.kernel.spectrum import cluster_qr, weighted_matrix
 if TYPE_CHECKING:
     from hardbayes.kernel.clusters import KernelMatrix
 
-MOST_CLUSTERS = 25
-LARGEST_CUT = 0.45  # of rows with clusters, by what cutting uniform rows takes
+MAX_CLUSTERS = 25
+MAX_CUT = 0.45  # of rows with clusters, by what cutting uniform rows takes
 SMALL_PART = 0.07  # of the rows: for a smaller part, the cut is that much smaller
-SMALLEST_CUT = 0.01  # below which differences are no further evidence, in the same unit
+MIN_CUT = 0.01  # below which differences are no further evidence, in the same unit
 CLEAR_RISE = 5.0  # of a cut, by a factor
 STEEP_RISE = 6.0  # from two pieces to three, with which the first need not be that easy to cut
 USUAL_CUT = 0.01  # of uniform rows, where there are no rows to compare with
-MOST_AXES = 64  # principal axes of uniform rows
+MAX_AXES = 64  # principal axes of uniform rows
 MAX_PASSES = 20  # of single-row moves
 BELOW = 1.0 - 1e-6  # of a penalty at which two clusters had better be one
 
@@ -70,7 +70,7 @@ def choose_clusters(
     """Return the number of clusters, and penalties for it."""
     ids, weights = problem.anchors, problem.anchor_weights
     part = problem.rows.part(ids, weights)
-    most = min(MOST_CLUSTERS, max_clusters, part.n - 1)
+    most = min(MAX_CLUSTERS, max_clusters, part.n - 1)
     values, vectors = _leading(weighted_matrix(part))
     if most < 1:
         labels = np.zeros(part.n, np.int64)
@@ -130,10 +130,10 @@ def _gap_below_one(values: Floats, uniform_cut: float, smaller: float) -> tuple[
 
     ``smaller`` is the share of the rows in the smaller of two parts.
     """
-    cuts = np.maximum(1.0 - values, SMALLEST_CUT * uniform_cut)
+    cuts = np.maximum(1.0 - values, MIN_CUT * uniform_cut)
     rises = cuts[2:] / cuts[1:-1]
     clear = np.flatnonzero(rises >= CLEAR_RISE)
-    largest = LARGEST_CUT * min(1.0, smaller / SMALL_PART)
+    largest = MAX_CUT * min(1.0, smaller / SMALL_PART)
     if smaller >= SMALL_PART and len(rises) and rises[0] >= STEEP_RISE:
         largest = 1.0
     if 1.0 - values[1] > largest * uniform_cut:
@@ -156,7 +156,7 @@ def _uniform_cut(problem: KernelProblem, ids: Ids, rng: np.random.RandomState) -
         spread = np.linalg.svd(
             (dense - np.average(dense, axis=0, weights=weights)) * np.sqrt(weights)[:, np.newaxis],
             compute_uv=False,
-        )[:MOST_AXES]
+        )[:MAX_AXES]
     n = min(problem.n_counted, MAX_ANCHORS)
     uniform = rng.uniform(-1.0, 1.0, (n, len(spread))) * spread
     null = make_problem(uniform, None, problem.options, rng, problem.pool)
@@ -165,7 +165,7 @@ def _uniform_cut(problem: KernelProblem, ids: Ids, rng: np.random.RandomState) -
     return max(cut, float(np.finfo(float).eps))
 
 
-def _leading(matrix: Floats, count: int = MOST_CLUSTERS + 1) -> tuple[Floats, Floats]:
+def _leading(matrix: Floats, count: int = MAX_CLUSTERS + 1) -> tuple[Floats, Floats]:
     n = len(matrix)
     with one_blas_thread():
         values, vectors = eigh(matrix, subset_by_index=[max(0, n - count), n - 1])

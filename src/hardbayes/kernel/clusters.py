@@ -27,11 +27,11 @@ from hardbayes.kernel.halving import halve
 from hardbayes.kernel.problem import MANY_ROWS
 
 SLAB = 1 << 21  # kernel values: 16 MB, computed in some tens of milliseconds
-MOST_IN_SLAB = 512  # rows: their kernel values among each other are copied
+MAX_IN_SLAB = 512  # rows: their kernel values among each other are copied
 AHEAD = 8  # slabs that are computed before the first of them is used
 ALWAYS_VISITED = 1 << 12  # rows; of more, passes after the first visit a share only
 NEAR = 0.1
-LEAST_GAIN = 1e-11  # of a move, in units of the mean of w_i K_ii
+MIN_GAIN = 1e-11  # of a move, in units of the mean of w_i K_ii
 TRIAL_ROWS = 1 << 10  # of a cluster on which its division is tried
 
 #: Returns the kernel values of rows ``ids`` with ``columns``, all where None: dense, or CSR.
@@ -183,7 +183,7 @@ class KernelMatrix(CentreFreeModel[KernelClusters]):
             for ids, slab in self._slabs(order):
                 compiled.move_rows(
                     ids, self._reach(slab, labels, k), _columns(slab, ids), self.diagonal,
-                    self.weights, self.penalty, LEAST_GAIN * self.unit, labels, inside, volumes,
+                    self.weights, self.penalty, MIN_GAIN * self.unit, labels, inside, volumes,
                     counts, margins, moves,
                 )  # fmt: skip
             if moves[0] == before:
@@ -219,7 +219,7 @@ class KernelMatrix(CentreFreeModel[KernelClusters]):
             return self._last_sums
         volumes = np.bincount(labels, self.weights, k).astype(np.float64)
         links = np.zeros((k, k))
-        weighted = np.empty((MOST_IN_SLAB, k))
+        weighted = np.empty((MAX_IN_SLAB, k))
         for ids, slab in self._slabs(np.arange(self.n)):
             own = weighted[: len(ids)]
             np.multiply(self._reach(slab, labels, k), self.weights[ids, np.newaxis], out=own)
@@ -310,7 +310,7 @@ class KernelMatrix(CentreFreeModel[KernelClusters]):
 
     def _slabs(self, order: Ids) -> Iterator[tuple[Ids, Matrix]]:
         """Yield rows in this order, a bounded number at a time, with all their kernel values."""
-        size = max(1, min(MOST_IN_SLAB, SLAB // self.n))
+        size = max(1, min(MAX_IN_SLAB, SLAB // self.n))
         parts = [order[start : start + size] for start in range(0, len(order), size)]
         slabs: dict[int, Matrix] = {}
         for first in range(0, len(parts), AHEAD):

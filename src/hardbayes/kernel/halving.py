@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from hardbayes.kernel.clusters import KernelMatrix
 
 N_AXES = 3  # eigenvectors along which a cluster is cut
-MOST_DENSE = 200  # rows up to which LAPACK is quicker than Lanczos iterations
+MAX_DENSE = 200  # rows up to which LAPACK is quicker than Lanczos iterations
 MAX_PASSES = 8  # of single-row moves between the halves
 TOLERANCE = 0.01  # of eigenvalues: an order of the rows needs no more
 
@@ -75,7 +75,7 @@ def _leading(matrix: Floats, rng: np.random.RandomState) -> Floats:
     m = len(matrix)
     n_axes = min(N_AXES, m)
     with one_blas_thread():
-        if m > MOST_DENSE:
+        if m > MAX_DENSE:
             start = rng.standard_normal(m)
             try:
                 vectors = eigsh(matrix, n_axes, which="LA", v0=start, tol=TOLERANCE, maxiter=20)[1]

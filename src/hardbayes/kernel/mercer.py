@@ -33,7 +33,7 @@ NEIGHBOUR_ON_A_LINE = 10  # of rows of one column, where gaps between neighbours
 MAX_ANCHORS = 1 << 11
 MAX_ROUNDS = 1000  # of Sinkhorn's iteration
 BALANCED = 1e-10  # sums of rows that differ from one by less
-SMALLEST_SUM = 1e-100
+MIN_SUM = 1e-100
 BLOCK = 64  # rows whose kernel values among each other are computed to have the diagonal
 
 #: Kernels that are positive semidefinite for any rows.
@@ -88,7 +88,7 @@ class Mercer:
                     for part in self._parts(rows)
                 ]
             )
-            seen = seen._replace(scales=1.0 / np.maximum(sums, SMALLEST_SUM))
+            seen = seen._replace(scales=1.0 / np.maximum(sums, MIN_SUM))
         return seen
 
     def between(self, left: Seen, right: Seen) -> Floats:

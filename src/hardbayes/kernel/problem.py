@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from hardbayes.kernel.clusters import KernelMatrix
 
 MANY_ROWS = 1 << 13  # from which on a pass over all rows takes so long that few are made
-LARGEST_HELD = 1 << 24  # kernel values that are held in memory: 128 MB
-MOST_CHECKED = 512  # rows whose kernel matrix is checked for negative eigenvalues
+MAX_HELD = 1 << 24  # kernel values that are held in memory: 128 MB
+MAX_CHECKED = 512  # rows whose kernel matrix is checked for negative eigenvalues
 NEGATIVE = 1e-8  # eigenvalues below minus this part of the largest are no rounding
 ASYMMETRIC = 1e-8  # differences of K_ij and K_ji above this part of the largest value
 BLOCK_ROWS = 256  # of a dense matrix that are compared with its columns at a time
@@ -109,7 +109,7 @@ class KernelProblem:
             values, diagonal = held(self.matrix), np.array(self.matrix.diagonal())
         else:
             values, diagonal = self._values, self._diagonal()
-            if self.n * self.n <= LARGEST_HELD:
+            if self.n * self.n <= MAX_HELD:
                 computed = KernelMatrix(values, diagonal, self.weights, self.pool)
                 values = held(computed.whole())
         return KernelMatrix(values, diagonal, self.weights, self.pool)
@@ -131,8 +131,8 @@ class KernelProblem:
         if self.options.is_semidefinite:
             return None
         ids = np.arange(self.n)
-        if self.n > MOST_CHECKED:
-            ids = np.sort(rng.choice(self.n, MOST_CHECKED, replace=False))
+        if self.n > MAX_CHECKED:
+            ids = np.sort(rng.choice(self.n, MAX_CHECKED, replace=False))
         found = np.linalg.eigvalsh(self.rows.values(ids, ids))
         return float(found[0]) if found[0] < -NEGATIVE * np.abs(found).max() else None
 

@@ -27,7 +27,7 @@ MAX_GROWN = 64
 FEW_ROWS = 1 << 9
 # A fit of many rows ends with the first step that gains no more than this part of the objective: in
 # rows without structure borders keep moving, and each step takes all kernel values twice.
-LEAST_GAIN = 1e-4
+MIN_GAIN = 1e-4
 EXCHANGES = (30, 2)
 
 
@@ -66,7 +66,7 @@ def minimise(
             stages, labels = "local", _from_sample(matrix, search, rng)
         else:
             labels = _grow(model, search.max_steps, rng)
-        least_gain = LEAST_GAIN if stages == "local" and matrix.n > MANY_ROWS else None
+        least_gain = MIN_GAIN if stages == "local" and matrix.n > MANY_ROWS else None
         ends.append(descend(model, labels, stages, search.max_steps, rng, report, least_gain))
         if given is not None:
             break

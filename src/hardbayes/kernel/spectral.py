@@ -22,7 +22,7 @@ from hardbayes.kernel.landmarks import FittedKernelFeatures, KernelFeatureMap, s
 from hardbayes.kernel.problem import KernelProblem
 from hardbayes.kernel.search import one_partition
 from hardbayes.kernel.spectrum import (
-    MOST_DENSE,
+    MAX_DENSE,
     Spectrum,
     cluster_qr,
     feature_spectrum,
@@ -50,7 +50,7 @@ def relax_kernel(
     n = problem.n
     part, ids, weights = problem.rows, np.arange(n), problem.weights
     # Only anchors are balanced exactly, and the automatic penalty is for their spectrum.
-    most = len(problem.anchors) if problem.options.balance else MOST_DENSE
+    most = len(problem.anchors) if problem.options.balance else MAX_DENSE
     is_sampled = problem.matrix is None and np.count_nonzero(weights) > most
     if is_sampled:
         ids, weights = problem.anchors, problem.anchor_weights

@@ -22,7 +22,7 @@ from hardbayes.core.pool import one_blas_thread
 if TYPE_CHECKING:
     from hardbayes.kernel.clusters import KernelMatrix
 
-MOST_DENSE = 1 << 12  # rows up to which all of the kernel matrix is held
+MAX_DENSE = 1 << 12  # rows up to which all of the kernel matrix is held
 BLOCK_ROWS = 1 << 11  # of many rows, whose eigenvalues are added up to a bound
 FIRST_VECTORS = 16  # that Lanczos iterations look for; then twice as many, and so on
 ROUNDING = 8.0 * float(np.finfo(np.float64).eps)  # of an eigenvalue, by rows and the largest one
@@ -48,7 +48,7 @@ def spectrum_above(rows: KernelMatrix, penalty: float, rng: np.random.RandomStat
     """Return the eigenvalues above a penalty: by value, or by Lanczos iterations of many rows."""
     n = rows.n
     trace = float(np.sum(rows.weights * rows.diagonal))
-    if n <= MOST_DENSE:
+    if n <= MAX_DENSE:
         matrix = weighted_matrix(rows)
         with one_blas_thread():
             values, vectors = eigh(matrix, subset_by_value=(penalty, np.inf))
@@ -146,7 +146,7 @@ def feature_spectrum(
     n, f = features.shape
     mean = weighted_mean(features, weights) if centred else np.zeros(f)
     trace = weighted_squares(features, weights, mean)
-    if min(n, f) <= MOST_DENSE:
+    if min(n, f) <= MAX_DENSE:
         values, right = _dense(features, weights, mean, penalty)
     else:
         values, right = _lanczos(features, weights, mean, penalty, rng)

@@ -33,7 +33,7 @@ DECIMALS = 8  # of coordinates of documents, whose length is at most one
 LOCAL_SHARE = 1.35
 # Above log 2 nats a word, a document with equal parts of two topics would pay less for one topic
 # that mixes them.
-MOST_LOCAL = 0.6
+MAX_LOCAL = 0.6
 RANDOM_SHARE = 0.4
 LOCAL_MULTIPLE = 5.0
 
@@ -115,7 +115,7 @@ def local_rate(
 ) -> float:
     """Return the automatic local penalty for each word of a document, in nats.
 
-    ``LOCAL_SHARE sqrt(s)``, at most MOST_LOCAL, where s is the share of the cost of all words, as
+    ``LOCAL_SHARE sqrt(s)``, at most MAX_LOCAL, where s is the share of the cost of all words, as
     one topic, that groups of similar documents save beyond random groups of as many documents.
     """
     random = groups.random_totals(min(totals.shape[1], groups.weighted.shape[0]), rng)
@@ -125,7 +125,7 @@ def local_rate(
     ]
     saved = max(0.0, costs[2] - costs[1])
     share = saved / costs[0] if costs[0] > 0 else 0.0
-    return min(MOST_LOCAL, LOCAL_SHARE * float(np.sqrt(share)))
+    return min(MAX_LOCAL, LOCAL_SHARE * float(np.sqrt(share)))
 
 
 def global_penalty(

@@ -26,7 +26,7 @@ TILE_WORK = 1 << 24  # multiply-adds of a call, at most: some hundredths of a se
 SAMPLE = 1 << 20  # entries of documents by which a topic is divided; all of them then judge
 MAX_ROUNDS = 10  # of two means
 ROOM = 64  # columns for topics that a pass of the published algorithm opens, at first
-MOST_SHARED = 1 << 25  # numbers of totals that threads have for themselves, in all
+MAX_SHARED = 1 << 25  # numbers of totals that threads have for themselves, in all
 
 
 class TopicSweep(NamedTuple):
@@ -138,7 +138,7 @@ class Documents:
         """Return the sum (v, k) of what is added by ``add(totals, worker, first, last)``."""
         shape = (self.n_words, n_topics)
         tiles = self._tiles(8)
-        if shape[0] * shape[1] * self._pool.n_threads > MOST_SHARED:
+        if shape[0] * shape[1] * self._pool.n_threads > MAX_SHARED:
             totals = np.zeros(shape)
             for first, last in tiles:
                 add(totals, 0, first, last)

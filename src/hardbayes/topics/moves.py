@@ -23,7 +23,7 @@ TRIES = 10  # pairs of seeds for each topic
 ROUNDS = 2  # of two means over all documents, after those over a sample
 # Topics are divided with at least this share of pseudo-counts: without, a word that one side lacks
 # would decide alone.
-LEAST_PRIOR = 0.05
+MIN_PRIOR = 0.05
 SWEEPS = 4  # before the background is judged
 
 
@@ -117,7 +117,7 @@ def divisions(current: TopicState, rng: RandomState) -> Divisions:
     documents, topics, sets = current.documents, current.topics, current.sets
     prior = current.structure.prior
     words = current.totals.sum(axis=1)
-    smoothing = np.maximum(prior, LEAST_PRIOR / current.totals.shape[1] * words)
+    smoothing = np.maximum(prior, MIN_PRIOR / current.totals.shape[1] * words)
     ratios = documents.ratios(topics, sets, smoothing, TRIES, rng)
     sides, second = documents.divide(topics, sets, ratios)
     seen = smoothing > 0

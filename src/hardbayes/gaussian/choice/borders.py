@@ -44,8 +44,8 @@ MIN_PAIR_ROWS = 8  # of a pair, for a dip
 # by the moments of the other.
 CROSS_VALIDATED = 5.0
 # A pair are neighbours if so many rows have them as their nearest two: a number, and a share.
-LEAST_BETWEEN = 3
-LEAST_SHARE = 0.02
+MIN_BETWEEN = 3
+MIN_SHARE = 0.02
 N_HALVINGS = 4  # of the rows, at most
 MAX_ROWS = 1 << 13  # that are halved
 MIN_SIDE_ROWS = 5  # on either side of a border
@@ -195,7 +195,7 @@ def _neighbours(first: Ids, second: Ids, weights: Floats, means: Floats) -> list
         np.minimum(first, second) * k + np.maximum(first, second), return_counts=True
     )
     lefts, rights = np.divmod(pairs, k)
-    least = np.maximum(LEAST_BETWEEN, LEAST_SHARE * np.minimum(weights[lefts], weights[rights]))
+    least = np.maximum(MIN_BETWEEN, MIN_SHARE * np.minimum(weights[lefts], weights[rights]))
     near: list[set[int]] = [set() for _ in range(k)]
     for a, b in zip(lefts[counts >= least].tolist(), rights[counts >= least].tolist(), strict=True):
         near[a].add(b)

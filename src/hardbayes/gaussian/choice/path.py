@@ -33,7 +33,7 @@ N_FLAT = 2  # axes of least fourth moments, where two clusters show; and one of 
 MAX_COLUMNS = 256  # up to which fourth moments are computed
 N_TRIALS = 2  # cuts of either kind that classification EM starts from
 PRIOR_ROWS = (2.0, 128.0)  # by which a division is judged
-LEAST_SHARE = 0.05  # of a cluster's rows on either side of a cut
+MIN_SHARE = 0.05  # of a cluster's rows on either side of a cut
 MAX_CLUSTERS = 160
 ROWS_PER_CLUSTER = 2.0  # times the number that it takes for a mean and a covariance
 # Clusters divide whether that is likelier or not while there are fewer than so many, or fewer than
@@ -47,8 +47,9 @@ FEW = 30  # clusters, up to which there are more rounds of EM after a merge
 ROUNDS, ROUNDS_OF_FEW, ROUNDS_TO_THE_END = 3, 10, 20
 MAX_RETURNS = 4  # times that the likeliest partition is divided anew
 SURE = 3.0  # nats that a division must gain then
-LEAST = 0.02  # nats a row: penalties below are not considered, nor any below `FEWEST` nats
-FEWEST = 3.0
+# Penalties below so many nats a row, or in all, are not considered.
+MIN_NATS_PER_ROW = 0.02
+MIN_NATS = 3.0
 
 
 class Divisions(NamedTuple):
@@ -63,7 +64,7 @@ def divide(rows: MixtureRows, labels: Ids, clusters: Gaussians) -> Divisions:
     """Return the likeliest division found of every cluster."""
     k, d = clusters.means.shape
     directions = _directions(rows, labels, clusters)
-    least = np.maximum(2.0, np.minimum(0.5 * rows.least_rows, LEAST_SHARE * clusters.weights))
+    least = np.maximum(2.0, np.minimum(0.5 * rows.least_rows, MIN_SHARE * clusters.weights))
     values, cuts, gains = rows.cuts(labels, clusters.means, directions, least)
     t = min(N_TRIALS, len(directions))
     best = np.argsort(-gains, axis=0, kind="stable")[:t]  # (t, 2, k)
@@ -288,7 +289,9 @@ def plateaus(path: Path, total: float) -> list[Step]:
             for j, other in path.items()
             if j != k
         }
-        low = max([FEWEST, LEAST * total, *(slope for j, slope in slopes.items() if j > k)])
+        low = max(
+            [MIN_NATS, MIN_NATS_PER_ROW * total, *(slope for j, slope in slopes.items() if j > k)]
+        )
         high = min((slope for j, slope in slopes.items() if j < k), default=0.0)
         if high > low:
             widths[k] = float(np.log(high / low))

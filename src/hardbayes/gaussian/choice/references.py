@@ -34,7 +34,7 @@ MIN_CLUSTERS = 16  # to which their paths go at least; otherwise twice the likel
 # besides so many nats for each row, and in all.
 RATIO = 1.5
 SHARE = 0.05
-LEAST = 10.0
+MIN_NATS = 10.0
 BINS = 2.0  # times the cubic root of n, of a histogram
 MIN_BINS, MAX_BINS = 4, 64
 NOISE = 2.0  # times the variance of rounding, up to which an axis has nothing else
@@ -65,7 +65,7 @@ class Steps(NamedTuple):
 
 def is_likelier(rows: MixtureRows, path: Path) -> bool:
     """Whether rows gain more by several clusters, instead of one, than reference clouds do."""
-    spare = gain(path) - max(LEAST, SHARE * rows.total)
+    spare = gain(path) - max(MIN_NATS, SHARE * rows.total)
     most = max(MIN_CLUSTERS, 2 * likeliest(path).k)
     return spare > 0 and all(RATIO * other < spare for other in reference_gains(rows, most))
 

@@ -27,7 +27,7 @@ LOSS = 0.05  # nats a row by which a partition to begin with may be less likely 
 MERGED_AT_ONCE = 20  # one pair for so many clusters before rows choose anew
 ROUNDS = 5
 FEW = 4  # clusters that are believed without valleys between them
-MOST_GAUSSIANS = 12  # that are believed so if they look Gaussian, and there are some valleys
+MAX_GAUSSIANS = 12  # that are believed so if they look Gaussian, and there are some valleys
 
 
 def separate(rows: MixtureRows, path: Path, dip_rows: MixtureRows) -> Step:
@@ -165,7 +165,7 @@ def _with_valleys(sample: Sample, path: Path) -> Step:
     rows, dip_rows = sample.rows, sample.dip_rows
     wide = plateaus(path, rows.total)
     best = wide[0]
-    if 1 < best.k <= MOST_GAUSSIANS and look_gaussian(rows, best.labels, best.k):
+    if 1 < best.k <= MAX_GAUSSIANS and look_gaussian(rows, best.labels, best.k):
         return best
     apart = separate(rows, path, dip_rows)
     few = max(FEW, int(np.sqrt(rows.d)))  # in many columns valleys hardly show
