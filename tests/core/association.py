@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hardbayes.core.centre_free import CentreFreeModel, Division, Unions
+from hardbayes.core.centre_free import CentreFreeModel, Merges, Split
 
 
 class Association(NamedTuple):
@@ -32,31 +32,31 @@ class AssociationModel(CentreFreeModel[Association]):
     def costs(self, statistics):
         return -ratio(np.diag(statistics.links), statistics.degrees)
 
-    def unions(self, statistics):
+    def merges(self, statistics):
         lefts, rights = np.triu_indices(len(statistics.degrees), 1)
         inside, costs = np.diag(statistics.links), self.costs(statistics)
         links = inside[lefts] + inside[rights] + 2 * statistics.links[lefts, rights]
         together = -ratio(links, statistics.degrees[lefts] + statistics.degrees[rights])
         rises = together - costs[lefts] - costs[rights]
         order = np.argsort(rises, kind="stable")
-        return Unions(lefts[order], rights[order], rises[order])
+        return Merges(lefts[order], rights[order], rises[order])
 
-    def divide(self, members, statistics, which, rng):
-        return [self._division(members[c], rng) for c in which]
+    def split(self, members, statistics, which, rng):
+        return [self._split(members[c], rng) for c in which]
 
-    def _division(self, ids, rng):
+    def _split(self, ids, rng):
         """Return the best of a few random halves after single-row moves."""
         part = AssociationModel(self.links[np.ix_(ids, ids)], self.weights[ids], 0.0, 2)
-        best = Division(0.0, ids[:0])
+        best = Split(0.0, ids[:0])
         for _ in range(4):
             labels = rng.randint(2, size=len(ids))
             labels, _ = part.move_rows(labels, part.statistics(labels, 2), 10)
             one, two = (part.costs(part.statistics(x, 2)).sum() for x in (0 * labels, labels))
-            best = max(best, Division(one - two, ids[labels == 1]), key=lambda each: each.saved)
+            best = max(best, Split(one - two, ids[labels == 1]), key=lambda each: each.saved)
         return best
 
-    def second_half(self, ids, division):
-        return np.isin(ids, division.halves)
+    def second_half(self, ids, split):
+        return np.isin(ids, split.halves)
 
     def move_rows(self, labels, statistics, max_passes):
         labels, n_moves = labels.copy(), 0

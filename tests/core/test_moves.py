@@ -11,16 +11,16 @@ from tests.core.test_labelling import literal
 N = 9
 
 
-def divisions():
-    return centre_free_descent.Divisions(np.random.RandomState(0))
+def splits():
+    return centre_free_descent.Splits(np.random.RandomState(0))
 
 
 EVERY = {
     "choose": centre_free_descent.choose,
     "move_rows": centre_free_descent.move_rows,
     "merge": centre_free_descent.merge,
-    "split": lambda current: centre_free_descent.split(current, divisions()),
-    "exchange": lambda current: centre_free_descent.exchange(current, divisions()),
+    "split": lambda current: centre_free_descent.split(current, splits()),
+    "exchange": lambda current: centre_free_descent.exchange(current, splits()),
 }
 
 
@@ -64,12 +64,12 @@ def test_merges_are_of_disjoint_pairs_that_pay():
 def test_a_split_finds_the_triangles_and_respects_the_cap():
     model = two_triangles(0.7)
     whole = labelled(model, np.zeros(6, int))
-    found = centre_free_descent.split(whole, divisions())
+    found = centre_free_descent.split(whole, splits())
     np.testing.assert_array_equal(np.unique(found.outcome.labels[:3]), found.outcome.labels[:1])
     assert found.outcome.k == 2 and found.n_splits == 1
-    assert centre_free_descent.split(found.outcome, divisions()) is None
+    assert centre_free_descent.split(found.outcome, splits()) is None
     model.max_clusters = 1
-    assert centre_free_descent.split(whole, divisions()) is None
+    assert centre_free_descent.split(whole, splits()) is None
 
 
 def test_an_exchange_unites_two_and_divides_a_third():
@@ -78,7 +78,7 @@ def test_an_exchange_unites_two_and_divides_a_third():
     model = AssociationModel(links, links.sum(axis=0), 0.7)
     current = labelled(model, np.array([0, 0, 0, 1, 1, 2, 3, 3, 3]))
     current = labelled(model, np.where(current.labels == 3, 0, current.labels))
-    found = centre_free_descent.exchange(current, divisions())
+    found = centre_free_descent.exchange(current, splits())
     assert found.change < 0 and found.outcome.k == 3
     assert (found.n_splits, found.n_merges) == (1, 1)
     for block in found.outcome.labels.reshape(3, 3):
@@ -86,23 +86,25 @@ def test_an_exchange_unites_two_and_divides_a_third():
 
 
 class Optimist(AssociationModel):
-    """Believes that every division saves much, and counts them."""
+    """Believes that every split saves much, and counts them."""
 
     asked = 0
 
-    def divide(self, members, statistics, which, rng):
+    def split(self, members, statistics, which, rng):
         self.asked += len(which)
-        found = super().divide(members, statistics, which, rng)
+        found = super().split(members, statistics, which, rng)
         return [each._replace(saved=each.saved + 10.0) for each in found]
 
 
 def test_a_division_is_judged_by_all_rows_and_remembered():
     honest = two_triangles(0.7)
     model = Optimist(honest.links, honest.weights, 0.7)
-    current, memo = labelled(model, np.array([0, 0, 0, 1, 1, 1])), divisions()
-    assert len(centre_free_descent.worth_dividing(model, memo.of(current))) == 2
+    current, memo = labelled(model, np.array([0, 0, 0, 1, 1, 1])), splits()
+    assert len(centre_free_descent.worth_splitting(model, memo.of(current))) == 2
     assert centre_free_descent.split(current, memo) is None
-    assert not centre_free_descent.worth_dividing(model, memo.of(current))  # now it is known better
+    assert not centre_free_descent.worth_splitting(
+        model, memo.of(current)
+    )  # now it is known better
     assert model.asked == 2
     renamed = labelled(model, 1 - current.labels)
     assert [each.saved for each in memo.of(renamed)] == [

@@ -84,7 +84,7 @@ class NumpyGaussianRows(GaussianRows):
                 break
         return labels, n_moves
 
-    def bisect(self, trials):
+    def split_trials(self, trials):
         return [self.best_halves(*trial) for trial in trials]
 
     def best_halves(self, rows, weights, starts, whole):

@@ -1,4 +1,4 @@
-"""Where divisions of clusters with covariances start, and which unions are considered."""
+"""Where splits of clusters with covariances start, and which merges are considered."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from hardbayes.gaussian import clusters as candidates
 from hardbayes.gaussian import problem
 from hardbayes.gaussian.clusters import starting_sides
-from hardbayes.gaussian.problem import GaussianPartition, neighbouring_unions
+from hardbayes.gaussian.problem import GaussianPartition, neighbouring_merges
 from tests.gaussian.test_gaussians import gaussians
 
 
@@ -59,10 +59,10 @@ def test_unions_of_neighbours(k, diagonal):
     roots = np.linalg.inv(np.linalg.cholesky(np.eye(2) + scatters))
     if diagonal:
         roots = np.array([[np.diag(r)] for r in roots])
-    lefts, rights, costs = neighbouring_unions(clusters, partition, roots)
+    lefts, rights, costs = neighbouring_merges(clusters, partition, roots)
     assert (lefts < rights).all() and len(set(zip(lefts, rights, strict=True))) == len(lefts)
     assert (np.diff(costs) >= 0).all()
-    expected = partition.union_costs(clusters.pick(lefts), clusters.pick(rights))
+    expected = partition.merge_costs(clusters.pick(lefts), clusters.pick(rights))
     np.testing.assert_allclose(costs, expected, rtol=1e-12)
     assert len(lefts) >= k * min(problem.N_NEIGHBOURS, k - 1) / 2
     # Each cluster meets those whose means are nearest in its own metric.

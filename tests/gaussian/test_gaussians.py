@@ -8,7 +8,7 @@ from hardbayes.gaussian.problem import (
     Gaussians,
     at_points,
     log_determinants,
-    united,
+    merge_pairs,
 )
 
 
@@ -50,13 +50,13 @@ def test_unions_are_the_statistics_of_both(drawn):
     rows, labels, weights, diagonal = drawn
     clusters = gaussians(*drawn)
     lefts, rights = np.array([0, 0, 1]), np.array([1, 2, 3])
-    unions = united(clusters.pick(lefts), clusters.pick(rights))
+    merges = merge_pairs(clusters.pick(lefts), clusters.pick(rights))
     partition = GaussianPartition(0.7, 3.0, 9)
-    rises = partition.union_costs(clusters.pick(lefts), clusters.pick(rights))
+    rises = partition.merge_costs(clusters.pick(lefts), clusters.pick(rights))
     for at, (a, b) in enumerate(zip(lefts, rights, strict=True)):
         both = np.isin(labels, [a, b])
         one = gaussians(rows[both], np.zeros(both.sum(), int), weights[both], diagonal)
-        for found, expected in zip(unions, one, strict=True):
+        for found, expected in zip(merges, one, strict=True):
             np.testing.assert_allclose(found[at], expected[0], rtol=1e-10, atol=1e-12)
         names = np.unique(np.where(labels == b, a, labels), return_inverse=True)[1]
         merged = gaussians(rows, names, weights, diagonal)

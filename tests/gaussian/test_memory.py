@@ -111,15 +111,15 @@ def test_divisions(both):
     trials = [
         Trial(ours.rows, ours.weights, sides, whole),
         Trial(ours.rows, ours.weights, sides[:0], whole),  # nothing to start from
-        Trial(ours.rows, ours.weights, sides * 0, whole),  # no division
+        Trial(ours.rows, ours.weights, sides * 0, whole),  # no split
         Trial(ours.rows[:20], 2 * ours.weights[:20], sides[:2, :20], 9.0),
     ]
     before = sides.copy()
-    for found, expected in zip(ours.bisect(trials), numpy.bisect(trials), strict=True):
+    for found, expected in zip(ours.split_trials(trials), numpy.split_trials(trials), strict=True):
         assert_same(found, expected)
     np.testing.assert_array_equal(sides, before)
-    assert ours.bisect(trials)[0][0] > 0
-    assert [len(found[1]) for found in ours.bisect(trials)] == [2, 0, 0, 2]
+    assert ours.split_trials(trials)[0][0] > 0
+    assert [len(found[1]) for found in ours.split_trials(trials)] == [2, 0, 0, 2]
 
 
 def test_some_rows(both):

@@ -47,10 +47,10 @@ EVERY = {
     "move_rows": centre_free_descent.move_rows,
     "merge": centre_free_descent.merge,
     "split": lambda current: centre_free_descent.split(
-        current, centre_free_descent.Divisions(np.random.RandomState(0))
+        current, centre_free_descent.Splits(np.random.RandomState(0))
     ),
     "exchange": lambda current: centre_free_descent.exchange(
-        current, centre_free_descent.Divisions(np.random.RandomState(0))
+        current, centre_free_descent.Splits(np.random.RandomState(0))
     ),
 }
 
@@ -87,21 +87,21 @@ def test_large_clusters_are_divided_on_a_sample_of_their_rows(make, monkeypatch)
     monkeypatch.setattr(gaussian_model, "TRIAL_ROWS", 150)
     model = make(200, weights=np.full(200, 0.05), spread=2.0)
     current = labelled(model, np.zeros(200, int))
-    division = model.divide(current.members, current.statistics, [0], np.random.RandomState(0))[0]
-    second = model.second_half(current.members[0], division)
+    split = model.split(current.members, current.statistics, [0], np.random.RandomState(0))[0]
+    second = model.second_half(current.members[0], split)
     exact = literal(model, current.labels) - literal(model, second.astype(int)) + model.penalty
-    assert 0 < division.saved != exact
-    np.testing.assert_allclose(division.saved, exact, rtol=0.3)
+    assert 0 < split.saved != exact
+    np.testing.assert_allclose(split.saved, exact, rtol=0.3)
 
 
 def test_a_division_of_few_rows_saves_what_it_says(make):
     model = make(40, penalty=0.05)
     current = labelled(model, np.zeros(40, int))
-    division = model.divide(current.members, current.statistics, [0], np.random.RandomState(0))[0]
-    second = model.second_half(current.members[0], division)
+    split = model.split(current.members, current.statistics, [0], np.random.RandomState(0))[0]
+    second = model.second_half(current.members[0], split)
     exact = literal(model, current.labels) - literal(model, second.astype(int)) + model.penalty
     # Rows may have one step more to go when rounds are over: that only saves more.
-    assert 0 < division.saved <= exact + 1e-9
+    assert 0 < split.saved <= exact + 1e-9
 
 
 def test_a_birth_costs_the_penalty(make):

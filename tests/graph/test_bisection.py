@@ -1,10 +1,10 @@
-"""Divisions by eigenvectors."""
+"""Splits by eigenvectors."""
 
 import numpy as np
 import pytest
 
 from hardbayes.graph import clusters
-from hardbayes.graph.clusters import bisect
+from hardbayes.graph.clusters import split_in_two
 from tests.graph.graphs import literal_costs, memory_graph, random_graph
 
 
@@ -16,11 +16,11 @@ def test_two_communities_are_divided(most_dense, monkeypatch):
     share = np.where(community[:, np.newaxis] == community, 0.6, 0.05)
     upper = np.triu(rng.uniform(size=(40, 40)) < share, 1).astype(float)
     adjacency = upper + upper.T
-    division = bisect(memory_graph(adjacency), 0.0, np.random.RandomState(0))
-    assert (division.halves == community).all() or (division.halves == 1 - community).all()
-    halves = division.halves.astype(int)
+    split = split_in_two(memory_graph(adjacency), 0.0, np.random.RandomState(0))
+    assert (split.halves == community).all() or (split.halves == 1 - community).all()
+    halves = split.halves.astype(int)
     whole = literal_costs(adjacency, 0 * halves, 1).sum()
-    assert division.saved == pytest.approx(whole - literal_costs(adjacency, halves, 2).sum())
+    assert split.saved == pytest.approx(whole - literal_costs(adjacency, halves, 2).sum())
 
 
 def test_every_cut_along_an_order_is_measured():
@@ -37,8 +37,8 @@ def test_every_cut_along_an_order_is_measured():
 @pytest.mark.parametrize("seed", [4, 10])
 def test_vertices_move_between_halves_where_the_cut_is_not_enough(seed):
     adjacency, graph = random_graph(seed)
-    plain = bisect(graph, 0.0, np.random.RandomState(0))
-    better = bisect(graph, plain.saved + 1e-9, np.random.RandomState(0))
+    plain = split_in_two(graph, 0.0, np.random.RandomState(0))
+    better = split_in_two(graph, plain.saved + 1e-9, np.random.RandomState(0))
     halves = better.halves.astype(int)
     whole = literal_costs(adjacency, 0 * halves, 1).sum()
     saved = whole - literal_costs(adjacency, halves, 2).sum()
@@ -49,7 +49,7 @@ def test_no_division_where_none_can_save_enough():
     adjacency, graph = random_graph(2)
     values = np.linalg.eigvalsh(adjacency / np.sqrt(np.outer(graph.volume, graph.volume)))
     bound = values[-2:].sum() - 1.0  # the whole graph has all its links inside
-    assert bisect(graph, bound + 1e-6, np.random.RandomState(0)).saved == 0
-    assert 0 < bisect(graph, 0.0, np.random.RandomState(0)).saved <= bound + 1e-12
+    assert split_in_two(graph, bound + 1e-6, np.random.RandomState(0)).saved == 0
+    assert 0 < split_in_two(graph, 0.0, np.random.RandomState(0)).saved <= bound + 1e-12
     single = next(graph.parts([np.array([3])]))
-    assert bisect(single, 0.0, np.random.RandomState(0)).saved == 0
+    assert split_in_two(single, 0.0, np.random.RandomState(0)).saved == 0

@@ -24,25 +24,25 @@ def test_costs_are_exact_and_zero_where_empty(case):
 
 def test_unions_have_their_exact_costs_cheapest_first(case):
     adjacency, model, labels = case
-    unions = model.unions(model.statistics(labels, 4))
+    merges = model.merges(model.statistics(labels, 4))
     before = literal_costs(adjacency, labels, 4).sum()
-    assert (np.diff(unions.costs) >= 0).all() and len(unions.costs) == 6
-    for left, right, cost in zip(*unions, strict=True):
-        united = np.where(labels == right, left, labels)
-        assert literal_costs(adjacency, united, 4).sum() - before == pytest.approx(cost)
+    assert (np.diff(merges.costs) >= 0).all() and len(merges.costs) == 6
+    for left, right, cost in zip(*merges, strict=True):
+        merged = np.where(labels == right, left, labels)
+        assert literal_costs(adjacency, merged, 4).sum() - before == pytest.approx(cost)
 
 
 def test_divisions_save_what_they_say(case):
     adjacency, model, labels = case
     members = [np.flatnonzero(labels == c) for c in range(4)]
-    divisions = model.divide(members, model.statistics(labels, 4), [0, 2], np.random.RandomState(0))
-    for c, division in zip((0, 2), divisions, strict=True):
+    splits = model.split(members, model.statistics(labels, 4), [0, 2], np.random.RandomState(0))
+    for c, split in zip((0, 2), splits, strict=True):
         halved = labels.copy()
-        halved[members[c][model.second_half(members[c], division)]] = 4
+        halved[members[c][model.second_half(members[c], split)]] = 4
         saved = (
             literal_costs(adjacency, labels, 5).sum() - literal_costs(adjacency, halved, 5).sum()
         )
-        assert division.saved == pytest.approx(saved, abs=1e-12)
+        assert split.saved == pytest.approx(saved, abs=1e-12)
 
 
 def test_moves_of_rows_and_groups_lower_the_objective(case):

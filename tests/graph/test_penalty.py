@@ -54,6 +54,6 @@ def test_given_labels_take_the_place_of_a_start(monkeypatch):
     with_labels = best_fit(problem, -0.5, 240, 3, 100, rng, [communities.astype(np.int64)])
     assert seen == [([True, False, True], 0), ([False, True], 1)]
     assert with_labels.objective <= own.objective + 0.05 * abs(own.objective)
-    monkeypatch.setattr(graph_fitting, "LARGE", 10)  # the whole graph is not divided
+    monkeypatch.setattr(graph_fitting, "LARGE", 10)  # the whole graph is not split
     best_fit(problem, -0.5, 240, 3, 100, rng)
     assert seen[-1] == ([True] * 3, 0)

@@ -21,9 +21,9 @@ def test_objective_and_unions_are_exact(case):
     kernel, weights, model, labels = case
     current = labelled(model, labels)
     np.testing.assert_allclose(current.objective, kernel_objective(kernel, weights, labels, 3.0))
-    unions = model.unions(current.statistics)
-    assert (np.diff(unions.costs) >= 0).all() and len(unions.costs) == 6
-    for left, right, rise in zip(*unions, strict=True):
+    merges = model.merges(current.statistics)
+    assert (np.diff(merges.costs) >= 0).all() and len(merges.costs) == 6
+    for left, right, rise in zip(*merges, strict=True):
         merged = np.where(labels == right, left, labels)
         change = kernel_objective(kernel, weights, merged, 0.0) - current.costs.sum()
         np.testing.assert_allclose(rise, change, atol=1e-9)
@@ -46,10 +46,10 @@ def test_distances_and_the_nearest_cluster(case):
 def test_a_division_found_on_a_sample_divides_all_rows(case, monkeypatch):
     _, _, model, _ = case
     current = labelled(model, np.zeros(40, np.int64))
-    whole = model.divide(current.members, current.statistics, [0], np.random.RandomState(0))[0]
+    whole = model.split(current.members, current.statistics, [0], np.random.RandomState(0))[0]
     side = model.second_half(current.members[0], whole)
     monkeypatch.setattr(module, "TRIAL_ROWS", 25)
-    part = model.divide(current.members, current.statistics, [0], np.random.RandomState(0))[0]
+    part = model.split(current.members, current.statistics, [0], np.random.RandomState(0))[0]
     other = model.second_half(current.members[0], part)
     assert len(part.halves.ids) == 25 and abs(part.saved / whole.saved - 1) < 0.5
     assert max(np.mean(side == other), np.mean(side != other)) > 0.9

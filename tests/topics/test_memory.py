@@ -60,7 +60,7 @@ def test_threads_and_tiles_do_not_matter(n_threads, small_tiles):
     ]
     np.testing.assert_array_equal(*ratios)
     for left, right in zip(
-        one.divide(TOPICS, sets, ratios[0]), several.divide(TOPICS, sets, ratios[0]), strict=True
+        one.split(TOPICS, sets, ratios[0]), several.split(TOPICS, sets, ratios[0]), strict=True
     ):
         np.testing.assert_array_equal(left, right)
     np.testing.assert_array_equal(one.cheapest_topics(TOPICS), several.cheapest_topics(TOPICS))
@@ -83,7 +83,7 @@ def test_divisions_come_from_a_sample_and_are_of_the_right_topics(monkeypatch):
 
     signs = np.sign(ratios[:, 0])
     assert (signs[:3] == signs[0]).all() and (signs[3:] == -signs[0]).all()
-    sides, second = documents.divide(topics, sets, ratios)
+    sides, second = documents.split(topics, sets, ratios)
     assert len(set(sides[:15, 0].tolist())) == 1 and sides[0, 0] != sides[-1, 0]
     np.testing.assert_array_equal(second[:, 0], counts[sides[:, 0] == 1].sum(axis=0))
 

@@ -1,20 +1,20 @@
 import numpy as np
 
-from hardbayes.topics.moves import delete, merge, union_changes, united, without
+from hardbayes.topics.moves import delete, merge, merge_changes, merge_topics, without
 from tests.topics.cases import assert_consistent, planted, state_of
 from tests.topics.estimator_cases import lists_of, sets_of
 
 
 def test_changes_by_a_union_are_exact():
     state = state_of(planted(), np.arange(30) % 6, global_penalty=1.0)
-    one, other, changes = union_changes(state)
+    one, other, changes = merge_changes(state)
 
     structure, costs = state.structure, state.own_costs
     for a, b, change in zip(one, other, changes, strict=True):
-        union = structure.topic_costs(state.totals[:, [a]] + state.totals[:, [b]])[0]
+        merge = structure.topic_costs(state.totals[:, [a]] + state.totals[:, [b]])[0]
         both = [{a, b} <= {*own} for own in lists_of(state.sets)]
         local = state.documents.penalties[both].sum()
-        np.testing.assert_allclose(change, union - costs[a] - costs[b] - 1.0 - local)
+        np.testing.assert_allclose(change, merge - costs[a] - costs[b] - 1.0 - local)
     assert (one < other).all() and (np.diff(changes) >= 0).all()
 
 
@@ -30,7 +30,7 @@ def test_halves_of_a_topic_are_merged():
 
 def test_united_topics_keep_all_words():
     state = state_of(planted(), np.arange(30) % 6, global_penalty=50.0)
-    proposal = united(state, np.array([0, 1, 2, 0, 4, 5]), 1)
+    proposal = merge_topics(state, np.array([0, 1, 2, 0, 4, 5]), 1)
     assert proposal.outcome.n_topics == 5
     assert proposal.outcome.totals.sum() == state.totals.sum()
 

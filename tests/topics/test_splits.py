@@ -1,12 +1,12 @@
 import numpy as np
 
-from hardbayes.topics.moves import divided, divisions, split
+from hardbayes.topics.moves import find_splits, split, split_topics
 from tests.topics.cases import assert_consistent, planted, state_of
 
 
 def test_savings_of_divisions_are_exact():
     state = state_of(planted(), np.zeros(30, int))
-    saved, sides, second = divisions(state, np.random.RandomState(0))
+    saved, sides, second = find_splits(state, np.random.RandomState(0))
 
     structure = state.structure
     parts = [structure.topic_costs(each) for each in (state.totals, second, state.totals - second)]
@@ -30,8 +30,8 @@ def test_splits_are_proposed_where_they_pay():
 def test_only_chosen_topics_are_divided():
     labels = np.arange(30) % 3 // 2  # two kinds in topic 0, one in topic 1
     state = state_of(planted(), labels)
-    found = divisions(state, np.random.RandomState(0))
-    proposal = divided(state, np.array([0]), found)
+    found = find_splits(state, np.random.RandomState(0))
+    proposal = split_topics(state, np.array([0]), found)
 
     assert proposal.outcome.n_topics == 3
     assert_consistent(proposal.outcome)

@@ -1,7 +1,7 @@
 """Models whose clusters have no centres among the rows: their contract, and partitions by labels.
 
 Covariances, kernels and graphs have this in common: labels, additive statistics of a cluster, the
-cost of a union, the gain of a single-row move, a division. `core.centre_free_descent` uses nothing
+cost of a merge, the gain of a single-row move, a split. `core.centre_free_descent` uses nothing
 else of a model. What is minimised is
 
     sum_k [cost of cluster k + penalty]
@@ -26,15 +26,15 @@ Ids = NDArray[np.int64]
 S = TypeVar("S")  # the statistics of several clusters; only the model reads them
 
 
-class Unions(NamedTuple):
+class Merges(NamedTuple):
     """Pairs of clusters, cheapest first."""
 
     lefts: NDArray[np.integer]  # (m,)
     rights: NDArray[np.integer]  # (m,)
-    costs: Floats  # (m,): cost of the union minus the costs of both, without penalties
+    costs: Floats  # (m,): cost of both together minus the costs of each, without penalties
 
 
-class Division(NamedTuple):
+class Split(NamedTuple):
     """A cluster in two halves."""
 
     saved: float  # cost of the cluster minus the costs of both halves, without penalties
@@ -66,21 +66,21 @@ class CentreFreeModel(Protocol[S]):
     def costs(self, statistics: S) -> Floats:
         """Return the exact cost (k,) of each cluster, without the penalty; zero where empty."""
 
-    def unions(self, statistics: S) -> Unions:
-        """Return unions of two or more clusters, with exact costs.
+    def merges(self, statistics: S) -> Merges:
+        """Return merges of two or more clusters, with exact costs.
 
         Those of each cluster with a few neighbours suffice.
         """
 
-    def divide(
+    def split(
         self, members: list[Ids], statistics: S, which: Sequence[int], rng: np.random.RandomState
-    ) -> list[Division]:
-        """Return a good division of each cluster in ``which``; ``members[c]`` are its rows.
+    ) -> list[Split]:
+        """Return a good split of each cluster in ``which``; ``members[c]`` are its rows.
 
-        ``saved`` may be an estimate, from a sample of the rows; zero where there is no division.
+        ``saved`` may be an estimate, from a sample of the rows; zero where there is no split.
         """
 
-    def second_half(self, ids: Ids, division: Division) -> NDArray[np.bool_]:
+    def second_half(self, ids: Ids, split: Split) -> NDArray[np.bool_]:
         """Return which rows ``ids`` (m,), all those of the cluster, are in the second half."""
 
     def move_rows(self, labels: Ids, statistics: S, max_passes: int) -> tuple[Ids, int]:
@@ -186,16 +186,16 @@ def ratio(inside: Floats, volumes: Floats) -> Floats:
     return np.divide(inside, volumes, out=np.zeros(len(inside)), where=volumes > 0)
 
 
-def unions_of(
+def merges_of(
     inside: Floats,
     volumes: Floats,
     lefts: NDArray[np.integer],
     rights: NDArray[np.integer],
     links: Floats,
-) -> Unions:
-    """Return the unions of pairs (m,) of clusters (k,) with these links (m,) between them."""
+) -> Merges:
+    """Return the merges of pairs (m,) of clusters (k,) with these links (m,) between them."""
     ratios = ratio(inside, volumes)
     both = inside[lefts] + inside[rights] + 2.0 * links
     rises = ratios[lefts] + ratios[rights] - both / (volumes[lefts] + volumes[rights])
     order = np.lexsort((rights, lefts, rises))
-    return Unions(lefts[order], rights[order], rises[order])
+    return Merges(lefts[order], rights[order], rises[order])

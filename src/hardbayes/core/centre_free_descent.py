@@ -13,10 +13,10 @@ import numpy as np
 from hardbayes.core.arrays import Floats
 from hardbayes.core.centre_free import (
     CentreFreeModel,
-    Division,
     Ids,
     Labelled,
     S,
+    Split,
     labelled,
     propose,
 )
@@ -42,28 +42,28 @@ STEPS_OF_A_TRIAL = 6  # of rows, before an exchange is judged
 MAX_TRIAL_WORK = 1 << 24
 
 
-class Divisions:
-    """The best division found of each cluster: a memo of the search, not a part of the fit.
+class Splits:
+    """The best split found of each cluster: a memo of the search, not a part of the fit.
 
-    A cluster is divided anew only after its rows, those with weight, have changed.
+    A cluster is split anew only after its rows, those with weight, have changed.
     """
 
     def __init__(self, rng: np.random.RandomState) -> None:
         self._rng = rng
-        self._found: dict[bytes, Division] = {}
+        self._found: dict[bytes, Split] = {}
 
-    def of(self, current: Labelled[S]) -> list[Division]:
-        """Return a division of each cluster."""
+    def of(self, current: Labelled[S]) -> list[Split]:
+        """Return a split of each cluster."""
         model, keys = current.model, current.keys
         new = [c for c, key in enumerate(keys) if key not in self._found]
         if new:
-            found = model.divide(current.members, current.statistics, new, self._rng)
-            self._found |= {keys[c]: division for c, division in zip(new, found, strict=True)}
+            found = model.split(current.members, current.statistics, new, self._rng)
+            self._found |= {keys[c]: split for c, split in zip(new, found, strict=True)}
             self._found = {key: self._found[key] for key in keys}
         return [self._found[key] for key in keys]
 
     def correct(self, current: Labelled[S], c: int, saved: float) -> None:
-        """Replace what the division of cluster c was estimated to save by what it does save."""
+        """Replace what the split of cluster c was estimated to save by what it does save."""
         key = current.keys[c]
         self._found[key] = self._found[key]._replace(saved=saved)
 
@@ -91,13 +91,13 @@ def regroup(current: Labelled[S], rng: np.random.RandomState) -> Proposal[Labell
 
 
 def merge(current: Labelled[S]) -> Proposal[Labelled[S]] | None:
-    """Return the proposal of the cheapest unions of disjoint pairs that lower the objective."""
+    """Return the proposal of the cheapest merges of disjoint pairs that lower the objective."""
     model = current.model
     if current.k < 2:
         return None
     limit = model.penalty * (1 - WORTHWHILE) - WORTHWHILE * model.unit
     names, free = np.arange(current.k), np.ones(current.k, bool)
-    for left, right, cost in zip(*model.unions(current.statistics), strict=True):
+    for left, right, cost in zip(*model.merges(current.statistics), strict=True):
         if not cost < limit:
             break
         if free[left] and free[right]:
@@ -108,54 +108,54 @@ def merge(current: Labelled[S]) -> Proposal[Labelled[S]] | None:
     return propose(current, labels, n_merges, n_merges=n_merges) if n_merges else None
 
 
-def split(current: Labelled[S], divisions: Divisions) -> Proposal[Labelled[S]] | None:
-    """Return the proposal of divisions that lower the objective, as all rows judge them."""
+def split(current: Labelled[S], splits: Splits) -> Proposal[Labelled[S]] | None:
+    """Return the proposal of splits that lower the objective, as all rows judge them."""
     model, k = current.model, current.k
     room = model.max_clusters - k
     if room <= 0:
         return None
-    found = divisions.of(current)
-    divided = sorted(worth_dividing(model, found), key=lambda c: -found[c].saved)[:room]
-    names = np.arange(k + len(divided))
+    found = splits.of(current)
+    chosen = sorted(worth_splitting(model, found), key=lambda c: -found[c].saved)[:room]
+    names = np.arange(k + len(chosen))
     labels = current.labels.copy()
-    for new, c in enumerate(divided, k):
-        _divide(current, c, found[c], labels, new)
-    costs = model.costs(model.statistics(labels, len(names))) if divided else np.empty(0)
-    for new, c in enumerate(divided, k):
+    for new, c in enumerate(chosen, k):
+        _split_off(current, c, found[c], labels, new)
+    costs = model.costs(model.statistics(labels, len(names))) if chosen else np.empty(0)
+    for new, c in enumerate(chosen, k):
         saved = float(current.costs[c] - costs[c] - costs[new])
         if not saved > _least_saving(model):  # less than estimated
             names[new] = c
-            divisions.correct(current, c, saved)
+            splits.correct(current, c, saved)
     n_splits = int(np.count_nonzero(names[k:] >= k))
     return propose(current, names[labels], n_splits, n_splits=n_splits) if n_splits else None
 
 
-def worth_dividing(model: CentreFreeModel[S], divisions: list[Division]) -> list[int]:
-    """Return the clusters whose divisions are estimated to lower the objective."""
+def worth_splitting(model: CentreFreeModel[S], splits: list[Split]) -> list[int]:
+    """Return the clusters whose splits are estimated to lower the objective."""
     least = _least_saving(model)
-    return [c for c, division in enumerate(divisions) if division.saved > least]
+    return [c for c, split in enumerate(splits) if split.saved > least]
 
 
-def exchange(current: Labelled[S], divisions: Divisions) -> Proposal[Labelled[S]] | None:
-    """Return the proposal to unite two clusters and divide a third, where only both pay."""
+def exchange(current: Labelled[S], splits: Splits) -> Proposal[Labelled[S]] | None:
+    """Return the proposal to merge two clusters and split a third, where only both pay."""
     model = current.model
-    lefts, rights, costs = model.unions(current.statistics)
-    found = divisions.of(current)
-    saved = np.array([division.saved for division in found])
-    # A pair excludes two divisions, so the best exchanges are among these columns.
-    divided = np.sort(np.argsort(-saved, kind="stable")[: MAX_TRIALS + 2])
-    gains = saved[divided] - costs[:, np.newaxis]
-    gains[:, saved[divided] <= 0] = -np.inf
-    gains[(lefts[:, np.newaxis] == divided) | (rights[:, np.newaxis] == divided)] = -np.inf
+    lefts, rights, costs = model.merges(current.statistics)
+    found = splits.of(current)
+    saved = np.array([split.saved for split in found])
+    # A pair excludes two splits, so the best exchanges are among these columns.
+    chosen = np.sort(np.argsort(-saved, kind="stable")[: MAX_TRIALS + 2])
+    gains = saved[chosen] - costs[:, np.newaxis]
+    gains[:, saved[chosen] <= 0] = -np.inf
+    gains[(lefts[:, np.newaxis] == chosen) | (rights[:, np.newaxis] == chosen)] = -np.inf
     improves = model.work(current.k) <= MAX_TRIAL_WORK
     least = -np.inf if improves else WORTHWHILE * abs(current.objective)
     for at in np.argsort(-gains, axis=None, kind="stable")[:MAX_TRIALS]:
         pair, column = np.unravel_index(at, gains.shape)
         if not gains[pair, column] > least:
             break
-        c = divided[column]
+        c = chosen[column]
         labels = np.where(current.labels == rights[pair], lefts[pair], current.labels)
-        _divide(current, int(c), found[c], labels, int(rights[pair]))
+        _split_off(current, int(c), found[c], labels, int(rights[pair]))
         if improves:
             labels = _improved(model, labels)
         n_changed = int(np.count_nonzero(labels != current.labels))
@@ -176,10 +176,10 @@ def _least_saving(model: CentreFreeModel[S]) -> float:
     return model.penalty * (1 + WORTHWHILE) + WORTHWHILE * model.unit
 
 
-def _divide(current: Labelled[S], c: int, division: Division, labels: Ids, new: int) -> None:
+def _split_off(current: Labelled[S], c: int, split: Split, labels: Ids, new: int) -> None:
     """IN/OUT labels (n,): the second half of cluster c becomes cluster ``new``."""
     ids = current.members[c]
-    labels[ids[current.model.second_half(ids, division)]] = new
+    labels[ids[current.model.second_half(ids, split)]] = new
 
 
 def _improved(model: CentreFreeModel[S], labels: Ids) -> Ids:
@@ -220,7 +220,7 @@ class Descent(Generic[S]):
     start : Labelled
         A partition, or clusters alone (`core.centre_free.unlabelled`).
     rng : RandomState
-        For the divisions that are tried.
+        For the splits that are tried.
     report : callable
         ``report(step, clusters, changed)`` is called after every step.
     exchanges : int
@@ -239,7 +239,7 @@ class Descent(Generic[S]):
         self.exchanges = exchanges
         self.regroups = MAX_REGROUPS
         self.rng = rng
-        self.divisions = Divisions(rng)
+        self.splits = Splits(rng)
         self.history: list[float] = []
         self.n_splits = self.n_merges = 0
         self.capped = False
@@ -300,12 +300,12 @@ class Descent(Generic[S]):
         return self.apply(move_rows(self.current))
 
     def merge(self) -> bool:
-        """Pairs of clusters unite."""
+        """Pairs of clusters merge."""
         return self.apply(merge(self.current))
 
     def split(self) -> bool:
-        """Clusters divide in two."""
-        return self.apply(split(self.current, self.divisions))
+        """Clusters split in two."""
+        return self.apply(split(self.current, self.splits))
 
     def sweep(self) -> bool:
         """Every row goes to its cheapest cluster, or opens one."""
@@ -322,13 +322,13 @@ class Descent(Generic[S]):
         return self.apply(proposal)
 
     def exchange(self) -> bool:
-        """Two clusters unite and a third one divides."""
+        """Two clusters merge and a third one splits."""
         if not self.exchanges or self.current.k < 3:
             return False
         self.exchanges -= 1
-        return self.apply(exchange(self.current, self.divisions))
+        return self.apply(exchange(self.current, self.splits))
 
     def _cap_prevents_splits(self) -> bool:
         current, model = self.current, self.current.model
         is_full = current.k >= model.max_clusters
-        return is_full and bool(worth_dividing(model, self.divisions.of(current)))
+        return is_full and bool(worth_splitting(model, self.splits.of(current)))

@@ -19,15 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardbayes.core.arrays import Floats, inverse_permutation
-from hardbayes.core.centre_free import CentreFreeModel, Division, Ids, Unions
+from hardbayes.core.centre_free import CentreFreeModel, Ids, Merges, Split
 from hardbayes.core.pool import Pool
 from hardbayes.gaussian.compiled import moves
 from hardbayes.gaussian.compiled import statistics as kernels
-from hardbayes.gaussian.problem import GaussianPartition, Gaussians, neighbouring_unions
+from hardbayes.gaussian.problem import GaussianPartition, Gaussians, neighbouring_merges
 
 TILE = 1 << 20  # multiply-adds: about a millisecond
-MAX_ROUNDS = 12  # of assignment and refit within a division
-TRIAL_ROWS = 1 << 10  # of a cluster on which its division is tried
+MAX_ROUNDS = 12  # of assignment and refit within a split
+TRIAL_ROWS = 1 << 10  # of a cluster on which its split is tried
 N_AXES = 3  # widest directions along which a cluster is cut
 N_PAIRS = 2  # random pairs of rows between which it is cut
 BALLS = (0.1, 0.25) * 3  # shares of the rows, those nearest to a random row
@@ -95,19 +95,19 @@ class GaussianRows(CentreFreeModel[Gaussians]):
         """Return ``rate log|I + S|`` of each cluster."""
         return self.partition.costs(statistics)
 
-    def unions(self, statistics: Gaussians) -> Unions:
-        """Return the unions of neighbouring clusters."""
+    def merges(self, statistics: Gaussians) -> Merges:
+        """Return the merges of neighbouring clusters."""
         roots = self.roots(statistics.scatters)[0]
-        return neighbouring_unions(statistics, self.partition, roots)
+        return neighbouring_merges(statistics, self.partition, roots)
 
-    def divide(
+    def split(
         self,
         members: list[Ids],
         statistics: Gaussians,
         which: Sequence[int],
         rng: np.random.RandomState,
-    ) -> list[Division]:
-        """Return divisions; what they save is estimated on at most `TRIAL_ROWS` rows of each."""
+    ) -> list[Split]:
+        """Return splits; what they save is estimated on at most `TRIAL_ROWS` rows of each."""
         sizes, means, scatters = statistics
         whole = self.costs(statistics) / self.unit
         trials = []
@@ -120,12 +120,12 @@ class GaussianRows(CentreFreeModel[Gaussians]):
             if len(sides):
                 weights = sizes[c] / weights.sum() * weights
             trials.append(Trial(rows, weights, sides, float(whole[c])))
-        found = self.bisect(trials)
-        return [Division(self.unit * saved, halves) for saved, *halves in found]
+        found = self.split_trials(trials)
+        return [Split(self.unit * saved, halves) for saved, *halves in found]
 
-    def second_half(self, ids: Ids, division: Division) -> NDArray[np.bool_]:
+    def second_half(self, ids: Ids, split: Split) -> NDArray[np.bool_]:
         """Return which rows are nearer to the second half."""
-        return self.sample(ids, self.weights[ids]).nearest(*division.halves)[0] == 1
+        return self.sample(ids, self.weights[ids]).nearest(*split.halves)[0] == 1
 
     def work(self, k: int) -> int:
         """Return the number of multiply-adds of all distances."""
@@ -207,11 +207,11 @@ class GaussianRows(CentreFreeModel[Gaussians]):
         self._run(kernels.all_distances, self.n, roots.size, self.rows, means, roots, out)
         return out
 
-    def bisect(self, trials: Sequence[Trial]) -> list[tuple[float, Floats, Floats]]:
-        """Return the best division of each trial that alternation from its sides leads to.
+    def split_trials(self, trials: Sequence[Trial]) -> list[tuple[float, Floats, Floats]]:
+        """Return the best split of each trial that alternation from its sides leads to.
 
         By how much ``log|I + S|`` falls on its rows, and means (2, d) and roots (2, h, d) of the
-        halves: a row is in the nearer one. Zero and empty arrays where there is no division.
+        halves: a row is in the nearer one. Zero and empty arrays where there is no split.
         """
         shape = (self._h, self.d)
         found: list[tuple[float, Floats, Floats]]

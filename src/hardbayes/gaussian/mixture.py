@@ -20,18 +20,18 @@ from hardbayes.gaussian.clusters import GaussianRows
 from hardbayes.gaussian.compiled import moves
 from hardbayes.gaussian.compiled import statistics as kernels
 
-MAX_ROWS = 1 << 10  # of a cluster, from which its divisions are found
-ROUNDS = np.array([4, 8])  # of a division: with one covariance for both halves, then with two
+MAX_ROWS = 1 << 10  # of a cluster, from which its splits are found
+ROUNDS = np.array([4, 8])  # of a split: with one covariance for both halves, then with two
 
 
 class Halves(NamedTuple):
-    """Divisions of each cluster in two, t of them."""
+    """Splits of each cluster in two, t of them."""
 
     weights: Floats  # (k, t, 2)
     means: Floats  # (k, t, 2, d)
     scatters: Floats  # (k, t, 2, h, d), lower triangles
-    found: NDArray[np.bool_]  # (k, t): whether there is such a division
-    # Every second division, from the first on, has one covariance for both halves.
+    found: NDArray[np.bool_]  # (k, t): whether there is such a split
+    # Every second split, from the first on, has one covariance for both halves.
 
 
 class MixtureRows(GaussianRows):
@@ -158,7 +158,7 @@ class MixtureRows(GaussianRows):
         self._run(kernels.evidence, len(out), work, *given, numbers, out, scratch=scratch)
         return out
 
-    # -- divisions ---------------------------------------------------------------------------------
+    # -- splits ------------------------------------------------------------------------------------
 
     def fourth_moments(self, labels: Ids, means: Floats, roots: Floats) -> Floats:
         """Return ``sum w |z|^2 z z'`` with ``z = W (x - mu)`` of each cluster (k, d, d)."""
@@ -196,7 +196,7 @@ class MixtureRows(GaussianRows):
     def halves(
         self, labels: Ids, weights: Floats, values: Floats, cuts: Floats, tries: Ids, n_tries: Ids
     ) -> Halves:
-        """Return divisions of each cluster by classification EM, from several cuts of each.
+        """Return splits of each cluster by classification EM, from several cuts of each.
 
         ``weights`` (k,) of the clusters; values and cuts as `cuts` returns them; ``tries`` (k, t):
         direction * 2 + cut, of which the first ``n_tries`` (k,) count.

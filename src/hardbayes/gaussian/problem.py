@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardbayes.core.arrays import Floats, chunks
-from hardbayes.core.centre_free import Ids, Unions
+from hardbayes.core.centre_free import Ids, Merges
 from hardbayes.core.pool import Pool, import_whole
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 LARGEST = 1e140  # its square, weighted and summed, is still a number
-N_NEIGHBOURS = 4  # clusters with which a union is considered
+N_NEIGHBOURS = 4  # clusters with which a merge is considered
 NOT_DEFINITE = (
     "The 'covariance_prior' parameter of GaussianDPMeans must be symmetric and positive definite. "
     "Add a small multiple of the identity."
@@ -179,14 +179,14 @@ class GaussianPartition:
         """Return the objective of these clusters at their optimal means and covariances."""
         return float(self.costs(clusters).sum()) + self.penalty * clusters.k
 
-    def union_costs(self, clusters: Gaussians, others: Gaussians) -> Floats:
-        """Return the change (m,) of the costs when pairs of clusters unite, without penalties."""
+    def merge_costs(self, clusters: Gaussians, others: Gaussians) -> Floats:
+        """Return the change (m,) of the costs when pairs of clusters merge, without penalties."""
         apart = self.costs(clusters) + self.costs(others)
-        return self.costs(united(clusters, others)) - apart
+        return self.costs(merge_pairs(clusters, others)) - apart
 
 
-def united(clusters: Gaussians, others: Gaussians) -> Gaussians:
-    """Return the unions of pairs of clusters."""
+def merge_pairs(clusters: Gaussians, others: Gaussians) -> Gaussians:
+    """Return the merges of pairs of clusters."""
     weights = clusters.weights + others.weights
     share = (others.weights / weights)[:, np.newaxis]
     gap = others.means - clusters.means
@@ -214,8 +214,8 @@ def at_points(points: Floats, diagonal: bool) -> Gaussians:
     return Gaussians(np.ones(k), points, np.zeros((k, 1 if diagonal else d, d)))
 
 
-def neighbouring_unions(clusters: Gaussians, partition: GaussianPartition, roots: Floats) -> Unions:
-    """Return the unions of neighbouring ones among two clusters or more, cheapest first.
+def neighbouring_merges(clusters: Gaussians, partition: GaussianPartition, roots: Floats) -> Merges:
+    """Return the merges of neighbouring ones among two clusters or more, cheapest first.
 
     ``roots`` (k, h, d) are lower triangular, ``W'W = (I + S)^-1``.
     """
@@ -231,12 +231,12 @@ def neighbouring_unions(clusters: Gaussians, partition: GaussianPartition, roots
     pairs = np.unique(np.sort(pairs, axis=1), axis=0)
     costs = np.concatenate(
         [
-            partition.union_costs(clusters.pick(pairs[part, 0]), clusters.pick(pairs[part, 1]))
+            partition.merge_costs(clusters.pick(pairs[part, 0]), clusters.pick(pairs[part, 1]))
             for part in chunks(len(pairs), clusters.scatters[0].size)
         ]
     )
     order = np.argsort(costs, kind="stable")
-    return Unions(pairs[order, 0], pairs[order, 1], costs[order])
+    return Merges(pairs[order, 0], pairs[order, 1], costs[order])
 
 
 def nearest_means(means: Floats, roots: Floats, near: int, part: slice = slice(None)) -> Ids:

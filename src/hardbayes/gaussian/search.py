@@ -108,7 +108,7 @@ def grow(rows: GaussianRows, max_steps: int, rng: np.random.RandomState) -> Gaus
     """Return the better of two fits: from one cluster, and from the clusters of a lower penalty.
 
     Costs are concave in the scatter: where four clusters are best, two may be worse than one, so
-    that no division of a single cluster lowers the objective.
+    that no split of a single cluster lowers the objective.
     """
     rows = _in_order(rows, "random", rng)
     most = min(rows.max_clusters, MAX_GROWN)

@@ -28,7 +28,7 @@ from scipy import sparse
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from hardbayes.core.arrays import Floats, inverse_permutation
-from hardbayes.core.centre_free import CentreFreeModel, Division, Ids, Unions, ratio, unions_of
+from hardbayes.core.centre_free import CentreFreeModel, Ids, Merges, Split, merges_of, ratio
 from hardbayes.core.pool import Pool, one_blas_thread
 from hardbayes.graph import compiled
 
@@ -37,7 +37,7 @@ MIN_GAIN = 1e-11  # of a move, in units of the largest possible cost
 # Passes over the vertices of a level: where they form groups, and where these move.
 GROUPING, MOVING = 2, 8
 WORTHWHILE = 0.98  # of the vertices: a coarser graph at the last penalty has fewer
-# Clusters that are divided, of those that have changed. Where there are more, moves of groups find
+# Clusters that are split, of those that have changed. Where there are more, moves of groups find
 # most of what can be gained.
 MAX_DIVIDED = 512
 MAX_DENSE = 96  # vertices up to which all eigenvectors are computed
@@ -129,33 +129,33 @@ class Graph(CentreFreeModel[GraphClusters]):
         """Return ``-inside / volume`` of each cluster."""
         return -ratio(statistics.inside, statistics.volumes)
 
-    def unions(self, statistics: GraphClusters) -> Unions:
-        """Return the unions of clusters with links between them."""
+    def merges(self, statistics: GraphClusters) -> Merges:
+        """Return the merges of clusters with links between them."""
         links = statistics.coarser.links().tocoo()
         above = links.row < links.col
         pairs = links.row[above], links.col[above], links.data[above]
-        return unions_of(statistics.inside, statistics.volumes, *pairs)
+        return merges_of(statistics.inside, statistics.volumes, *pairs)
 
-    def divide(
+    def split(
         self,
         members: list[Ids],
         statistics: GraphClusters,
         which: Sequence[int],
         rng: np.random.RandomState,
-    ) -> list[Division]:
+    ) -> list[Split]:
         """Return the best cut along the leading eigenvectors of the largest clusters."""
         sizes = np.array([len(members[c]) for c in which])
         largest = np.argsort(-sizes, kind="stable")[:MAX_DIVIDED]
-        found = [Division(0.0, np.zeros(size, np.bool_)) for size in sizes]
+        found = [Split(0.0, np.zeros(size, np.bool_)) for size in sizes]
         with one_blas_thread():
             parts = self.parts([members[which[at]] for at in largest])
             for at, part in zip(largest, parts, strict=True):
-                found[at] = bisect(part, self.penalty, rng)
+                found[at] = split_in_two(part, self.penalty, rng)
         return found
 
-    def second_half(self, ids: Ids, division: Division) -> NDArray[np.bool_]:
+    def second_half(self, ids: Ids, split: Split) -> NDArray[np.bool_]:
         """Return the second side of the cut."""
-        return division.halves
+        return split.halves
 
     def move_rows(self, labels: Ids, statistics: GraphClusters, max_passes: int) -> tuple[Ids, int]:
         """Return labels after moves of single vertices."""
@@ -300,8 +300,8 @@ def _renumbered(labels: Ids) -> Ids:
     return (np.cumsum(used) - 1)[labels]
 
 
-def bisect(part: Graph, least: float, rng: np.random.RandomState) -> Division:
-    """Return the division of all vertices of a graph that saves most, or none (zero).
+def split_in_two(part: Graph, least: float, rng: np.random.RandomState) -> Split:
+    """Return the split of all vertices of a graph that saves most, or none (zero).
 
     Eigenvectors give an order, and the best cut along it is taken. With M the links and ``inner``
     on the diagonal, and V the volumes, the halves are to maximise ``z'Mz / z'Vz`` summed over both.
@@ -312,7 +312,7 @@ def bisect(part: Graph, least: float, rng: np.random.RandomState) -> Division:
     """
     clusters = part.statistics(np.zeros(part.n, np.int64), 1)
     whole = float(clusters.inside[0] / clusters.volumes[0])
-    nothing = Division(0.0, np.zeros(part.n, np.bool_))
+    nothing = Split(0.0, np.zeros(part.n, np.bool_))
     if part.n < 2:
         return nothing
     values, vectors = _leading(part, rng)
@@ -326,16 +326,16 @@ def bisect(part: Graph, least: float, rng: np.random.RandomState) -> Division:
         if ratios[at] - whole > best.saved:
             second = np.zeros(part.n, np.bool_)
             second[order[at + 1 :]] = True
-            best = Division(float(ratios[at] - whole), second)
+            best = Split(float(ratios[at] - whole), second)
     return _moved(part, best, whole) if 0 < best.saved < least else best
 
 
-def _moved(part: Graph, division: Division, whole: float) -> Division:
-    """Return the division after moves of vertices between its halves."""
-    halves = division.halves.astype(np.int64)
+def _moved(part: Graph, split: Split, whole: float) -> Split:
+    """Return the split after moves of vertices between its halves."""
+    halves = split.halves.astype(np.int64)
     labels, _ = part.move(halves, 0.0, 2, np.arange(part.n), MAX_PASSES)
     clusters = part.statistics(labels, 2)
-    return Division(float(np.sum(clusters.inside / clusters.volumes) - whole), labels == 1)
+    return Split(float(np.sum(clusters.inside / clusters.volumes) - whole), labels == 1)
 
 
 def _leading(part: Graph, rng: np.random.RandomState) -> tuple[Floats, Floats]:

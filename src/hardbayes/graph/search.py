@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 GraphSolution: TypeAlias = "Solution[GraphClusters]"
 
-# Shares of the penalty at which starts form their first clusters, zero for one that divides the
+# Shares of the penalty at which starts form their first clusters, zero for one that splits the
 # whole graph; after the last one, again.
 SHARES = (0.6, 0.0, 1.0, 0.3)
-# Those of graphs with more links than this, each counted from both ends: divisions of the whole
+# Those of graphs with more links than this, each counted from both ends: splits of the whole
 # graph take too long, and so do those of the few clusters that a share of one begins with.
 LARGE = 1 << 22
 SHARES_OF_LARGE = (0.6, 0.3)
 # Links, each counted from both ends, up to which exchanges of clusters are tried, and how often.
 MAX_LINKS_OF_EXCHANGES = 1 << 15
 MAX_EXCHANGES = 4
-MAX_DIVISIONS = 20  # steps of a start that divides the whole graph
+MAX_SPLITTING_STEPS = 20  # steps of a start that splits the whole graph
 
 
 def best_fit(
@@ -65,7 +65,7 @@ def minimise(
 
     Starts are side by side on the threads of the pool, each with its own stream of random numbers.
     ``starts``: of each the rising penalties at which it forms groups and clusters of single
-    vertices; none where it divides the whole graph. ``given`` are labels (n,) of further starts.
+    vertices; none where it splits the whole graph. ``given`` are labels (n,) of further starts.
     """
     seeds = rng.randint(2**31 - 1, size=len(starts) + len(given))
     ends: list[GraphSolution | None] = [None] * len(seeds)
@@ -78,7 +78,7 @@ def minimise(
             finer = replace(graph, penalties=starts[start], max_clusters=graph.n)
             labels = finer.regroup(None, own)
         else:
-            labels = divide(graph, own)
+            labels = split_whole(graph, own)
         ends[start] = descend(graph, labels, max_steps, own, report if start == 0 else say_nothing)
 
     graph.pool.run(fit, len(seeds))
@@ -100,24 +100,24 @@ def descend(
     return descent.run("split-merge", max_steps, checks_cap=True)
 
 
-def divide(graph: Graph, rng: np.random.RandomState) -> Ids:
-    """Return labels (n,) after a few rounds of divisions of one cluster."""
+def split_whole(graph: Graph, rng: np.random.RandomState) -> Ids:
+    """Return labels (n,) after a few rounds of splits of one cluster."""
     graph = replace(graph, order=rng.permutation(graph.n))
     start = labelled(graph, np.zeros(graph.n, np.int64))
-    return Descent(start, rng).run("divide", MAX_DIVISIONS).labels
+    return Descent(start, rng).run("divide", MAX_SPLITTING_STEPS).labels
 
 
 def within_cap(graph: Graph, labels: Ids) -> Ids:
-    """Return labels (n,) of at most ``max_clusters`` clusters: the cheapest unions are made.
+    """Return labels (n,) of at most ``max_clusters`` clusters: the cheapest merges are made.
 
-    Where no clusters are linked, those of least volume are united.
+    Where no clusters are linked, those of least volume are merged.
     """
     while True:
         current = labelled(graph, labels)
         surplus = current.k - graph.max_clusters
         if surplus <= 0:
             return current.labels
-        lefts, rights, _ = graph.unions(current.statistics)
+        lefts, rights, _ = graph.merges(current.statistics)
         names, free = np.arange(current.k), np.ones(current.k, np.bool_)
         if not len(lefts):
             least = np.argsort(current.statistics.volumes, kind="stable")[: surplus + 1]

@@ -14,8 +14,8 @@ off more easily than that: outliers are.
 The constants were chosen on the shapes of FCPS and of the Warsaw University of Technology, on
 generated moons, rings, spirals, blobs and pairs of Gaussians, and on samples of one distribution.
 
-Other kernels have no such scale. There clusters of a sample are divided one by one, rows moving
-after each division, and k is the number that is best over the widest range of penalties, in their
+Other kernels have no such scale. There clusters of a sample are split one by one, rows moving
+after each split, and k is the number that is best over the widest range of penalties, in their
 logarithm: two clusters or more.
 """
 
@@ -29,13 +29,13 @@ from scipy.linalg import eigh
 
 from hardbayes.core.arrays import Floats, is_sparse
 from hardbayes.core.centre_free import Ids, labelled
-from hardbayes.core.centre_free_descent import Divisions
+from hardbayes.core.centre_free_descent import Splits
 from hardbayes.core.plateaus import plateaus, widest
 from hardbayes.core.pool import one_blas_thread
-from hardbayes.kernel.halving import centred
 from hardbayes.kernel.mercer import MAX_ANCHORS
 from hardbayes.kernel.problem import KernelProblem, make_problem
 from hardbayes.kernel.spectrum import cluster_qr, weighted_matrix
+from hardbayes.kernel.splitting import centred
 
 if TYPE_CHECKING:
     from hardbayes.kernel.clusters import KernelMatrix
@@ -94,17 +94,17 @@ def _widest_plateau(
 ) -> KernelChoice:
     """Return the number of clusters that is best over the widest range of penalties."""
     part = replace(part, max_clusters=most + 1)
-    divisions = Divisions(rng)
+    splits = Splits(rng)
     current = labelled(part, np.zeros(part.n, np.int64))
     found = {1: current}
     while current.k <= most:
-        divided = divisions.of(current)
-        best = max(range(current.k), key=lambda c: divided[c].saved)
-        if not divided[best].saved > 0:
+        tried = splits.of(current)
+        best = max(range(current.k), key=lambda c: tried[c].saved)
+        if not tried[best].saved > 0:
             break
         labels = current.labels.copy()
         members = current.members[best]
-        labels[members[part.second_half(members, divided[best])]] = current.k
+        labels[members[part.second_half(members, tried[best])]] = current.k
         current = labelled(part, _move_rows(part, labels, current.k + 1))
         if current.k in found:
             break
@@ -182,16 +182,16 @@ def _stable_penalty(
 ) -> tuple[Ids, float]:
     """Return clusters after moves of rows, and a penalty at which they stay.
 
-    Below what the cheapest union would cost and, if possible, above what a division would save;
+    Below what the cheapest merge would cost and, if possible, above what a split would save;
     within the gap of the spectrum where that is between both.
     """
     labels = np.unique(labels, return_inverse=True)[1]
     current = labelled(part, _move_rows(part, labels, int(labels.max()) + 1))
     labels, k, clusters = current.labels, current.k, current.statistics
-    low = max(each.saved for each in Divisions(rng).of(current))
+    low = max(each.saved for each in Splits(rng).of(current))
     if k == 1:
         return labels, max(between, low / BELOW)
-    high = BELOW * float(part.unions(clusters).costs[0])
+    high = BELOW * float(part.merges(clusters).costs[0])
     if low < high:
         return labels, between if low < between < high else (low + high) / 2.0
     return labels, high

@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardbayes.core.arrays import Floats, Matrix, is_sparse
-from hardbayes.core.centre_free import CentreFreeModel, Division, Ids, Unions, ratio, unions_of
+from hardbayes.core.centre_free import CentreFreeModel, Ids, Merges, Split, merges_of, ratio
 from hardbayes.core.pool import Pool, one_blas_thread
 from hardbayes.kernel import compiled
-from hardbayes.kernel.halving import halve
 from hardbayes.kernel.problem import MANY_ROWS
+from hardbayes.kernel.splitting import split_in_two
 
 SLAB = 1 << 21  # kernel values: 16 MB, computed in some tens of milliseconds
 MAX_IN_SLAB = 512  # rows: their kernel values among each other are copied
@@ -32,13 +32,13 @@ AHEAD = 8  # slabs that are computed before the first of them is used
 ALWAYS_VISITED = 1 << 12  # rows; of more, passes after the first visit a share only
 NEAR = 0.1
 MIN_GAIN = 1e-11  # of a move, in units of the mean of w_i K_ii
-TRIAL_ROWS = 1 << 10  # of a cluster on which its division is tried
+TRIAL_ROWS = 1 << 10  # of a cluster on which its split is tried
 
 #: Returns the kernel values of rows ``ids`` with ``columns``, all where None: dense, or CSR.
 Values = Callable[["NDArray[np.integer]", "NDArray[np.integer] | None"], Matrix]
 
 
-class HalvedSample(NamedTuple):
+class SplitSample(NamedTuple):
     """Some rows of a cluster, and which are in its second half."""
 
     ids: Ids  # (m,)
@@ -123,23 +123,23 @@ class KernelMatrix(CentreFreeModel[KernelClusters]):
         """Return the sum of squared distances from the mean of each cluster."""
         return statistics.traces - ratio(statistics.inside, statistics.volumes)
 
-    def unions(self, statistics: KernelClusters) -> Unions:
-        """Return all unions of two clusters."""
+    def merges(self, statistics: KernelClusters) -> Merges:
+        """Return all merges of two clusters."""
         lefts, rights = np.triu_indices(statistics.k, 1)
         links = statistics.links[lefts, rights]
-        return unions_of(statistics.inside, statistics.volumes, lefts, rights, links)
+        return merges_of(statistics.inside, statistics.volumes, lefts, rights, links)
 
-    def divide(
+    def split(
         self,
         members: list[Ids],
         statistics: KernelClusters,
         which: Sequence[int],
         rng: np.random.RandomState,
-    ) -> list[Division]:
+    ) -> list[Split]:
         """Return halves along leading eigenvectors, found on a sample of a large cluster."""
-        return [self._division(members[c], rng) for c in which]
+        return [self._split(members[c], rng) for c in which]
 
-    def _division(self, ids: Ids, rng: np.random.RandomState) -> Division:
+    def _split(self, ids: Ids, rng: np.random.RandomState) -> Split:
         ids = ids[self.weights[ids] > 0]
         if len(ids) > TRIAL_ROWS:
             whole = self.weights[ids].sum()
@@ -147,12 +147,12 @@ class KernelMatrix(CentreFreeModel[KernelClusters]):
             weights = self.weights[ids] * (whole / self.weights[ids].sum())
         else:
             weights = self.weights[ids]
-        saved, second = halve(self.part(ids, weights), rng)
-        return Division(saved, HalvedSample(ids, weights, second))
+        saved, second = split_in_two(self.part(ids, weights), rng)
+        return Split(saved, SplitSample(ids, weights, second))
 
-    def second_half(self, ids: Ids, division: Division) -> NDArray[np.bool_]:
+    def second_half(self, ids: Ids, split: Split) -> NDArray[np.bool_]:
         """Return which rows are nearer to the mean of the second half than to that of the first."""
-        sample: HalvedSample = division.halves
+        sample: SplitSample = split.halves
         sides = np.full(len(ids), -1)
         sides[np.searchsorted(ids, sample.ids)] = sample.second
         rest = np.flatnonzero(sides < 0)

@@ -51,7 +51,7 @@ def minimise(
     """Return the best of several fits, the first of equals.
 
     ``given``: labels (n,) of clusters whose number was chosen before; only rows move, and clusters
-    unite where that lowers the objective.
+    merge where that lowers the objective.
     """
     ends = []
     for _ in range(search.n_init):

@@ -63,7 +63,7 @@ class TopicDescent:
     ----------
     start : TopicState
     rng : RandomState
-        For the divisions that are tried.
+        For the splits that are tried.
     limits : Limits
     report : callable
         ``report(step, topics, objective)`` is called after every step.
@@ -134,7 +134,7 @@ class TopicDescent:
     def _cap_prevents_splits(self) -> bool:
         if self.current.n_topics < self.limits.max_topics:
             return False
-        saved = moves.divisions(self.current, self.rng).saved
+        saved = moves.find_splits(self.current, self.rng).saved
         return bool(saved.max() > self.current.structure.global_penalty)
 
 
@@ -201,7 +201,7 @@ def at_penalty(state: TopicState, penalty: float) -> TopicState:
 class LiteralDescent:
     """Passes until the words are together as before (Jiang, Kulis & Jordan 2012, section 4).
 
-    Local clusters without words are dropped, and those of a document with the same topic united, at
+    Local clusters without words are dropped, and those of a document with the same topic merged, at
     the end of each pass; so are topics without words.
     """
 

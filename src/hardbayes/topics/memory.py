@@ -23,7 +23,7 @@ from hardbayes.topics.compiled import (
 )
 
 TILE_WORK = 1 << 24  # multiply-adds of a call, at most: some hundredths of a second
-SAMPLE = 1 << 20  # entries of documents by which a topic is divided; all of them then judge
+SAMPLE = 1 << 20  # entries of documents by which a topic is split; all of them then judge
 MAX_ROUNDS = 10  # of two means
 ROOM = 64  # columns for topics that a pass of the published algorithm opens, at first
 MAX_SHARED = 1 << 25  # numbers of totals that threads have for themselves, in all
@@ -156,12 +156,12 @@ class Documents:
             summed += other
         return summed
 
-    # -- divisions --------------------------------------------------------------------------------
+    # -- splits ------------------------------------------------------------------------------------
 
     def ratios(
         self, topics: Topics, sets: TopicSets, prior: Floats, n_tries: int, rng: RandomState
     ) -> Floats:
-        """Return (v, k) what a word gains on the second side of a division of its topic.
+        """Return (v, k) what a word gains on the second side of a split of its topic.
 
         By two means in KL divergence over the documents' parts of the topic, or a sample of them;
         the best of ``n_tries`` pairs of seeds. Zero where a topic has fewer than two documents.
@@ -169,19 +169,19 @@ class Documents:
         n_topics = topics.costs.shape[1]
         found = np.zeros(topics.costs.shape)
         members = _members(sets, n_topics)
-        divided = [k for k in range(topics.n_free, n_topics) if len(members[k]) > 1]
+        splittable = [k for k in range(topics.n_free, n_topics) if len(members[k]) > 1]
         drawn = {}
-        for k in divided:
+        for k in splittable:
             members[k] = rng.permutation(members[k])
             drawn[k] = rng.random_sample((n_tries, 2))
         numbers = np.full((self._pool.n_threads, self.n_words), -1, np.int32)
 
         def task(at: int, worker: int) -> None:
-            k = divided[at]
+            k = splittable[at]
             parts = self._gather(topics, sets, k, members[k], numbers[worker])
             self._two_means(parts, prior, drawn[k], found[:, k])
 
-        self._pool.run(task, len(divided))
+        self._pool.run(task, len(splittable))
         return found
 
     def _gather(
@@ -227,7 +227,7 @@ class Documents:
                 ratios[vocabulary] = np.log((totals[1] + own) / (totals[0] + own))
                 ratios[prior > 0] += np.log(sizes[0] / sizes[1])
 
-    def divide(
+    def split(
         self, topics: Topics, sets: TopicSets, ratios: Floats
     ) -> tuple[NDArray[np.uint8], Floats]:
         """Divide every topic: each document's part goes to the side where its words gain.

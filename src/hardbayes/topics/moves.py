@@ -21,13 +21,13 @@ Ids = NDArray[np.intp]
 NEIGHBOURS = 4  # topics with which each is compared
 TRIES = 10  # pairs of seeds for each topic
 ROUNDS = 2  # of two means over all documents, after those over a sample
-# Topics are divided with at least this share of pseudo-counts: without, a word that one side lacks
+# Topics are split with at least this share of pseudo-counts: without, a word that one side lacks
 # would decide alone.
 MIN_PRIOR = 0.05
 SWEEPS = 4  # before the background is judged
 
 
-def union_changes(current: TopicState) -> tuple[Ids, Ids, Floats]:
+def merge_changes(current: TopicState) -> tuple[Ids, Ids, Floats]:
     """Return pairs of topics, first < second, and the exact change of the objective by a merge.
 
     Those of each topic with its nearest few; the most useful first.
@@ -35,9 +35,9 @@ def union_changes(current: TopicState) -> tuple[Ids, Ids, Floats]:
     structure, n_topics = current.structure, current.totals.shape[1]
     one, other = neighbours(current.totals[:, current.n_free :]) + current.n_free
     costs = current.own_costs
-    unions = structure.topic_costs(current.totals[:, one] + current.totals[:, other])
+    merges = structure.topic_costs(current.totals[:, one] + current.totals[:, other])
     together = current.documents.pair_penalties(current.sets, n_topics)
-    changes = unions - costs[one] - costs[other] - structure.global_penalty - together[one, other]
+    changes = merges - costs[one] - costs[other] - structure.global_penalty - together[one, other]
     order = np.argsort(changes, kind="stable")
     return one[order], other[order], changes[order]
 
@@ -59,15 +59,15 @@ def merge(current: TopicState) -> Proposal[TopicState] | None:
         return None
     n_topics = current.totals.shape[1]
     names, is_free = np.arange(n_topics), np.ones(n_topics, bool)
-    for one, other, change in zip(*union_changes(current), strict=True):
+    for one, other, change in zip(*merge_changes(current), strict=True):
         if change < 0 and is_free[one] and is_free[other]:
             is_free[[one, other]] = False
             names[other] = one
     n_merges = int(np.count_nonzero(names != np.arange(n_topics)))
-    return united(current, names, n_merges) if n_merges else None
+    return merge_topics(current, names, n_merges) if n_merges else None
 
 
-def united(current: TopicState, names: Ids, n_merges: int) -> Proposal[TopicState] | None:
+def merge_topics(current: TopicState, names: Ids, n_merges: int) -> Proposal[TopicState] | None:
     """Propose that topic k becomes part of topic ``names[k]``."""
     kept = names == np.arange(len(names))
     totals = current.totals[:, kept].copy()
@@ -104,22 +104,22 @@ def without(sets: TopicSets, k: int) -> TopicSets:
     return found
 
 
-class Divisions(NamedTuple):
-    """A division of each topic in two."""
+class Splits(NamedTuple):
+    """A split of each topic in two."""
 
     saved: Floats  # (k,): exact, without the global penalty; zero where there is none
     sides: NDArray[np.uint8]  # (n, room): for each topic in each set
     second: Floats  # (v, k): totals of the second sides
 
 
-def divisions(current: TopicState, rng: RandomState) -> Divisions:
-    """Return the best division found of each topic."""
+def find_splits(current: TopicState, rng: RandomState) -> Splits:
+    """Return the best split found of each topic."""
     documents, topics, sets = current.documents, current.topics, current.sets
     prior = current.structure.prior
     words = current.totals.sum(axis=1)
     smoothing = np.maximum(prior, MIN_PRIOR / current.totals.shape[1] * words)
     ratios = documents.ratios(topics, sets, smoothing, TRIES, rng)
-    sides, second = documents.divide(topics, sets, ratios)
+    sides, second = documents.split(topics, sets, ratios)
     seen = smoothing > 0
     for _ in range(ROUNDS):
         amounts = smoothing[:, np.newaxis] + second
@@ -127,27 +127,27 @@ def divisions(current: TopicState, rng: RandomState) -> Divisions:
         ratios[seen] = np.log(amounts[seen] / rest[seen])
         ratios[seen] += np.log(rest.sum(axis=0) / amounts.sum(axis=0))
         ratios[:, : current.n_free] = 0.0
-        sides, second = documents.divide(topics, sets, ratios)
+        sides, second = documents.split(topics, sets, ratios)
     structure = current.structure
     saved = current.own_costs - structure.topic_costs(second)
     saved -= structure.topic_costs(current.totals - second)
     saved[: current.n_free] = 0.0
-    return Divisions(saved, sides, second)
+    return Splits(saved, sides, second)
 
 
 def split(current: TopicState, most: int, rng: RandomState) -> Proposal[TopicState] | None:
-    """Propose all divisions that save more than the global penalty, the best ``most`` of them."""
+    """Propose all splits that save more than the global penalty, the best ``most`` of them."""
     if most <= 0:
         return None
-    found = divisions(current, rng)
+    found = find_splits(current, rng)
     penalty = current.structure.global_penalty
     chosen = np.argsort(-found.saved, kind="stable")[:most]
     chosen = np.sort(chosen[found.saved[chosen] > penalty])
-    return divided(current, chosen, found) if len(chosen) else None
+    return split_topics(current, chosen, found) if len(chosen) else None
 
 
-def divided(
-    current: TopicState, chosen: NDArray[np.intp], found: Divisions
+def split_topics(
+    current: TopicState, chosen: NDArray[np.intp], found: Splits
 ) -> Proposal[TopicState] | None:
     """Propose that the second sides of the chosen topics become topics of their own."""
     n_before = current.totals.shape[1]

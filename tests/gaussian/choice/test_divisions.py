@@ -1,10 +1,10 @@
-"""Divisions of clusters in two."""
+"""Splits of clusters in two."""
 
 import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from hardbayes.gaussian.choice.path import apply, divide
+from hardbayes.gaussian.choice.path import apply, find_splits
 from tests.gaussian.choice.samples import blobs, sampled
 
 
@@ -15,12 +15,12 @@ def test_only_the_cluster_that_is_two_gains_by_a_division(diagonal):
         rows, true = sample.rows, true[sample.ids]
         labels = np.maximum(true - 1, 0)  # the first two are one
         clusters = rows.statistics(labels, 2)
-        found = divide(rows, labels, clusters)
+        found = find_splits(rows, labels, clusters)
         assert found.gains[1] < 0 < found.gains[0]
         np.testing.assert_allclose(found.halves.weights.sum(axis=1), clusters.weights)
-        divided, k = apply(rows, labels, 2, found, [0])
-        assert k == 3 and adjusted_rand_score(true, divided) > 0.98
-        np.testing.assert_array_equal(divided[labels == 1], 1)
+        split, k = apply(rows, labels, 2, found, [0])
+        assert k == 3 and adjusted_rand_score(true, split) > 0.98
+        np.testing.assert_array_equal(split[labels == 1], 1)
 
 
 @pytest.mark.parametrize("n_columns", [2, 16])
@@ -31,14 +31,14 @@ def test_a_small_cluster_far_out_is_found(n_columns):
     with sampled(matrix) as sample:
         rows = sample.rows
         labels = np.zeros(rows.n, np.int64)
-        found = divide(rows, labels, rows.statistics(labels, 1))
-        divided, _ = apply(rows, labels, 1, found, [0])
+        found = find_splits(rows, labels, rows.statistics(labels, 1))
+        split, _ = apply(rows, labels, 1, found, [0])
         assert found.gains[0] > 0
-        assert adjusted_rand_score(sample.ids < 25, divided) > 0.95
+        assert adjusted_rand_score(sample.ids < 25, split) > 0.95
 
 
 def test_equal_rows_have_no_division():
     with sampled(np.ones((9, 2))) as sample:
         labels = np.zeros(sample.rows.n, np.int64)
-        found = divide(sample.rows, labels, sample.rows.statistics(labels, 1))
+        found = find_splits(sample.rows, labels, sample.rows.statistics(labels, 1))
         assert np.isneginf(found.gains).all()

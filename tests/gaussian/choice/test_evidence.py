@@ -28,7 +28,7 @@ def test_the_true_partition_is_likelier_than_its_neighbours(rows):
     for name, labels in {
         "true": true,
         "two merged": np.minimum(true, 2),
-        "one divided": np.where((true == 0) & (np.arange(rows.n) % 2 == 0), 4, true),
+        "one split": np.where((true == 0) & (np.arange(rows.n) % 2 == 0), 4, true),
         "one": 0 * true,
     }.items():
         values[name] = likeliest_prior(rows, rows.statistics(labels, labels.max() + 1))[1]

@@ -26,7 +26,7 @@ def test_partitions_are_what_they_say_and_the_true_one_is_likeliest(diagonal):
 
 
 def test_a_grid_that_no_single_cut_improves():
-    """Four by four clusters are as likely in two halves as whole: divisions are forced."""
+    """Four by four clusters are as likely in two halves as whole: splits are forced."""
     centres = [[6.0 * i, 6.0 * j] for i in range(4) for j in range(4)]
     matrix, true = blobs(centres, n=40)
     with sampled(matrix) as sample:

@@ -1,4 +1,4 @@
-"""Divisions in two by classification EM."""
+"""Splits in two by classification EM."""
 
 import numpy as np
 import pytest

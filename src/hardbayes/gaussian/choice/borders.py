@@ -27,7 +27,7 @@ from hardbayes.gaussian.choice.evidence import (
     shrunk_covariances,
 )
 from hardbayes.gaussian.choice.path import Path, find_path
-from hardbayes.gaussian.problem import Gaussians, nearest_means, united
+from hardbayes.gaussian.problem import Gaussians, merge_pairs, nearest_means
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -135,7 +135,7 @@ class Borders:
     def merge(self, a: int, b: int) -> None:
         """Make cluster b a part of a."""
         for moments in (self.clusters, *self._moments):
-            _unite(moments, a, b)
+            _merge(moments, a, b)
         self.names[self.names == b] = a
         self._members[a] = np.sort(np.concatenate([self._members[a], self._members[b]]))
         self._members[b] = self._members[b][:0]
@@ -210,10 +210,10 @@ def _neighbours(first: Ids, second: Ids, weights: Floats, means: Floats) -> list
     return near
 
 
-def _unite(clusters: Gaussians, a: int, b: int) -> None:
-    """IN/OUT clusters: a becomes the union of both, b empty."""
+def _merge(clusters: Gaussians, a: int, b: int) -> None:
+    """IN/OUT clusters: a becomes both together, b empty."""
     if clusters.weights[a] + clusters.weights[b] > 0:
-        one = united(clusters.pick([a]), clusters.pick([b]))
+        one = merge_pairs(clusters.pick([a]), clusters.pick([b]))
         for array, value in zip(clusters, one, strict=True):
             array[a] = value[0]
     clusters.weights[b] = 0.0

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import betainc
 
-from hardbayes.gaussian.problem import Gaussians, nearest_means, united
+from hardbayes.gaussian.problem import Gaussians, merge_pairs, nearest_means
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -146,8 +146,8 @@ def likeliest_prior(rows: MixtureRows, clusters: Gaussians) -> tuple[MarginalLik
 def gain_of_two(
     rows: MixtureRows, clusters: Gaussians, lefts: Ids, rights: Ids, prior_rows: Sequence[float]
 ) -> Floats:
-    """Return by how much pairs (m,) are likelier than their unions, all other clusters aside."""
-    one = united(clusters.pick(lefts), clusters.pick(rights))
+    """Return by how much pairs (m,) are likelier than their merges, all other clusters aside."""
+    one = merge_pairs(clusters.pick(lefts), clusters.pick(rights))
     apart = rows.evidence(clusters, lefts, rights, prior_rows)
     none = np.full(len(lefts), -1)
     return apart - rows.evidence(one, np.arange(len(lefts)), none, prior_rows)

@@ -1,6 +1,6 @@
-"""Partitions into many numbers of clusters: up by divisions, down again by merges.
+"""Partitions into many numbers of clusters: up by splits, down again by merges.
 
-Clusters divide and merge by marginal likelihood. Of the partitions on the path, some are the best
+Clusters split and merge by marginal likelihood. Of the partitions on the path, some are the best
 for a range of penalties: `plateaus`.
 """
 
@@ -18,7 +18,7 @@ from hardbayes.gaussian.choice.evidence import (
     likeliest_prior,
     shrunk_covariances,
 )
-from hardbayes.gaussian.problem import Gaussians, nearest_means, united
+from hardbayes.gaussian.problem import Gaussians, merge_pairs, nearest_means
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,11 +32,11 @@ N_WIDE = 3  # widest axes along which a cluster is cut
 N_FLAT = 2  # axes of least fourth moments, where two clusters show; and one of the largest
 MAX_COLUMNS = 256  # up to which fourth moments are computed
 N_TRIALS = 2  # cuts of either kind that classification EM starts from
-PRIOR_ROWS = (2.0, 128.0)  # by which a division is judged
+PRIOR_ROWS = (2.0, 128.0)  # by which a split is judged
 MIN_SHARE = 0.05  # of a cluster's rows on either side of a cut
 MAX_CLUSTERS = 160
 ROWS_PER_CLUSTER = 2.0  # times the number that it takes for a mean and a covariance
-# Clusters divide whether that is likelier or not while there are fewer than so many, or fewer than
+# Clusters split whether that is likelier or not while there are fewer than so many, or fewer than
 # one for so many rows: a grid of clusters is no likelier in two halves than whole.
 MAX_FORCED = 128
 MIN_FORCED = 16
@@ -45,23 +45,23 @@ N_NEIGHBOURS = 8  # clusters with which a merge is considered
 MERGED_AT_ONCE = 12  # one pair for so many clusters, while merges make the rows likelier
 FEW = 30  # clusters, up to which there are more rounds of EM after a merge
 ROUNDS, ROUNDS_OF_FEW, ROUNDS_TO_THE_END = 3, 10, 20
-MAX_RETURNS = 4  # times that the likeliest partition is divided anew
-SURE = 3.0  # nats that a division must gain then
+MAX_RETURNS = 4  # times that the likeliest partition is split anew
+SURE = 3.0  # nats that a split must gain then
 # Penalties below so many nats a row, or in all, are not considered.
 MIN_NATS_PER_ROW = 0.02
 MIN_NATS = 3.0
 
 
-class Divisions(NamedTuple):
-    """The likeliest division found of each cluster."""
+class Splits(NamedTuple):
+    """The likeliest split found of each cluster."""
 
-    gains: Floats  # (k,): by how much two are likelier than one; minus infinity: no division
+    gains: Floats  # (k,): by how much two are likelier than one; minus infinity: no split
     halves: Gaussians  # weights (k, 2), means (k, 2, d), scatters (k, 2, h, d)
     is_common: NDArray[np.bool_]  # (k,): the halves have one covariance
 
 
-def divide(rows: MixtureRows, labels: Ids, clusters: Gaussians) -> Divisions:
-    """Return the likeliest division found of every cluster."""
+def find_splits(rows: MixtureRows, labels: Ids, clusters: Gaussians) -> Splits:
+    """Return the likeliest split found of every cluster."""
     k, d = clusters.means.shape
     directions = _directions(rows, labels, clusters)
     least = np.maximum(2.0, np.minimum(0.5 * rows.least_rows, MIN_SHARE * clusters.weights))
@@ -88,19 +88,19 @@ def divide(rows: MixtureRows, labels: Ids, clusters: Gaussians) -> Divisions:
     if not rows.diagonal:
         scatters = np.tril(scatters) + np.tril(scatters, -1).swapaxes(-1, -2)
     found = Gaussians(halves.weights[numbers, best_one], halves.means[numbers, best_one], scatters)
-    return Divisions(apart[numbers, best_one] - whole, found, best_one % 2 == 0)
+    return Splits(apart[numbers, best_one] - whole, found, best_one % 2 == 0)
 
 
 def apply(
-    rows: MixtureRows, labels: Ids, k: int, divisions: Divisions, chosen: list[int]
+    rows: MixtureRows, labels: Ids, k: int, splits: Splits, chosen: list[int]
 ) -> tuple[Ids, int]:
-    """Return labels (n,) and their number with some clusters divided."""
+    """Return labels (n,) and their number with some clusters split."""
     labels = labels.copy()
     order, places = rows.by_cluster(labels, k)
     for c in chosen:
         ids = order[places[c] : places[c + 1]]
-        pair = Gaussians(*(array[c] for array in divisions.halves))
-        if divisions.is_common[c]:
+        pair = Gaussians(*(array[c] for array in splits.halves))
+        if splits.is_common[c]:
             roots, offsets = common_discriminants(rows, pair)
         else:
             roots, offsets = discriminants(rows, pair, rows.least_rows)
@@ -159,7 +159,7 @@ Path: TypeAlias = dict[int, Step]  # the likeliest partition found into each num
 def find_path(rows: MixtureRows, max_clusters: int = MAX_CLUSTERS) -> Path:
     """Return the likeliest partitions found into many numbers of clusters, one among them.
 
-    Up by divisions, down by merges; then the likeliest partition is divided where that is likelier,
+    Up by splits, down by merges; then the likeliest partition is split where that is likelier,
     and merged again, while it helps.
     """
     rows_of_one = ROWS_PER_CLUSTER * (rows.least_rows + 1)
@@ -172,7 +172,7 @@ def find_path(rows: MixtureRows, max_clusters: int = MAX_CLUSTERS) -> Path:
     for _ in range(MAX_RETURNS):
         top = likeliest(path)
         clusters = rows.statistics(top.labels, top.k)
-        found = divide(rows, top.labels, clusters)
+        found = find_splits(rows, top.labels, clusters)
         chosen = [c for c in _by_gain(found.gains) if found.gains[c] > SURE][: most - top.k]
         if not chosen:
             break
@@ -196,7 +196,7 @@ def up_to(path: Path, most: int) -> Path:
 
 
 def _grow(rows: MixtureRows, most: int, path: Path) -> tuple[Ids, Gaussians]:
-    """Return labels and clusters after divisions; IN/OUT path: every partition met."""
+    """Return labels and clusters after splits; IN/OUT path: every partition met."""
     labels = np.zeros(rows.n, np.int64)
     clusters = rows.statistics(labels, 1)
     prior = _note(rows, labels, clusters, path)
@@ -207,7 +207,7 @@ def _grow(rows: MixtureRows, most: int, path: Path) -> tuple[Ids, Gaussians]:
     forced = min(MAX_FORCED, most, max(MIN_FORCED, int(n_forced)))
     while clusters.k < most:
         before = clusters.k
-        found = divide(rows, labels, clusters)
+        found = find_splits(rows, labels, clusters)
         found.gains[clusters.weights < 2.0 * max(2.0, 0.5 * rows.least_rows)] = -np.inf
         order = [c for c in _by_gain(found.gains) if np.isfinite(found.gains[c])]
         n_gaining = sum(found.gains[c] > 0 for c in order)
@@ -257,7 +257,7 @@ def merge_costs(
     pairs = np.stack([np.repeat(np.arange(k), partners.shape[1]), partners.ravel()], axis=1)
     lefts, rights = np.unique(np.sort(pairs, axis=1), axis=0).T
     each = prior.of_each(clusters)
-    merged = prior.of_each(united(clusters.pick(lefts), clusters.pick(rights)))
+    merged = prior.of_each(merge_pairs(clusters.pick(lefts), clusters.pick(rights)))
     shares = prior.of_shares(k) - prior.of_shares(k - 1)
     return lefts, rights, each[lefts] + each[rights] - merged + shares
 
@@ -277,7 +277,7 @@ def _note(rows: MixtureRows, labels: Ids, clusters: Gaussians, path: Path) -> Ma
 def plateaus(path: Path, total: float) -> list[Step]:
     """Return partitions that are the best for some range of penalties, the widest range first.
 
-    Marginal likelihood less a penalty times ``log k``: dividing all clusters of a partition costs
+    Marginal likelihood less a penalty times ``log k``: splitting all clusters of a partition costs
     as much, however many there are. The width is the logarithm of the ratio of both ends. If no
     partition is the best at the least penalty, the likeliest is all that there is. ``total``:
     weight of the rows.

@@ -15,12 +15,12 @@ import numpy as np
 
 from hardbayes.core.pool import one_blas_thread
 from hardbayes.gaussian.choice.evidence import choose, likeliest_prior
-from hardbayes.gaussian.choice.path import divide, find_path
+from hardbayes.gaussian.choice.path import find_path, find_splits
 from hardbayes.gaussian.problem import (
     GaussianPartition,
     Gaussians,
+    merge_pairs,
     nearest_means,
-    united,
     whitening,
 )
 from hardbayes.gaussian.search import Options, descend
@@ -185,13 +185,13 @@ class Keeper:
     def _penalties(self, kept: Kept, others: list[Gaussians]) -> tuple[float, float]:
         """Return the least and the largest penalty at which a partition is the best known.
 
-        Compared with partitions into other numbers, and with its own merges and divisions.
+        Compared with partitions into other numbers, and with its own merges and splits.
         """
         rows, k, prior = self.rows, kept.k, kept.prior
         clusters = rows.statistics(kept.labels, k)
         own = self._costs(clusters, prior)
         low, high = 0.0, np.inf
-        if len(self.path) == 1:  # rows are too few to be divided; no division would save more
+        if len(self.path) == 1:  # rows are too few to be split; no split would save more
             return float(own.sum()), high
         for other in others:
             each = float(self._costs(other, prior).sum() - own.sum()) / (k - other.k)
@@ -203,12 +203,12 @@ class Keeper:
             roots = rows.factorised(clusters.scatters + prior)[0]
             near = nearest_means(clusters.means, roots, N_NEIGHBOURS)
             lefts, rights = np.repeat(np.arange(k), near.shape[1]), near.ravel()
-            merged = united(clusters.pick(lefts), clusters.pick(rights))
+            merged = merge_pairs(clusters.pick(lefts), clusters.pick(rights))
             rises = self._costs(merged, prior) - own[lefts] - own[rights]
             high = min(high, float(rises.min()))
             if not high > MARGIN * low:
                 return low, high
-        gains, halves, _ = divide(rows, kept.labels, clusters)
+        gains, halves, _ = find_splits(rows, kept.labels, clusters)
         found = np.isfinite(gains)
         if found.any():
             pairs = [array[found] for array in halves]

@@ -27,7 +27,7 @@ MAX_PASSES = 8  # of single-row moves between the halves
 TOLERANCE = 0.01  # of eigenvalues: an order of the rows needs no more
 
 
-def halve(part: KernelMatrix, rng: np.random.RandomState) -> tuple[float, NDArray[np.bool_]]:
+def split_in_two(part: KernelMatrix, rng: np.random.RandomState) -> tuple[float, NDArray[np.bool_]]:
     """Return how much the best halves found save, and which rows are in the second.
 
     Zero where there are none. All rows have weight, and the penalty is zero.

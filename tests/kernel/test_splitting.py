@@ -1,7 +1,7 @@
 import numpy as np
 
 from hardbayes.core.pool import Pool
-from hardbayes.kernel import halving
+from hardbayes.kernel import splitting
 from hardbayes.kernel.clusters import KernelMatrix, held
 from tests.reference.graphs import kernel_objective
 
@@ -19,14 +19,14 @@ def test_two_groups_are_told_apart_and_what_that_saves_is_exact(monkeypatch):
     weights = rng.uniform(0.5, 1.5, 40)
     part, kernel = rows_of(points, weights)
     for most_dense in (200, 5):  # LAPACK, and Lanczos iterations
-        monkeypatch.setattr(halving, "MAX_DENSE", most_dense)
-        saved, second = halving.halve(part, np.random.RandomState(0))
+        monkeypatch.setattr(splitting, "MAX_DENSE", most_dense)
+        saved, second = splitting.split_in_two(part, np.random.RandomState(0))
         assert np.array_equal(second, side) or np.array_equal(second, ~side)
         one = kernel_objective(kernel, weights, np.zeros(40, int), 0.0)
         np.testing.assert_allclose(saved, one - kernel_objective(kernel, weights, second, 0.0))
 
 
 def test_one_row_and_equal_rows_have_no_halves():
-    assert halving.halve(rows_of(np.ones((1, 2)))[0], np.random.RandomState(0))[0] == 0.0
-    saved, _ = halving.halve(rows_of(np.ones((6, 2)))[0], np.random.RandomState(0))
+    assert splitting.split_in_two(rows_of(np.ones((1, 2)))[0], np.random.RandomState(0))[0] == 0.0
+    saved, _ = splitting.split_in_two(rows_of(np.ones((6, 2)))[0], np.random.RandomState(0))
     assert abs(saved) < 1e-12
