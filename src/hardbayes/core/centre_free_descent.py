@@ -33,8 +33,9 @@ STAGES = {
 MAX_EXCHANGES = 30
 MAX_REGROUPS = 10  # moves of groups, which end with the first that gains less than this part
 MIN_GAIN = 1e-4
-# A move must lower the objective by more than this part of what is compared.
-WORTHWHILE = 1e-9
+# By which a move must lower the objective: of the penalty and of the unit of costs; an exchange on
+# large data, of the objective.
+RELATIVE_TOLERANCE = 1e-9
 MAX_PASSES = 8  # of single-row moves
 MAX_TRIALS = 8  # exchanges tried, the most promising first
 STEPS_OF_A_TRIAL = 6  # of rows, before an exchange is judged
@@ -95,7 +96,7 @@ def merge(current: Labelled[S]) -> Proposal[Labelled[S]] | None:
     model = current.model
     if current.k < 2:
         return None
-    limit = model.penalty * (1 - WORTHWHILE) - WORTHWHILE * model.unit
+    limit = model.penalty * (1 - RELATIVE_TOLERANCE) - RELATIVE_TOLERANCE * model.unit
     names, free = np.arange(current.k), np.ones(current.k, bool)
     for left, right, cost in zip(*model.merges(current.statistics), strict=True):
         if not cost < limit:
@@ -148,7 +149,7 @@ def exchange(current: Labelled[S], splits: Splits) -> Proposal[Labelled[S]] | No
     gains[:, saved[chosen] <= 0] = -np.inf
     gains[(lefts[:, np.newaxis] == chosen) | (rights[:, np.newaxis] == chosen)] = -np.inf
     improves = model.work(current.k) <= MAX_TRIAL_WORK
-    least = -np.inf if improves else WORTHWHILE * abs(current.objective)
+    least = -np.inf if improves else RELATIVE_TOLERANCE * abs(current.objective)
     for at in np.argsort(-gains, axis=None, kind="stable")[:MAX_TRIALS]:
         pair, column = np.unravel_index(at, gains.shape)
         if not gains[pair, column] > least:
@@ -173,7 +174,7 @@ def _relabel(current: Labelled[S], labels: Ids | None) -> Proposal[Labelled[S]] 
 
 
 def _least_saving(model: CentreFreeModel[S]) -> float:
-    return model.penalty * (1 + WORTHWHILE) + WORTHWHILE * model.unit
+    return model.penalty * (1 + RELATIVE_TOLERANCE) + RELATIVE_TOLERANCE * model.unit
 
 
 def _split_off(current: Labelled[S], c: int, split: Split, labels: Ids, new: int) -> None:

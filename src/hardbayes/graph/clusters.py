@@ -36,7 +36,7 @@ TILE = 1 << 22  # links: some ten milliseconds, after which Ctrl-C is handled
 MIN_GAIN = 1e-11  # of a move, in units of the largest possible cost
 # Passes over the vertices of a level: where they form groups, and where these move.
 GROUPING, MOVING = 2, 8
-WORTHWHILE = 0.98  # of the vertices: a coarser graph at the last penalty has fewer
+SHRINKING = 0.98  # of the vertices: a coarser graph at the last penalty has fewer
 # Clusters that are split, of those that have changed. Where there are more, moves of groups find
 # most of what can be gained.
 MAX_DIVIDED = 512
@@ -184,7 +184,7 @@ class Graph(CentreFreeModel[GraphClusters]):
             )
             groups = _renumbered(groups)
             n_groups = int(groups.max()) + 1
-            shrinks = n_groups < WORTHWHILE * graph.n
+            shrinks = n_groups < SHRINKING * graph.n
             if n_groups < graph.n:
                 levels.append((graph, groups))
                 graph = graph.statistics(groups, n_groups).coarser

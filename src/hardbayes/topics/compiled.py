@@ -15,8 +15,7 @@ import numpy as np
 
 from hardbayes.core.compiling import inlined, kernel
 
-# A change must lower the cost of a document by more than this share of it.
-WORTHWHILE = 1e-12
+RELATIVE_TOLERANCE = 1e-12  # of the cost of a document, by which a change must lower it
 
 
 @inlined
@@ -128,7 +127,7 @@ def choose(corpus, costs, n_free, sets, regrets, first, last, best, second, owne
                     regrets[d, position] = cost - current
                 if cost < least:
                     least, removed, added = cost, without, candidate
-            if not current - least > WORTHWHILE * abs(least):
+            if not current - least > RELATIVE_TOLERANCE * abs(least):
                 break
             if removed < 0 and sets.sizes[d] == sets.topics.shape[1]:
                 return d

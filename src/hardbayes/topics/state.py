@@ -15,8 +15,7 @@ from hardbayes.topics.problem import SharedTopics
 if TYPE_CHECKING:
     from hardbayes.topics.memory import Documents
 
-# A move must lower the objective by more than this share of it.
-WORTHWHILE = 1e-12
+RELATIVE_TOLERANCE = 1e-12  # of the objective, by which a move must lower it
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,7 @@ def propose(
     """Return the proposal of one sweep from other sets and totals, if it lowers the objective."""
     outcome = swept(current.documents, current.structure, sets, totals)
     change = outcome.objective - current.objective
-    if not outcome.n_topics or not change < -WORTHWHILE * abs(current.objective):
+    if not outcome.n_topics or not change < -RELATIVE_TOLERANCE * abs(current.objective):
         return None
     return Proposal(change, outcome, n_splits=n_splits, n_merges=n_merges)
 

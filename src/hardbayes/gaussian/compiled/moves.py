@@ -13,7 +13,7 @@ from hardbayes.core.compiling import inlined, kernel
 from hardbayes.core.rows import squared_gap
 from hardbayes.gaussian.compiled.statistics import PRECISION, add_outer, distance, invert_root
 
-NOISE = 1e-10  # a row moves only if it gains more than this part of what is compared
+RELATIVE_TOLERANCE = 1e-10  # of what a row saves where it leaves: it moves only if it gains more
 
 
 @inlined
@@ -56,7 +56,9 @@ def best_cluster(rows, weights, i, own, sizes, members, means, roots, gap):
     left = sizes[own] - w
     if w == 0.0 or members[own] < 2 or not left > 0.0:
         return own
-    best = shrinkage(rows, i, means, roots, own, w * (sizes[own] / left), gap) * (1.0 - NOISE)
+    best = shrinkage(rows, i, means, roots, own, w * (sizes[own] / left), gap) * (
+        1.0 - RELATIVE_TOLERANCE
+    )
     winner = own
     for c in range(means.shape[0]):
         if c != own and members[c] > 0:
