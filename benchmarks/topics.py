@@ -20,7 +20,7 @@ from hardbayes import HDPTopics
 from hardbayes.core.pool import Pool
 from hardbayes.datasets import make_bars
 from hardbayes.topics.problem import LocalPenalty, SharedTopics, make_documents, no_topics
-from hardbayes.topics.state import swept
+from hardbayes.topics.state import sweep_documents
 
 #: Folder with text_*.npz: data, indices, indptr, shape, vocab and perhaps labels.
 FOLDER = "HARDBAYES_TEXTS"
@@ -158,9 +158,11 @@ def _add_sweeps(section: Section, powers: tuple[int, ...]) -> None:
             documents = make_documents(counts, LocalPenalty(0.25, per_word=True), pool)
             prior = np.asarray(counts.sum(axis=0)).ravel() * (10_000 / counts.sum())
             structure = SharedTopics(prior, 0.0, False)
-            state = swept(documents, structure, no_topics(n), topics.T * (counts.sum() / 50))
+            state = sweep_documents(
+                documents, structure, no_topics(n), topics.T * (counts.sum() / 50)
+            )
             begin = time.process_time()
-            swept(documents, structure, state.sets, state.totals)
+            sweep_documents(documents, structure, state.sets, state.totals)
             taken = time.process_time() - begin
         rates.append(1e9 * taken / counts.sum())
         verdict = Target(reach=1.5, lower_is_better=True).cells(rates[-1] / rates[0])

@@ -7,7 +7,7 @@ import pytest
 
 from hardbayes.core.pool import Pool
 from hardbayes.gaussian import clusters as module
-from hardbayes.gaussian.clusters import GaussianRows, Trial, transformed
+from hardbayes.gaussian.clusters import GaussianRows, Trial, transform_rows
 from hardbayes.gaussian.problem import GaussianPartition
 from hardbayes.gaussian.search import descend, one_cluster
 from tests.gaussian.numpy_rows import NumpyGaussianRows
@@ -134,9 +134,9 @@ def test_transformed_rows(both):
     ours, _ = both
     rng = np.random.default_rng(4)
     middle, matrix = rng.normal(size=3), np.triu(rng.normal(size=(3, 3)))
-    found = transformed(ours.rows, middle, matrix, ours.pool)
+    found = transform_rows(ours.rows, middle, matrix, ours.pool)
     np.testing.assert_allclose(found, (ours.rows - middle) @ matrix, rtol=1e-12, atol=1e-12)
-    found = transformed(ours.rows, middle, matrix[0], ours.pool)
+    found = transform_rows(ours.rows, middle, matrix[0], ours.pool)
     np.testing.assert_allclose(found, (ours.rows - middle) * matrix[0], rtol=1e-12)
 
 

@@ -46,12 +46,12 @@ def test_rows_by_cluster(rows):
 def test_floors_and_factors(rows):
     rows, labels = rows
     scatters = rows.statistics(labels, 3)[2]
-    floored = rows.floored(scatters, np.array([1.0, 2.0, 0.0]))
+    floored = rows.add_floor(scatters, np.array([1.0, 2.0, 0.0]))
     added = floored - scatters
     for c, weight in enumerate((1.0, 2.0, 0.0)):
         found = added[c, 0] if rows.diagonal else np.diag(added[c])
         np.testing.assert_allclose(found, weight * rows.floor)
-    roots, logarithms = rows.factorised(floored)
+    roots, logarithms = rows.factorise(floored)
     for root, log, matrix in zip(roots, logarithms, floored, strict=True):
         if rows.diagonal:
             root, matrix = np.diag(root[0]), np.diag(matrix[0])
@@ -62,13 +62,13 @@ def test_floors_and_factors(rows):
 def test_a_singular_matrix_has_finite_factors(rows):
     rows, _ = rows
     matrix = np.ones((1, 1 if rows.diagonal else 3, 3))
-    assert np.isfinite(rows.factorised(matrix)[0]).all()
+    assert np.isfinite(rows.factorise(matrix)[0]).all()
 
 
 def test_rows_choose_and_are_seen_with_their_jitter(rows):
     rows, labels = rows
     _, means, scatters = rows.statistics(labels, 3)
-    roots, offsets = rows.factorised(rows.floored(scatters))
+    roots, offsets = rows.factorise(rows.add_floor(scatters))
     before = labels.copy()
     np.testing.assert_array_equal(
         rows.choose_near(means, roots, offsets, NEAR, labels),
@@ -89,7 +89,7 @@ def test_rows_choose_and_are_seen_with_their_jitter(rows):
 def test_fourth_moments(rows):
     rows, labels = rows
     _, means, scatters = rows.statistics(labels, 3)
-    roots = rows.factorised(rows.floored(scatters))[0]
+    roots = rows.factorise(rows.add_floor(scatters))[0]
     found = rows.fourth_moments(labels, means, roots)
     for c in range(3):
         mine = labels == c

@@ -4,14 +4,14 @@ from scipy import sparse
 
 from hardbayes.core.pool import Pool
 from hardbayes.kernel import clusters as memory
-from hardbayes.kernel.clusters import KernelMatrix, held
+from hardbayes.kernel.clusters import KernelMatrix, hold
 from tests.reference.graphs import kernel_objective
 from tests.reference.mercer import literal_kernel_dp_means, random_kernel
 
 
 def gram(kernel, weights, threads=1, **options):
     diagonal = np.array(kernel.diagonal())
-    return KernelMatrix(held(kernel), diagonal, weights, Pool(threads), **options)
+    return KernelMatrix(hold(kernel), diagonal, weights, Pool(threads), **options)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 from hardbayes.core.centre_free import labelled
 from hardbayes.core.pool import Pool
 from hardbayes.kernel import clusters as module
-from hardbayes.kernel.clusters import KernelMatrix, held
+from hardbayes.kernel.clusters import KernelMatrix, hold
 from tests.reference.graphs import kernel_objective
 from tests.reference.mercer import random_kernel
 
@@ -13,7 +13,7 @@ from tests.reference.mercer import random_kernel
 def case():
     rng = np.random.default_rng(2)
     kernel, weights = random_kernel(rng, 40), rng.uniform(0.5, 1.5, 40)
-    matrix = KernelMatrix(held(kernel), np.diag(kernel).copy(), weights, Pool(1), 3.0, 40)
+    matrix = KernelMatrix(hold(kernel), np.diag(kernel).copy(), weights, Pool(1), 3.0, 40)
     return kernel, weights, matrix, rng.integers(0, 4, 40)
 
 

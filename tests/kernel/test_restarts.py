@@ -4,14 +4,14 @@ import pytest
 from hardbayes.core.loop import Status
 from hardbayes.core.pool import Pool
 from hardbayes.kernel import search as restarts
-from hardbayes.kernel.clusters import KernelMatrix, held
+from hardbayes.kernel.clusters import KernelMatrix, hold
 from hardbayes.kernel.search import KernelSearch, minimise
 from tests.reference.graphs import kernel_objective
 from tests.reference.mercer import best_objective, literal_kernel_dp_means, random_kernel
 
 
 def rows_of(kernel, weights, penalty):
-    return KernelMatrix(held(kernel), np.diag(kernel).copy(), weights, Pool(1), penalty, 1000)
+    return KernelMatrix(hold(kernel), np.diag(kernel).copy(), weights, Pool(1), penalty, 1000)
 
 
 def search(name="split-merge", order="random", max_steps=300):

@@ -5,7 +5,7 @@ import pytest
 
 from hardbayes.core.pool import Pool
 from hardbayes.kernel import spectrum as module
-from hardbayes.kernel.clusters import KernelMatrix, held
+from hardbayes.kernel.clusters import KernelMatrix, hold
 from hardbayes.kernel.spectrum import (
     cluster_qr,
     feature_spectrum,
@@ -20,7 +20,7 @@ from tests.reference.mercer import best_objective, random_kernel
 
 
 def rows_of(kernel, weights):
-    return KernelMatrix(held(kernel), np.diag(kernel).copy(), weights, Pool(1))
+    return KernelMatrix(hold(kernel), np.diag(kernel).copy(), weights, Pool(1))
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -2,14 +2,14 @@ import numpy as np
 
 from hardbayes.core.pool import Pool
 from hardbayes.kernel import splitting
-from hardbayes.kernel.clusters import KernelMatrix, held
+from hardbayes.kernel.clusters import KernelMatrix, hold
 from tests.reference.graphs import kernel_objective
 
 
 def rows_of(points, weights=None):
     kernel = points @ points.T
     weights = np.ones(len(points)) if weights is None else weights
-    return KernelMatrix(held(kernel), np.diag(kernel).copy(), weights, Pool(1)), kernel
+    return KernelMatrix(hold(kernel), np.diag(kernel).copy(), weights, Pool(1)), kernel
 
 
 def test_two_groups_are_told_apart_and_what_that_saves_is_exact(monkeypatch):

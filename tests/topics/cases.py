@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hardbayes.topics.state import swept
+from hardbayes.topics.state import sweep_documents
 from tests.topics.estimator_cases import documents_of, sets_of, structure_of, totals_of
 
 
@@ -21,7 +21,7 @@ def state_of(counts, labels, *, penalty=5.0, global_penalty=3.0, prior_weight=2.
     structure = structure_of(counts, prior_weight, global_penalty)
     k = int(np.max(labels)) + 1
     totals = np.stack([counts[labels == c].sum(axis=0) for c in range(k)], axis=1)
-    return swept(documents, structure, sets_of([[label] for label in labels]), totals)
+    return sweep_documents(documents, structure, sets_of([[label] for label in labels]), totals)
 
 
 def assert_consistent(state):

@@ -1,6 +1,6 @@
 import numpy as np
 
-from hardbayes.topics.moves import delete, merge, merge_changes, merge_topics, without
+from hardbayes.topics.moves import delete, drop_topic, merge, merge_changes, merge_topics
 from tests.topics.cases import assert_consistent, planted, state_of
 from tests.topics.estimator_cases import lists_of, sets_of
 
@@ -48,11 +48,11 @@ def test_a_topic_that_is_hardly_missed_is_deleted():
 
 
 def test_sets_without_a_topic():
-    sets = without(sets_of([[0, 1, 2], [2], [1], [0]]), 1)
+    sets = drop_topic(sets_of([[0, 1, 2], [2], [1], [0]]), 1)
     assert lists_of(sets) == [[0, 1], [1], [], [0]]
 
 
 def test_places_beyond_a_set_do_not_name_the_topic_that_is_gone():
     sets = sets_of([[0, 2], [1], [2]])
     sets.topics[1, 1:] = 2
-    assert (without(sets, 2).topics < 2).all()
+    assert (drop_topic(sets, 2).topics < 2).all()

@@ -1,6 +1,6 @@
 import numpy as np
 
-from hardbayes.topics.state import propose, renamed
+from hardbayes.topics.state import propose, rename_topics
 from tests.topics.cases import assert_consistent, planted, state_of
 from tests.topics.estimator_cases import lists_of, sets_of
 
@@ -36,4 +36,4 @@ def test_a_proposal_has_the_exact_change():
 
 def test_renamed_sets_have_no_repeats():
     sets = sets_of([[0, 1, 2], [2, 0], [1], []])
-    assert lists_of(renamed(sets, np.array([0, 0, 1]))) == [[0, 1], [0, 1], [0], []]
+    assert lists_of(rename_topics(sets, np.array([0, 0, 1]))) == [[0, 1], [0, 1], [0], []]

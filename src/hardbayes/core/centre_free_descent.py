@@ -158,7 +158,7 @@ def exchange(current: Labelled[S], splits: Splits) -> Proposal[Labelled[S]] | No
         labels = np.where(current.labels == rights[pair], lefts[pair], current.labels)
         _split_off(current, int(c), found[c], labels, int(rights[pair]))
         if improves:
-            labels = _improved(model, labels)
+            labels = _improve(model, labels)
         n_changed = int(np.count_nonzero(labels != current.labels))
         proposal = propose(current, labels, n_changed, n_splits=1, n_merges=1)
         if proposal.change < 0:
@@ -183,7 +183,7 @@ def _split_off(current: Labelled[S], c: int, split: Split, labels: Ids, new: int
     labels[ids[current.model.second_half(ids, split)]] = new
 
 
-def _improved(model: CentreFreeModel[S], labels: Ids) -> Ids:
+def _improve(model: CentreFreeModel[S], labels: Ids) -> Ids:
     """Return labels after a few steps of rows, all at once and then one by one."""
     trial, max_passes = labelled(model, labels), 1
     for _ in range(STEPS_OF_A_TRIAL):

@@ -186,7 +186,7 @@ class GaussianRows(CentreFreeModel[Gaussians]):
 
     def roots(self, scatters: Floats) -> tuple[Floats, Floats]:
         """Return roots (k, h, d) with ``W'W = (I + S)^-1``, and ``log|I + S|`` (k,)."""
-        return self._inverted(scatters, 1.0, 0.0)
+        return self._invert(scatters, 1.0, 0.0)
 
     def assign(self, clusters: Gaussians) -> tuple[Ids, Floats]:
         """Return each row's nearest cluster (n,), the first of equals, and its distance (n,)."""
@@ -231,7 +231,7 @@ class GaussianRows(CentreFreeModel[Gaussians]):
         self.pool.run(task, len(trials))
         return found
 
-    def _inverted(self, matrices: Floats, ridge: float, precision: float) -> tuple[Floats, Floats]:
+    def _invert(self, matrices: Floats, ridge: float, precision: float) -> tuple[Floats, Floats]:
         """Return roots of ``(ridge I + M)^-1``, and ``log|ridge I + M|``."""
         roots, logarithms = np.zeros_like(matrices), np.empty(len(matrices))
         given = (matrices, ridge, precision)
@@ -261,7 +261,7 @@ def _cut(n: int, work: int) -> list[tuple[int, int]]:
     return [(a, min(a + size, n)) for a in range(0, n, size)]
 
 
-def transformed(rows: Floats, middle: Floats, matrix: Floats, pool: Pool) -> Floats:
+def transform_rows(rows: Floats, middle: Floats, matrix: Floats, pool: Pool) -> Floats:
     """Return ``(x - middle) M`` with an upper triangular M (d, d), or a diagonal (d,)."""
     out = np.empty_like(rows)
     tiles = _cut(len(rows), matrix.size)

@@ -79,7 +79,7 @@ class MixtureRows(GaussianRows):
 
     # -- covariances -------------------------------------------------------------------------------
 
-    def floored(self, matrices: Floats, weights: Floats | float = 1.0) -> Floats:
+    def add_floor(self, matrices: Floats, weights: Floats | float = 1.0) -> Floats:
         """Return matrices (k, h, d) with ``weights`` (k,) times the floor on their diagonals."""
         out = matrices.copy()
         added = np.multiply.outer(np.broadcast_to(weights, len(matrices)), self.floor)
@@ -90,9 +90,9 @@ class MixtureRows(GaussianRows):
             out[:, at, at] += added
         return out
 
-    def factorised(self, matrices: Floats) -> tuple[Floats, Floats]:
+    def factorise(self, matrices: Floats) -> tuple[Floats, Floats]:
         """Return roots (k, h, d) with ``W'W = M^-1``, and ``log|M|`` (k,)."""
-        return self._inverted(matrices, 0.0, kernels.PRECISION)
+        return self._invert(matrices, 0.0, kernels.PRECISION)
 
     # -- rows and clusters -------------------------------------------------------------------------
 

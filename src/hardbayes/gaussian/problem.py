@@ -49,13 +49,13 @@ class Whitening:
         Raises ValueError where their squares do not fit float64.
         """
         import_whole("hardbayes.gaussian.clusters")
-        from hardbayes.gaussian.clusters import GaussianRows, transformed
+        from hardbayes.gaussian.clusters import GaussianRows, transform_rows
 
         n, d = matrix.shape
         working = np.empty((n, d))
         for part in chunks(n, d):
             rows = np.array(matrix[part], np.float64, order="C")
-            working[part] = transformed(rows, self.middle, self.forward, pool)
+            working[part] = transform_rows(rows, self.middle, self.forward, pool)
             if not np.abs(working[part]).max() < LARGEST:
                 raise ValueError(
                     "The rows of X do not fit float64 once they are seen in units of "

@@ -36,7 +36,8 @@ TILE = 1 << 22  # links: some ten milliseconds, after which Ctrl-C is handled
 MIN_GAIN = 1e-11  # of a move, in units of the largest possible cost
 # Passes over the vertices of a level: where they form groups, and where these move.
 GROUPING, MOVING = 2, 8
-SHRINKING = 0.98  # of the vertices: a coarser graph at the last penalty has fewer
+# Levels end where a coarser graph at the last penalty has more than this part of the vertices.
+SHRINKING = 0.98
 # Clusters that are split, of those that have changed. Where there are more, moves of groups find
 # most of what can be gained.
 MAX_DIVIDED = 512
@@ -182,7 +183,7 @@ class Graph(CentreFreeModel[GraphClusters]):
                 GROUPING,
                 within,
             )
-            groups = _renumbered(groups)
+            groups = _renumber(groups)
             n_groups = int(groups.max()) + 1
             shrinks = n_groups < SHRINKING * graph.n
             if n_groups < graph.n:
@@ -194,14 +195,14 @@ class Graph(CentreFreeModel[GraphClusters]):
             rung = min(rung + 1, last)
         found = np.arange(graph.n) if within is None else within
         if within is not None:
-            found = _merged(graph, within, self.penalty, rng)
+            found = _merge_clusters(graph, within, self.penalty, rng)
             levels.append((graph, np.arange(graph.n)))
         for graph, groups in reversed(levels):
             found = found[groups]
             found, _ = graph.move(
                 found, self.penalty, self.max_clusters, rng.permutation(graph.n), MOVING
             )
-            found = _renumbered(found)
+            found = _renumber(found)
         return found
 
     def work(self, k: int) -> int:
@@ -285,16 +286,16 @@ class Graph(CentreFreeModel[GraphClusters]):
         return list(pairwise(borders.tolist()))
 
 
-def _merged(graph: Graph, labels: Ids, penalty: float, rng: np.random.RandomState) -> Ids:
+def _merge_clusters(graph: Graph, labels: Ids, penalty: float, rng: np.random.RandomState) -> Ids:
     """Return labels (n,) after moves of whole clusters."""
     clusters = graph.statistics(labels, int(labels.max()) + 1).coarser
     names, _ = clusters.move(
         np.arange(clusters.n), penalty, clusters.n, rng.permutation(clusters.n), MOVING
     )
-    return _renumbered(names)[labels]
+    return _renumber(names)[labels]
 
 
-def _renumbered(labels: Ids) -> Ids:
+def _renumber(labels: Ids) -> Ids:
     """Return labels (n,) without empty clusters, in the same order."""
     used = np.bincount(labels) > 0
     return (np.cumsum(used) - 1)[labels]
@@ -327,10 +328,10 @@ def split_in_two(part: Graph, least: float, rng: np.random.RandomState) -> Split
             second = np.zeros(part.n, np.bool_)
             second[order[at + 1 :]] = True
             best = Split(float(ratios[at] - whole), second)
-    return _moved(part, best, whole) if 0 < best.saved < least else best
+    return _move_between(part, best, whole) if 0 < best.saved < least else best
 
 
-def _moved(part: Graph, split: Split, whole: float) -> Split:
+def _move_between(part: Graph, split: Split, whole: float) -> Split:
     """Return the split after moves of vertices between its halves."""
     halves = split.halves.astype(np.int64)
     labels, _ = part.move(halves, 0.0, 2, np.arange(part.n), MAX_PASSES)

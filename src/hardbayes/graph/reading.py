@@ -174,7 +174,7 @@ def _from_edges(sources: Any, targets: Any, weights: Any) -> Adjacency:
         if kinds == {True}:
             names, numbers = np.unique(named.astype(str), return_inverse=True)
             lefts, rights = np.split(numbers, 2)
-            return _joined(lefts, rights, weights, len(names), names.astype(object))
+            return _join(lefts, rights, weights, len(names), names.astype(object))
         ends = list(np.split(_numbers(named, "the vertices of edges"), 2))
     for end in ends:
         _refuse_infinite(end)
@@ -192,10 +192,10 @@ def _from_edges(sources: Any, targets: Any, weights: Any) -> Adjacency:
             "Renumber them from 0 on, or pass names as strings."
         )
     lefts, rights = (end.astype(np.int64) for end in ends)
-    return _joined(lefts, rights, weights, n, None)
+    return _join(lefts, rights, weights, n, None)
 
 
-def _joined(sources: Any, targets: Any, weights: Any, n: int, names: Any) -> Adjacency:
+def _join(sources: Any, targets: Any, weights: Any, n: int, names: Any) -> Adjacency:
     values: Floats = np.ones(len(sources))
     if weights is not None:
         values = _numbers(np.asarray(weights), "the weights of edges")

@@ -35,7 +35,7 @@ from hardbayes.core.pool import one_blas_thread
 from hardbayes.kernel.mercer import MAX_ANCHORS
 from hardbayes.kernel.problem import KernelProblem, make_problem
 from hardbayes.kernel.spectrum import cluster_qr, weighted_matrix
-from hardbayes.kernel.splitting import centred
+from hardbayes.kernel.splitting import centre
 
 if TYPE_CHECKING:
     from hardbayes.kernel.clusters import KernelMatrix
@@ -117,7 +117,7 @@ def _widest_plateau(
     penalty = chosen.middle if chosen else max(float(values[0]), 1e-300)
     n_above = k
     if problem.options.kernel == "linear":  # centred: one eigenvector less than clusters
-        values, n_above = _leading(centred(weighted_matrix(part), part.weights))[0], k - 1
+        values, n_above = _leading(centre(weighted_matrix(part), part.weights))[0], k - 1
     high = float(values[n_above - 1]) if n_above else 2.0 * float(values[0])
     low = float(values[n_above]) if n_above < len(values) else 0.0
     between = float(np.sqrt(high * low)) if low > 0 else high / 2.0

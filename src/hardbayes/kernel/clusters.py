@@ -296,7 +296,7 @@ class KernelMatrix(CentreFreeModel[KernelClusters]):
 
     def part(self, ids: NDArray[np.integer], weights: Floats) -> KernelMatrix:
         """Return some rows, with these weights (m,); their kernel values are held in memory."""
-        return KernelMatrix(held(self.values(ids, ids)), self.diagonal[ids], weights, self.pool)
+        return KernelMatrix(hold(self.values(ids, ids)), self.diagonal[ids], weights, self.pool)
 
     def _reach(self, slab: Matrix, labels: Ids, k: int) -> Floats:
         """Return the weighted sums (m, k) of the values of each row over each cluster."""
@@ -325,7 +325,7 @@ class KernelMatrix(CentreFreeModel[KernelClusters]):
                 yield ids, slabs.pop(at)
 
 
-def held(matrix: Matrix) -> Values:
+def hold(matrix: Matrix) -> Values:
     """Return the function of a matrix (n, n) in memory."""
 
     def values(ids: NDArray[np.integer], columns: NDArray[np.integer] | None) -> Matrix:

@@ -103,15 +103,15 @@ class KernelProblem:
     def rows(self) -> KernelMatrix:
         """The rows with their kernel values: held in memory where there are few."""
         import_whole("hardbayes.kernel.clusters")
-        from hardbayes.kernel.clusters import KernelMatrix, held
+        from hardbayes.kernel.clusters import KernelMatrix, hold
 
         if self.matrix is not None:
-            values, diagonal = held(self.matrix), np.array(self.matrix.diagonal())
+            values, diagonal = hold(self.matrix), np.array(self.matrix.diagonal())
         else:
             values, diagonal = self._values, self._diagonal()
             if self.n * self.n <= MAX_HELD:
                 computed = KernelMatrix(values, diagonal, self.weights, self.pool)
-                values = held(computed.whole())
+                values = hold(computed.whole())
         return KernelMatrix(values, diagonal, self.weights, self.pool)
 
     def _values(self, ids: Any, columns: Any) -> Floats:

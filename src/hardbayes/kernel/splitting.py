@@ -57,13 +57,13 @@ def split_in_two(part: KernelMatrix, rng: np.random.RandomState) -> tuple[float,
 def _orders(linked: Floats, weights: Floats, rng: np.random.RandomState) -> list[Ids]:
     """Return orders of the rows: along leading eigenvectors, and by distance from the mean."""
     root = np.sqrt(weights)
-    matrix = centred(linked / root / root[:, np.newaxis], weights)
+    matrix = centre(linked / root / root[:, np.newaxis], weights)
     distances = np.diag(linked) / weights**2 - 2 * linked.sum(axis=1) / weights / weights.sum()
     vectors = _leading(matrix, rng) / root[:, np.newaxis]
     return [*np.argsort(vectors, axis=0, kind="stable").T, np.argsort(-distances, kind="stable")]
 
 
-def centred(matrix: Floats, weights: Floats) -> Floats:
+def centre(matrix: Floats, weights: Floats) -> Floats:
     """Return a weighted kernel matrix (m, m) without the direction of the roots of the weights."""
     used = np.sqrt(weights / weights.sum())
     along = matrix @ used

@@ -77,13 +77,13 @@ class DocumentGroups:
             problem.state(partition), partition, problem.opening_costs(partition),
             lambda: problem.mean, starts, rng, lambda *_: None,
         )  # fmt: skip
-        return self._summed(solution.labels)
+        return self._sum(solution.labels)
 
     def random_totals(self, k: int, rng: RandomState) -> Floats:
         """Return (v, k) the words of k random groups of documents, of equal numbers."""
-        return self._summed(rng.permutation(self.weighted.shape[0]) % k)
+        return self._sum(rng.permutation(self.weighted.shape[0]) % k)
 
-    def _summed(self, labels: np.ndarray) -> Floats:
+    def _sum(self, labels: np.ndarray) -> Floats:
         m, k = len(labels), int(labels.max()) + 1
         groups = sparse.csr_array((np.ones(m), labels, np.arange(m + 1)), shape=(m, k))
         return np.asarray((self.weighted.T @ groups).toarray())

@@ -102,13 +102,13 @@ class TopicDescent:
 
     def sweep(self) -> bool:
         """Documents choose topics, and topics follow; a small fall does not count as one."""
-        proposal = self._swept()
+        proposal = self._propose_sweep()
         self.apply(proposal)
         return proposal is not None and proposal.change < -SMALL_FALL * abs(self.current.objective)
 
     def converge(self) -> bool:
         """Sweep as long as the objective falls at all."""
-        return self.apply(self._swept())
+        return self.apply(self._propose_sweep())
 
     def merge(self) -> bool:
         """Unite pairs of topics."""
@@ -128,7 +128,7 @@ class TopicDescent:
         wanted = self.limits.may_add_background
         return wanted and self.apply(moves.add_background(self.current))
 
-    def _swept(self) -> Proposal[TopicState] | None:
+    def _propose_sweep(self) -> Proposal[TopicState] | None:
         return propose(self.current, self.current.sets, self.current.totals)
 
     def _cap_prevents_splits(self) -> bool:

@@ -41,7 +41,7 @@ from hardbayes.topics.problem import (
     no_topics,
     word_weights,
 )
-from hardbayes.topics.state import swept
+from hardbayes.topics.state import sweep_documents
 
 if TYPE_CHECKING:
     from hardbayes.topics.memory import Documents
@@ -342,7 +342,9 @@ class HDPTopics(Estimator):
         limits = Limits(most, self.max_iter, self.background is not False)
         sets = no_topics(documents.n_documents)
         starts = [
-            swept(documents, structure, sets, each) for each in totals if each.shape[1] <= most
+            sweep_documents(documents, structure, sets, each)
+            for each in totals
+            if each.shape[1] <= most
         ]
         if self.n_topics is None:
             return best_of_starts(starts, rng, limits, self._report)

@@ -127,14 +127,14 @@ class Documents:
         """Return totals; INOUT sets: topics without words are dropped."""
         n_topics = topics.costs.shape[1]
         used = np.empty((self._pool.n_threads, n_topics), np.bool_)
-        return self._summed(
+        return self._sum(
             n_topics,
             lambda totals, worker, first, last: add_up(
                 self.corpus, *topics, sets, totals, used[worker], first, last
             ),
         )
 
-    def _summed(self, n_topics: int, add: Callable[[Floats, int, int, int], None]) -> Floats:
+    def _sum(self, n_topics: int, add: Callable[[Floats, int, int, int], None]) -> Floats:
         """Return the sum (v, k) of what is added by ``add(totals, worker, first, last)``."""
         shape = (self.n_words, n_topics)
         tiles = self._tiles(8)
@@ -236,7 +236,7 @@ class Documents:
         """
         sides = np.zeros(sets.topics.shape, np.uint8)
         gains = np.empty((self._pool.n_threads, ratios.shape[1]))
-        totals = self._summed(
+        totals = self._sum(
             ratios.shape[1],
             lambda totals, worker, first, last: divide(
                 self.corpus, *topics, sets, ratios, sides, totals, gains[worker], first, last

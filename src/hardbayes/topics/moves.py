@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hardbayes.core.arrays import Floats, TopicSets
 from hardbayes.core.loop import Proposal
 from hardbayes.core.pool import one_blas_thread
-from hardbayes.topics.state import TopicState, propose, renamed, swept
+from hardbayes.topics.state import TopicState, propose, rename_topics, sweep_documents
 
 Ids = NDArray[np.intp]
 
@@ -74,7 +74,7 @@ def merge_topics(current: TopicState, names: Ids, n_merges: int) -> Proposal[Top
     places = (np.cumsum(kept) - 1)[names]
     for k in np.flatnonzero(~kept):
         totals[:, places[k]] += current.totals[:, k]
-    return propose(current, renamed(current.sets, places), totals, n_merges=n_merges)
+    return propose(current, rename_topics(current.sets, places), totals, n_merges=n_merges)
 
 
 def delete(current: TopicState) -> Proposal[TopicState] | None:
@@ -89,12 +89,12 @@ def delete(current: TopicState) -> Proposal[TopicState] | None:
     if not changes[k] < 0:
         return None
     kept = np.arange(current.totals.shape[1]) != k
-    sets = without(current.sets, k)
+    sets = drop_topic(current.sets, k)
     totals = np.ascontiguousarray(current.totals[:, kept])
     return propose(current, sets, totals, n_merges=1)
 
 
-def without(sets: TopicSets, k: int) -> TopicSets:
+def drop_topic(sets: TopicSets, k: int) -> TopicSets:
     """Return sets without topic k; those after it are renamed."""
     kept = sets.is_own & (sets.topics != k)
     order = np.argsort(~kept, axis=1, kind="stable")
@@ -172,8 +172,8 @@ def add_background(current: TopicState) -> Proposal[TopicState] | None:
     words = current.totals.sum(axis=1, keepdims=True)
     totals = np.concatenate([words, current.totals], axis=1)
     sets = TopicSets(current.sets.topics + np.int32(1), current.sets.sizes)
-    outcome = swept(current.documents, structure, sets, totals)
+    outcome = sweep_documents(current.documents, structure, sets, totals)
     for _ in range(SWEEPS - 1):
-        outcome = swept(current.documents, structure, outcome.sets, outcome.totals)
+        outcome = sweep_documents(current.documents, structure, outcome.sets, outcome.totals)
     change = outcome.objective - current.objective
     return Proposal(change, outcome) if outcome.n_topics and change < 0 else None

@@ -46,7 +46,7 @@ class TopicState:
         return self.structure.topic_costs(self.totals)
 
 
-def swept(
+def sweep_documents(
     documents: Documents, structure: SharedTopics, sets: TopicSets, totals: Floats
 ) -> TopicState:
     """Return the state after one sweep at the topics that have these totals.
@@ -59,7 +59,7 @@ def swept(
     kept[: topics.n_free] = True
     if not kept.all():
         topics = Topics(np.ascontiguousarray(topics.costs[:, kept]), topics.n_free)
-        sets = renamed(sets, np.cumsum(kept) - 1)
+        sets = rename_topics(sets, np.cumsum(kept) - 1)
         totals, losses = np.ascontiguousarray(totals[:, kept]), losses[kept]
     objective = structure.objective(totals, documents.penalties, sets.sizes)
     return TopicState(documents, structure, topics, sets, totals, losses, objective)
@@ -74,14 +74,14 @@ def propose(
     n_merges: int = 0,
 ) -> Proposal[TopicState] | None:
     """Return the proposal of one sweep from other sets and totals, if it lowers the objective."""
-    outcome = swept(current.documents, current.structure, sets, totals)
+    outcome = sweep_documents(current.documents, current.structure, sets, totals)
     change = outcome.objective - current.objective
     if not outcome.n_topics or not change < -RELATIVE_TOLERANCE * abs(current.objective):
         return None
     return Proposal(change, outcome, n_splits=n_splits, n_merges=n_merges)
 
 
-def renamed(sets: TopicSets, names: NDArray[np.signedinteger]) -> TopicSets:
+def rename_topics(sets: TopicSets, names: NDArray[np.signedinteger]) -> TopicSets:
     """Return sets in which topic k is called ``names[k]``; of equal names one is kept."""
     topics, room = names[sets.topics].astype(np.int32), sets.topics.shape[1]
     kept = sets.is_own

@@ -25,7 +25,7 @@ def rows(request):
 def test_covariances_are_shrunk_to_the_pooled_one(rows):
     rows, labels = rows
     clusters = rows.statistics(labels, 4)
-    own = rows.floored(clusters.scatters / clusters.weights[:, None, None])
+    own = rows.add_floor(clusters.scatters / clusters.weights[:, None, None])
     np.testing.assert_allclose(shrunk_covariances(rows, clusters, 0.0), own)
     pooled = pooled_covariance(rows, clusters)
     far = shrunk_covariances(rows, clusters, 1e12)

@@ -16,7 +16,7 @@ from hardbayes.gaussian.choice.references import (
     is_likelier,
     one_mode,
     simplex,
-    whitened,
+    whiten,
 )
 from tests.gaussian.choice.samples import SQUARE, blobs, sampled
 
@@ -70,7 +70,7 @@ def test_rows_that_gain_nothing_need_no_reference(monkeypatch):
 
 def clouds(matrix, weights=None):
     with sampled(matrix, weights=weights) as sample:
-        rows, white = sample.rows, whitened(sample.rows)
+        rows, white = sample.rows, whiten(sample.rows)
         shares = rows.weights / rows.total
         for draw in (
             elliptical(white, shares),
@@ -93,7 +93,7 @@ def test_rows_that_fill_a_plane_have_references_there():
     rng = np.random.default_rng(1)
     plane = rng.normal(size=(500, 2)) @ rng.normal(size=(2, 4))
     with sampled(plane) as sample:
-        assert whitened(sample.rows).rows.shape == (500, 2)
+        assert whiten(sample.rows).rows.shape == (500, 2)
     for _, cloud in clouds(plane):
         assert np.linalg.matrix_rank(cloud - cloud.mean(axis=0), tol=1e-6) == 2
 
@@ -111,7 +111,7 @@ def test_whitened_rows_have_covariance_one():
     matrix, weights = rng.normal(size=(200, 3)) @ rng.normal(size=(3, 3)), rng.uniform(1, 3, 200)
     with sampled(matrix, weights=weights) as sample:
         rows = sample.rows
-        white = whitened(rows)
+        white = whiten(rows)
         assert_allclose(np.cov(white.rows.T, aweights=rows.weights, ddof=0), np.eye(3), atol=1e-9)
         assert_allclose(white.rows @ white.back + white.middle, rows.jittered, atol=1e-9)
 
@@ -130,11 +130,11 @@ def test_radii_and_axes_have_the_distributions_of_the_rows():
     n = 8000
     tails = rng.normal(size=(n, 3)) / np.sqrt(rng.chisquare(5, (n, 1)) / 5)
     with sampled(tails) as sample:
-        white, shares = whitened(sample.rows), np.full(n, 1 / n)
+        white, shares = whiten(sample.rows), np.full(n, 1 / n)
         drawn = np.linalg.norm(elliptical(white, shares)(RNG(1)), axis=1)
         assert kstest(drawn, np.linalg.norm(white.rows, axis=1)).pvalue > 0.01
     with sampled(rng.exponential(size=(n, 2))) as sample:
-        white = whitened(sample.rows)
+        white = whiten(sample.rows)
         drawn = independent(white, shares)(RNG(1))
         along = drawn @ white.back
         assert_allclose(skew(along), skew(sample.rows.rows), atol=0.3)

@@ -185,7 +185,7 @@ class Borders:
         """
         rows = self.dip_rows
         covariances = shrunk_covariances(rows, pair, self.prior.pooled_rows, pooled)
-        return rows.distance_differences(ids, pair.means, rows.factorised(covariances)[0])
+        return rows.distance_differences(ids, pair.means, rows.factorise(covariances)[0])
 
 
 def _neighbours(first: Ids, second: Ids, weights: Floats, means: Floats) -> list[set[int]]:

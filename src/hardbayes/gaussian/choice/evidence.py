@@ -36,7 +36,7 @@ BY_CHANCE = 0.886
 def pooled_covariance(rows: MixtureRows, clusters: Gaussians) -> Floats:
     """Return the covariance (1, h, d) of rows about their own means."""
     pooled = clusters.scatters.sum(axis=0, keepdims=True) / clusters.weights.sum()
-    return rows.floored(pooled)
+    return rows.add_floor(pooled)
 
 
 def shrunk_covariances(
@@ -46,7 +46,7 @@ def shrunk_covariances(
     if pooled is None:
         pooled = clusters.scatters.sum(axis=0) / clusters.weights.sum()
     weights = clusters.weights[:, np.newaxis, np.newaxis]
-    return rows.floored((clusters.scatters + pooled_rows * pooled) / (weights + pooled_rows))
+    return rows.add_floor((clusters.scatters + pooled_rows * pooled) / (weights + pooled_rows))
 
 
 def discriminants(
@@ -56,13 +56,13 @@ def discriminants(
 
     ``|x - mu|^2 + log|Sigma| - 2 log n``, with shrunk covariances.
     """
-    roots, logarithms = rows.factorised(shrunk_covariances(rows, clusters, pooled_rows))
+    roots, logarithms = rows.factorise(shrunk_covariances(rows, clusters, pooled_rows))
     return roots, logarithms - 2.0 * np.log(clusters.weights)
 
 
 def common_discriminants(rows: MixtureRows, clusters: Gaussians) -> tuple[Floats, Floats]:
     """Return the same for clusters of one common covariance, whatever their weights."""
-    root = rows.factorised(pooled_covariance(rows, clusters))[0]
+    root = rows.factorise(pooled_covariance(rows, clusters))[0]
     return np.repeat(root, clusters.k, axis=0), np.zeros(clusters.k)
 
 
@@ -167,7 +167,7 @@ def departure(rows: MixtureRows, labels: Ids, k: int) -> float:
     """
     clusters = rows.statistics(labels, k)
     covariances = clusters.scatters / np.maximum(clusters.weights, 1e-300)[:, None, None]
-    roots = rows.factorised(rows.floored(covariances))[0]
+    roots = rows.factorise(rows.add_floor(covariances))[0]
     order, places = rows.by_cluster(labels, k)
     shares, weights = [], []
     for c in range(k):

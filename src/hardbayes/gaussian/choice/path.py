@@ -118,7 +118,7 @@ def _directions(rows: MixtureRows, labels: Ids, clusters: Gaussians) -> Floats:
     """
     d = clusters.means.shape[1]
     weights = np.maximum(clusters.weights, 1e-300)[:, np.newaxis, np.newaxis]
-    covariances = rows.floored(clusters.scatters / weights)
+    covariances = rows.add_floor(clusters.scatters / weights)
     n_wide = min(N_WIDE, d)
     if rows.diagonal:
         widest = np.argsort(-covariances[:, 0], axis=1, kind="stable")[:, :n_wide]
@@ -127,7 +127,7 @@ def _directions(rows: MixtureRows, labels: Ids, clusters: Gaussians) -> Floats:
         axes = np.linalg.eigh(covariances)[1]
         found = [axes[:, :, -1 - at] for at in range(n_wide)]
     if 1 < d <= MAX_COLUMNS:
-        roots = rows.factorised(covariances)[0]
+        roots = rows.factorise(covariances)[0]
         moments = rows.fourth_moments(labels, clusters.means, roots) / weights
         axes = np.linalg.eigh(moments)[1]
         if rows.diagonal:
@@ -252,7 +252,7 @@ def merge_costs(
 ) -> tuple[Ids, Ids, Floats]:
     """Return pairs of neighbours (m,), (m,), and how much less likely rows are if they merge."""
     k = clusters.k
-    roots = rows.factorised(shrunk_covariances(rows, clusters, prior.pooled_rows))[0]
+    roots = rows.factorise(shrunk_covariances(rows, clusters, prior.pooled_rows))[0]
     partners = nearest_means(clusters.means, roots, N_NEIGHBOURS)
     pairs = np.stack([np.repeat(np.arange(k), partners.shape[1]), partners.ravel()], axis=1)
     lefts, rights = np.unique(np.sort(pairs, axis=1), axis=0).T

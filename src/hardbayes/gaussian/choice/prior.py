@@ -71,7 +71,7 @@ class Kept(NamedTuple):
 
 def candidate_priors(rows: MixtureRows, clusters: Gaussians) -> list[Floats]:
     """Return multiples (h, d) of the pooled scatter of a partition, the roundest first."""
-    pooled = rows.floored(clusters.scatters.sum(axis=0, keepdims=True), rows.total)[0]
+    pooled = rows.add_floor(clusters.scatters.sum(axis=0, keepdims=True), rows.total)[0]
     return [factor * pooled for factor in FACTORS]
 
 
@@ -166,7 +166,7 @@ class Keeper:
         """Return labels after rounds of the objective's own choice; None if a cluster is lost."""
         rows, k = self.rows, clusters.k
         for _ in range(MAX_ROUNDS):
-            roots = rows.factorised(clusters.scatters + prior)[0]
+            roots = rows.factorise(clusters.scatters + prior)[0]
             chosen = choose(rows, clusters, roots, np.zeros(k), labels)
             if np.array_equal(chosen, labels):
                 break
@@ -200,7 +200,7 @@ class Keeper:
             else:
                 high = min(high, each)
         if k > 1:
-            roots = rows.factorised(clusters.scatters + prior)[0]
+            roots = rows.factorise(clusters.scatters + prior)[0]
             near = nearest_means(clusters.means, roots, N_NEIGHBOURS)
             lefts, rights = np.repeat(np.arange(k), near.shape[1]), near.ravel()
             merged = merge_pairs(clusters.pick(lefts), clusters.pick(rights))
@@ -219,8 +219,8 @@ class Keeper:
 
     def _costs(self, clusters: Gaussians, prior: Floats) -> Floats:
         """Return ``log|I + Phi0^-1 S|`` (k,)."""
-        whole = self.rows.factorised(clusters.scatters + prior)[1]
-        return whole - self.rows.factorised(prior[np.newaxis])[1]
+        whole = self.rows.factorise(clusters.scatters + prior)[1]
+        return whole - self.rows.factorise(prior[np.newaxis])[1]
 
 
 @one_blas_thread()
@@ -241,7 +241,7 @@ def choose_prior(rows: MixtureRows, penalty: float, options: Options) -> tuple[F
     k = min((k for k in path if k <= options.max_clusters), key=cost)
     best: tuple[float, Floats, Ids] | None = None
     for prior in candidate_priors(rows, rows.statistics(path[k].labels, k)):
-        labels = _fitted(rows, prior, path[k].labels, partition, options.max_steps)
+        labels = _fit(rows, prior, path[k].labels, partition, options.max_steps)
         clusters = rows.statistics(labels, int(labels.max()) + 1)
         evidence = likeliest_prior(rows, clusters)[1]
         if best is None or evidence > best[0] + TIE * rows.total:
@@ -252,7 +252,7 @@ def choose_prior(rows: MixtureRows, penalty: float, options: Options) -> tuple[F
     return best[1:]
 
 
-def _fitted(
+def _fit(
     rows: MixtureRows, prior: Floats, labels: Ids, partition: GaussianPartition, max_steps: int
 ) -> Ids:
     """Return labels (n,) of a fit under a prior (h, d), from these."""

@@ -73,7 +73,7 @@ def is_likelier(rows: MixtureRows, path: Path) -> bool:
 def reference_gains(rows: MixtureRows, most: int) -> Iterator[float]:
     """Yield by how many nats clouds of each kind are likelier in several clusters than in one."""
     rng = np.random.RandomState(0)
-    white = whitened(rows)
+    white = whiten(rows)
     shares = rows.weights / rows.total
     given = rows.weights, rows.floor, rows.diagonal, rows.pool
     for draw in (independent(white, shares), elliptical(white, shares), simplex(*white.rows.shape)):
@@ -86,7 +86,7 @@ def gain(path: Path) -> float:
     return likeliest(path).evidence - path[1].evidence
 
 
-def whitened(rows: MixtureRows) -> Whitened:
+def whiten(rows: MixtureRows) -> Whitened:
     """Return rows without their means and correlations."""
     shares = rows.weights / rows.total
     middle = shares @ rows.jittered
