@@ -1,9 +1,8 @@
 """Spectral DP-means: as many clusters as eigenvalues exceed the penalty.
 
-Clusters by the spectral relaxation of kernel DP-means: a fit takes one step.
-
-Eigenvectors whose eigenvalues exceed the penalty are computed, of a sample where rows are many, and
-each row is given to a cluster by its entries in them.
+It is the spectral relaxation of kernel DP-means, and a fit takes one step. Eigenvectors whose
+eigenvalues exceed the penalty are computed, of a sample where rows are many, and each row is given
+to a cluster by its entries in them.
 """
 
 from dataclasses import replace
