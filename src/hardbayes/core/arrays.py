@@ -202,16 +202,24 @@ def no_totals(slots: int, n_columns: int) -> Totals:
 
 
 class Births(NamedTuple):
-    """Clusters opened within a sweep, in the last ``len(opened)`` of the used slots.
+    """Clusters opened since an assignment, in the last ``len(opened)`` of the used slots.
 
     A row may choose those that were opened before its own visit.
     """
 
     visit_rank: NDArray[np.signedinteger]  # (n,): place of each row in the visiting order
-    opening: Floats  # (n,) or (1,): what a row pays to open a cluster
-    opened: NDArray[np.int64]  # (births,): visit rank of the row that opened each
-    first_slot: int  # births from this slot on are offered
-    openers: NDArray[np.signedinteger]  # (m,): the rows that opened the last m slots
+    opened: NDArray[np.int64]  # (births,), ascending: visit rank of the row that opened each
+    openers: NDArray[np.signedinteger]  # (m,): the rows that opened the last m, not yet offered
+
+    def first_visited(
+        self, ids: NDArray[np.signedinteger], count: int
+    ) -> NDArray[np.signedinteger]:
+        """Return those of rows ``ids`` that are visited first, in that order: ``count`` at most."""
+        ranks = self.visit_rank[ids]
+        if count < len(ids):
+            first = np.argpartition(ranks, count)[:count]
+            ids, ranks = ids[first], ranks[first]
+        return ids[np.argsort(ranks)]
 
 
 class Summary(NamedTuple):
@@ -219,8 +227,8 @@ class Summary(NamedTuple):
 
     n_changed: int  # rows whose slot changed
     n_above: int  # rows whose cheapest centre cost more than their opening cost
-    n_opened: int  # clusters that they opened
-    same_partition: bool  # births gave slots other names, but rows are together as before
+    n_opened: int = 0  # clusters that they opened
+    same_partition: bool = False  # births gave slots other names, but rows are together as before
 
 
 class Division(NamedTuple):

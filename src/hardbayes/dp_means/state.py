@@ -248,15 +248,12 @@ class PartitionState:
 
         Centres stay where they are until all rows have chosen; then `refit`.
         """
-        table = self._laid_out()
+        table, rows = self._laid_out(), self.rows
         self._known = None
-
-        def births(above: Ranks) -> Centres | None:
-            return open_clusters(
-                self.rows, table, self.partition, opening, visit_rank, above, max_clusters
-            )
-
-        return self.rows.assign(table.view(), opening, table.take_drift(), births)
+        swept = rows.assign(table.view(), opening, table.take_drift())
+        if not swept.n_above or self.n_clusters >= max_clusters:
+            return swept
+        return open_clusters(rows, table, self.partition, opening, visit_rank, max_clusters)
 
     def sweep_few(
         self,

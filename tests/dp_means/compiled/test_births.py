@@ -5,7 +5,7 @@ import pytest
 
 from hardbayes.core.rows import new_batch
 from hardbayes.dp_means.bounds import DistanceBounds, no_bounds
-from hardbayes.dp_means.compiled.assign import ABOVE, DECIDED
+from hardbayes.dp_means.compiled.assign import ABOVE, COVERED, OPENER
 from hardbayes.dp_means.compiled.births import consider, find_openings
 from tests.dp_means.compiled.arrays import KINDS, Rows, constants_of
 
@@ -78,19 +78,25 @@ def test_only_named_rows_choose(births):
     np.testing.assert_array_equal(np.delete(births.labels, ids), np.delete(before, ids))
 
 
-def test_decided_rows_do_not_choose_and_marks_are_wiped_off(births):
+def test_openers_do_not_choose_and_rows_are_marked_as_covered(births):
     least = births.costs[np.arange(30), births.labels]
     above = births.rows.weights * least > births.opening[0]
     births.marks[above] = ABOVE
-    births.marks[::5] = DECIDED
-    before = births.labels.copy()
-    births.consider()
+    births.marks[::5] = OPENER
+    before, marks = births.labels.copy(), births.marks.copy()
+    ids = np.flatnonzero(marks).astype(np.int32)
+    births.consider(ids)
     np.testing.assert_array_equal(births.labels[::5], before[::5])
-    assert (births.marks[::5] == DECIDED).all()
-    others = np.arange(30) % 5 > 0
+    np.testing.assert_array_equal(births.labels[marks == 0], before[marks == 0])
+    assert (births.marks[::5] == OPENER).all()
     now = births.rows.weights * births.costs[np.arange(30), births.labels] > births.opening[0]
-    np.testing.assert_array_equal(births.marks[others] == ABOVE, (above & now)[others])
-    assert (above & ~now)[others].any()
+    expected = np.where(marks != ABOVE, marks, np.where(now, ABOVE, COVERED))
+    np.testing.assert_array_equal(births.marks, expected)
+    assert (expected == COVERED).any()
+    labels = births.labels.copy()
+    births.consider()  # all others
+    assert (births.labels != labels).any()
+    np.testing.assert_array_equal(births.labels[marks > 0], labels[marks > 0])
 
 
 def test_part_of_the_rows(births):

@@ -5,7 +5,6 @@ import pytest
 from scipy import sparse
 
 from hardbayes.dp_means.moves import births
-from hardbayes.dp_means.moves.births import _windows
 from tests.dp_means.partition_states import pose_here
 from tests.test_divergences import rows_for
 
@@ -27,12 +26,12 @@ def serial_sweep(local, partition, centres, opening, visit_rank, cap):
     return labels, len(openers)
 
 
-@pytest.mark.parametrize("windows", [(256, 1 << 15, 1 << 19), (2, 5, 16)], ids=["large", "small"])
+@pytest.mark.parametrize("rounds", [(256, 1 << 15, 1 << 19), (2, 5, 16)], ids=["large", "small"])
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("divergence", ["squared_euclidean", "poisson", "kl"])
-def test_a_sweep_is_the_serial_one(divergence, container, windows, monkeypatch):
-    names = "FIRST_WINDOW", "LARGEST_WINDOW", "ENTRIES_AT_ONCE"
-    for name, value in zip(names, windows, strict=True):
+def test_a_sweep_is_the_serial_one(divergence, container, rounds, monkeypatch):
+    names = "FIRST_ROUND", "MAX_ROUND", "ENTRIES_AT_ONCE"
+    for name, value in zip(names, rounds, strict=True):
         monkeypatch.setattr(births, name, value)
     n_opened = set()
     for seed in range(8):
@@ -88,16 +87,13 @@ def test_at_the_cap_nothing_opens():
     np.testing.assert_array_equal(state.numbers(), [0, 0])
 
 
-@pytest.mark.parametrize("share", [0.02, 0.5])
-def test_windows_are_in_visiting_order_and_grow(share, monkeypatch):
-    monkeypatch.setattr(births, "FIRST_WINDOW", 4)
-    monkeypatch.setattr(births, "LARGEST_WINDOW", 16)
-    rng = np.random.default_rng(0)
-    visit_rank = rng.permutation(np.arange(2000, dtype=np.int32))
-    above = np.flatnonzero(rng.random(2000) < share)
-    found = list(_windows(above, visit_rank))
-    order = np.concatenate(found)
-    assert order.dtype == np.int32
-    np.testing.assert_array_equal(order, above[np.argsort(visit_rank[above])])
-    sizes = [len(window) for window in found]
-    assert sizes[:3] == [4, 8, 16] and max(sizes) == 16 and sum(sizes) == len(above)
+def test_rounds_grow(monkeypatch):
+    monkeypatch.setattr(births, "FIRST_ROUND", 4)
+    monkeypatch.setattr(births, "MAX_ROUND", 16)
+    problem = pose_here(np.arange(100.0)[:, np.newaxis])
+    state, sizes = problem.state(problem.partition(1.0, 0.0, None)), []
+    whole = problem.rows.take
+    state.start(np.full((1, 1), 1e3))
+    monkeypatch.setattr(problem.rows, "take", lambda ids: sizes.append(len(ids)) or whole(ids))
+    state.sweep(np.zeros(1), np.arange(100, dtype=np.int32), 1000)
+    assert sizes == [4, 8, 16, 16, 16, 16, 16, 8]
