@@ -319,12 +319,13 @@ class MemoryRows:
         visible_from = np.where(centres.rank >= 0, opened, -1)
         block_opened = visible_from.reshape(-1, block).max(axis=1)
         first, last = (centres.used - m) // block, centres.n_blocks
+        earliest = births.opened[-m]
 
         def task(worker: int, start: int, stop: int) -> None:
             consider(
                 self._rows, self.weights, self._opened().opening, self.constants, centres, view,
                 radii, labelling.slots, self._marks, ids, births.visit_rank, opened, block_opened,
-                first, last, self._batch(worker, centres), start, stop,
+                earliest, first, last, self._batch(worker, centres), start, stop,
             )  # fmt: skip
 
         self._tiling.run(task, len(ids) or self.n_rows, (last - first) * block)

@@ -45,9 +45,8 @@ class Births:
         consider(
             self.rows.rows, self.rows.weights, self.opening, self.constants, self.view,
             self.bounds, self.radii, self.labels, self.marks, ids, self.visit_rank, self.opened,
-            self.block_opened, first, self.view.n_blocks, new_batch(16, self.view)
-            if not self.rows.sparse else new_batch(1, self.view), start,
-            n if stop is None else stop,
+            self.block_opened, self.opened.min(), first, self.view.n_blocks,
+            new_batch(1 if self.rows.sparse else 16, self.view), start, n if stop is None else stop,
         )  # fmt: skip
 
     def expected(self, i):

@@ -11,15 +11,16 @@ from hardbayes.dp_means.compiled.centres import carries, cost_slack, from_above
 @kernel
 def consider(
     rows, weights, opening, constants, centres, bounds, radii, labels, marks, ids, visit_rank,
-    opened, block_opened, first, last, batch, start, stop,
+    opened, block_opened, earliest, first, last, batch, start, stop,
 ):  # fmt: skip
     """Let rows choose among the centres of blocks ``first`` to ``last`` opened before their visit.
 
     IN radii (slots,) float32: rows with a lower upper bound need no comparison; ids (m,) rows that
     were above their opening cost, or empty for all others; visit_rank (n,); opened (slots,),
     block_opened (blocks,) int64: the visit rank at which a slot was opened, and the last slot of a
-    block; IN/OUT labels, bounds; IN/OUT marks: a row that is OPENER does not choose, ABOVE becomes
-    COVERED where a centre costs no more than the opening cost; SCRATCH batch.
+    block; earliest: rows visited no later see none of them; IN/OUT labels, bounds; IN/OUT marks: a
+    row that is OPENER does not choose, ABOVE becomes COVERED where a centre costs no more than the
+    opening cost; SCRATCH batch.
     """
     batch_size = batch.x.shape[0]
     others = ids.shape[0] == 0
@@ -28,7 +29,7 @@ def consider(
     for p in range(start, stop + 1):
         if p < stop:
             i = p if others else ids[p]
-            if marks[i] == OPENER or (others and marks[i] != 0):
+            if marks[i] == OPENER or (others and marks[i] != 0) or visit_rank[i] <= earliest:
                 continue
             if carried and bounds.upper[i] < radii[labels[i]]:
                 continue
