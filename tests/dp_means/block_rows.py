@@ -7,6 +7,7 @@ compiled passes of `MemoryRows`, and what they leave is added up: totals exactly
 import numpy as np
 
 from hardbayes.core.arrays import (
+    GIVEN_ORDER,
     Births,
     DirectForm,
     Division,
@@ -97,7 +98,7 @@ class BlockRows:
         for part, rows in self._blocks():
             m = part.stop - part.start
             if rows.assign(centres, self._of(opening, part)).n_above:
-                nothing = Births(np.arange(m), np.empty(0, np.int64), np.empty(0, np.int32))
+                nothing = Births(GIVEN_ORDER, np.empty(0, np.int64), np.empty(0, np.int32))
                 self._above[part.start + rows.offer(centres, nothing, m)] = True
             self._labels[part] = rows.labels()
         self._are_openers = np.zeros(self.n_rows, bool)
@@ -116,7 +117,7 @@ class BlockRows:
         for ids, costs in self._choose(wanted, centres, births, n_new):
             weights = np.broadcast_to(self.weights, self.n_rows)[ids]
             still.append(ids[weights * costs > np.broadcast_to(self._opening, self.n_rows)[ids]])
-        return births.first_visited(np.concatenate(still), count)
+        return births.order.first(np.concatenate(still), count)
 
     def finish(self, centres, births):
         n_opened = len(births.opened)
@@ -135,7 +136,7 @@ class BlockRows:
             inside = np.flatnonzero(wanted[part])
             ids, costs = part.start + inside, rows.costs(centres)[inside]
             if m and len(ids):
-                visible = births.opened[-m:] < births.visit_rank[ids, np.newaxis]
+                visible = births.opened[-m:] < births.order.ranks(ids)[:, np.newaxis]
                 offered = np.where(visible, rows.take(inside).costs(form), np.inf)
                 better = offered.min(axis=1) < costs  # of equal costs the older centre wins
                 self._labels[ids[better]] = new.start + offered.argmin(axis=1)[better]

@@ -98,7 +98,7 @@ class NumpyRows:
         ids = np.flatnonzero(self._above & ~self._are_openers)
         self._choose(ids, centres, births, n_new)
         costs = np.array([self._cost(i, centres, self._labels[i]) for i in ids])
-        return births.first_visited(ids[weights[ids] * costs > self._opening[ids]], count)
+        return births.order.first(ids[weights[ids] * costs > self._opening[ids]], count)
 
     def finish(self, centres, births):
         n_opened, heavy = len(births.opened), np.broadcast_to(self.weights, self.n_rows) > 0
@@ -113,8 +113,8 @@ class NumpyRows:
         """Let rows choose among the last m births that they may see, too."""
         slots = np.arange(centres.used - m, centres.used)
         opened = births.opened[len(births.opened) - m :]
-        for i in ids:
-            visible = slots[opened < births.visit_rank[i]]
+        for i, visit in zip(ids, births.order.ranks(ids), strict=True):
+            visible = slots[opened < visit]
             self._labels[i] = self._cheapest(i, centres, [self._labels[i], *visible])[0]
 
     def costs(self, centres, labels=None):

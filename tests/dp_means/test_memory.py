@@ -8,7 +8,7 @@ from scipy import sparse
 
 from hardbayes import DPMeans
 from hardbayes.core import pool
-from hardbayes.core.arrays import Births, DirectForm
+from hardbayes.core.arrays import GIVEN_ORDER, Births, DirectForm
 from hardbayes.dp_means import bounds, memory, small
 from hardbayes.dp_means import problem as problems
 from hardbayes.dp_means import totals as exact_totals
@@ -16,7 +16,7 @@ from hardbayes.dp_means.moves import PartitionProposal
 from hardbayes.dp_means.state import PartitionState
 from hardbayes.dp_means.totals import ExactTotals
 from tests.conftest import make_blobs, quiet_fit
-from tests.dp_means.partition_states import always_carry, posed
+from tests.dp_means.partition_states import always_carry, order_of, posed, random_order
 from tests.dp_means.test_protocol import block_rows, numpy_rows
 from tests.test_divergences import rows_for
 
@@ -370,8 +370,7 @@ def test_no_row_is_counted_in_a_slot_that_totals_do_not_have(problem, calls, mon
     ANY_ORDER[calls](problem.rows, state._laid_out().view())
 
 
-def no_births(n_rows):
-    return Births(ORDER[:n_rows], np.empty(0, np.int64), ORDER[:0])
+NO_BIRTHS = Births(GIVEN_ORDER, np.empty(0, np.int64), ORDER[:0])
 
 
 def test_rows_above_their_opening_cost_are_named(problem):
@@ -385,9 +384,10 @@ def test_rows_above_their_opening_cost_are_named(problem):
     opening = np.random.default_rng(0).permutation(costs)
     above = np.flatnonzero(costs > opening)
     summary = rows.assign(view, opening)
-    births = no_births(80)._replace(visit_rank=ORDER[:80][::-1].copy())
-    np.testing.assert_array_equal(rows.offer(view, births, 80), above[::-1])
-    np.testing.assert_array_equal(rows.offer(view, births, 3), above[::-1][:3])
+    order = random_order(np.random.default_rng(0))
+    births, visited = NO_BIRTHS._replace(order=order), above[np.argsort(order.ranks(above))]
+    np.testing.assert_array_equal(rows.offer(view, births, 80), visited)
+    np.testing.assert_array_equal(rows.offer(view, births, 3), visited[:3])
     assert summary.n_above == len(above) and summary.n_opened == 0
     assert not summary.same_partition
     assert rows.finish(view, births) == summary
@@ -399,7 +399,7 @@ def test_births_come_after_an_assignment_and_before_anything_else(problem):
     rows = problem.rows
     state = problem.state(problem.partition(1.0, 0.0, None))
     state.start(rows.take(np.arange(4)).dense())
-    view, births = state._laid_out().view(), no_births(80)
+    view, births = state._laid_out().view(), NO_BIRTHS
     for early in (lambda: rows.offer(view, births, 5), lambda: rows.finish(view, births)):
         with pytest.raises(RuntimeError, match="'assign' comes first"):
             early()
@@ -435,13 +435,13 @@ def test_only_births_before_a_rows_own_visit_are_offered():
         unit = problem.unit
         state.start(rows.take(np.array([0])).dense())
         table, opening = state._laid_out(), np.array([1.0 * unit])
-        order = np.array([3, 1, 0, 4, 2], np.int32)  # visit ranks: row 2 first, row 0 fourth
-        births = no_births(5)._replace(visit_rank=order)
+        order = order_of([2, 1, 4, 0, 3])
+        births = NO_BIRTHS._replace(order=order)
         assert rows.assign(table.view(), opening).n_above == 3
         assert rows.offer(table.view(), births, 5).tolist() == [2, 1, 3]
         table.open(rows.take(np.array([3])).dense())
-        births = Births(order, np.array([2]), ORDER[3:4])
-        # A birth in visit 2 is no choice for visits 0 and 1.
+        births = Births(order, order.ranks(ORDER[4:5]), ORDER[3:4])
+        # A birth in the third visit is no choice for the first and the second.
         assert rows.offer(table.view(), births, 5).tolist() == [2, 1]
         assert rows.labels().tolist() == [0, 0, 0, 1, 0]
         summary = rows.finish(table.view(), births)
@@ -454,7 +454,7 @@ def test_rows_that_were_above_see_all_births_and_their_openers_none():
     with posed(X) as problem:
         rows, state = problem.rows, problem.state(problem.partition(1.0, 0.0, None))
         state.start(rows.take(np.array([0])).dense())
-        table, births = state._laid_out(), no_births(5)
+        table, births = state._laid_out(), NO_BIRTHS
         rows.assign(table.view(), np.array([problem.unit]))
         assert rows.offer(table.view(), births, 2).tolist() == [1, 2]
         table.open(rows.take(np.array([1])).dense())

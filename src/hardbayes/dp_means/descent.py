@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.core.arrays import inverse_permutation
 from hardbayes.core.loop import Status, alternate
 from hardbayes.dp_means.moves.exchanges import propose_detour, propose_exchanges
 from hardbayes.dp_means.moves.merges import propose_merges
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hardbayes.core.arrays import Floats
+    from hardbayes.core.arrays import Floats, VisitOrder
     from hardbayes.dp_means.moves import PartitionProposal
     from hardbayes.dp_means.moves.splits import Divisions
     from hardbayes.dp_means.objective import Partition
@@ -102,8 +101,7 @@ class Descent:
     passes : Passes
     opening : array (n,) or (1,)
         What it costs each row to open a cluster.
-    visit_rank : array (n,)
-        Each row's place in the visiting order.
+    order : VisitOrder
     rng : RandomState
     report : callable
         ``report(step, clusters, changed)`` is called after every step.
@@ -118,7 +116,7 @@ class Descent:
         partition: Partition,
         passes: Passes,
         opening: Floats,
-        visit_rank: NDArray[np.signedinteger],
+        order: VisitOrder,
         rng: np.random.RandomState,
         report: Callable[[int, int, int], None],
         effort: Effort = THOROUGH,
@@ -128,7 +126,7 @@ class Descent:
         self.partition = partition
         self.passes = passes
         self.opening = opening
-        self.visit_rank = visit_rank
+        self.order = order
         self.rng = rng
         self.report = report
         self.effort = effort
@@ -173,7 +171,7 @@ class Descent:
         if self.passes.sweeps_together and self.state.is_few:
             return self._sweep_few()
         cap = self.partition.max_clusters
-        swept = self.state.sweep(self.opening, self.visit_rank, cap)
+        swept = self.state.sweep(self.opening, self.order, cap)
         n_before = self.points[-1].n_clusters if self.points else -1
         self._note(self.state.refit(), swept.n_changed)
         # Births may give the partition before other slots only.
@@ -187,7 +185,7 @@ class Descent:
         if not self.points:
             self.state.choose_nearest()
             self.state.close_empty()
-        order = inverse_permutation(self.visit_rank).astype(np.intp)
+        order = self.order.rows(self.state.rows.n_rows)
         size, n_changed = self.state.rows.most_taken, 0
         for start in range(0, len(order), size):
             ids = order[start : start + size]
@@ -294,7 +292,7 @@ class Descent:
         n_done = len(self.points)
         limit = self.halfway if n_done < self.halfway else self.max_steps
         swept = self.state.sweep_few(
-            self.visit_rank,
+            self.order,
             self.partition,
             self.max_changes,
             limit - n_done,

@@ -273,7 +273,7 @@ class MemoryRows:
             if labelling.bounds is not None:
                 labelling.bounds.upper[births.openers] = np.inf
             self._consider(centres, births, m, ids)
-        return births.first_visited(ids[marks[ids] == ABOVE], count)
+        return births.order.first(ids[marks[ids] == ABOVE], count)
 
     def finish(self, centres: Centres, births: Births) -> Summary:
         """Offer all births to the rows that were never above; return what was done in all."""
@@ -316,7 +316,7 @@ class MemoryRows:
         radii = view.upper if bounds is None else bounds.radii(centres)
         opened = np.full(len(centres.rank), np.iinfo(np.int64).max)
         opened[centres.used - len(births.opened) : centres.used] = births.opened
-        visible_from = np.where(centres.rank >= 0, opened, -1)
+        visible_from = np.where(centres.rank >= 0, opened, np.iinfo(np.int64).min)
         block_opened = visible_from.reshape(-1, block).max(axis=1)
         first, last = (centres.used - m) // block, centres.n_blocks
         earliest = births.opened[-m]
@@ -324,7 +324,7 @@ class MemoryRows:
         def task(worker: int, start: int, stop: int) -> None:
             consider(
                 self._rows, self.weights, self._opened().opening, self.constants, centres, view,
-                radii, labelling.slots, self._marks, ids, births.visit_rank, opened, block_opened,
+                radii, labelling.slots, self._marks, ids, births.order, opened, block_opened,
                 earliest, first, last, self._batch(worker, centres), start, stop,
             )  # fmt: skip
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.core.arrays import Totals, centres_without_scores, chunks, inverse_permutation
+from hardbayes.core.arrays import Totals, centres_without_scores, chunks
 from hardbayes.dp_means.centres import TABLES, CentreTable, ClusterList
 from hardbayes.dp_means.moves.births import open_clusters
 from hardbayes.dp_means.moves.merges import nearest_partners
@@ -24,7 +24,7 @@ from hardbayes.dp_means.small import Limits, Start, is_few, sweep_few
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hardbayes.core.arrays import Centres, Division, Floats, Summary
+    from hardbayes.core.arrays import Centres, Division, Floats, Summary, VisitOrder
     from hardbayes.core.pool import Pool
     from hardbayes.dp_means.moves import PartitionProposal
     from hardbayes.dp_means.objective import Partition
@@ -68,7 +68,6 @@ class ClusterStatistics:
 
 if TYPE_CHECKING:
     Ids = NDArray[np.intp]
-    Ranks = NDArray[np.signedinteger]
 
 
 ALL = slice(None)
@@ -243,7 +242,7 @@ class PartitionState:
         totals = None if labels is None else self.rows.totals(len(centres), labels)
         self.rows.start(labels, totals)
 
-    def sweep(self, opening: Floats, visit_rank: Ranks, max_clusters: int) -> Summary:
+    def sweep(self, opening: Floats, order: VisitOrder, max_clusters: int) -> Summary:
         """Every row goes to its cheapest centre, or opens a cluster: Algorithm 1.
 
         Centres stay where they are until all rows have chosen; then `refit`.
@@ -253,11 +252,11 @@ class PartitionState:
         swept = rows.assign(table.view(), opening, table.take_drift())
         if not swept.n_above or self.n_clusters >= max_clusters:
             return swept
-        return open_clusters(rows, table, self.partition, opening, visit_rank, max_clusters)
+        return open_clusters(rows, table, self.partition, opening, order, max_clusters)
 
     def sweep_few(
         self,
-        visit_rank: Ranks,
+        order: VisitOrder,
         partition: Partition,
         max_changes: int,
         max_steps: int,
@@ -273,9 +272,9 @@ class PartitionState:
             listed = ClusterList(table.exact[slots], table.rank[slots], table.next_rank)
             totals = Totals(*(part[slots] for part in totals))
         start = Start(self.numbers(), *listed, totals, n_clusters)
-        local, order = self.rows.take(), inverse_permutation(visit_rank)
+        local = self.rows.take()
         limits = Limits(partition.penalty, partition.max_clusters, max_changes, max_steps)
-        swept = sweep_few(local, order, start, limits, self.rows.rounding)
+        swept = sweep_few(local, order.rows(local.n_rows), start, limits, self.rows.rounding)
         kept = swept.slots
         names = np.full(len(swept.ranks), -1, np.int32)
         names[kept] = np.arange(len(kept))

@@ -8,6 +8,7 @@ from hardbayes.dp_means.bounds import DistanceBounds, no_bounds
 from hardbayes.dp_means.compiled.assign import ABOVE, COVERED, OPENER
 from hardbayes.dp_means.compiled.births import consider, find_openings
 from tests.dp_means.compiled.arrays import KINDS, Rows, constants_of
+from tests.dp_means.partition_states import random_order
 
 NEVER = np.iinfo(np.int64).max
 
@@ -22,36 +23,33 @@ class Births:
         self.table = self.rows.table(points[:5], squared)
         self.table.open(points[5:])
         self.view = self.table.view()
-        self.visit_rank = rng.permutation(np.arange(30, dtype=np.int32))
+        self.order = random_order(rng)
+        self.visits = self.order.ranks(np.arange(30))
         self.opened = np.full(len(self.view.rank), NEVER)
-        self.opened[5:25] = np.sort(rng.integers(0, 30, 20))
-        visible = np.where(self.view.rank >= 0, self.opened, -1)
+        self.opened[5:25] = np.sort(rng.choice(self.visits, 20))
+        visible = np.where(self.view.rank >= 0, self.opened, -NEVER)
         self.block_opened = visible.reshape(-1, self.view.block).max(axis=1)
         self.constants = constants_of(self.rows, squared)
-        self.costs = self.rows.costs(points, squared)[:, np.argsort(self.order())]
+        self.costs = self.rows.costs(points, squared)[:, np.argsort(self.table.slots)]
         self.labels = self.costs[:, :5].argmin(axis=1).astype(np.int32)
         self.marks = np.zeros(30, np.uint8)
         self.opening = np.array([np.quantile(self.rows.weights * self.costs[:, :5].min(1), 0.3)])
         self.bounds = no_bounds(self.table.layout, self.view)
         self.radii = self.bounds.upper
 
-    def order(self):
-        """The slot of each of the centres, in order of creation."""
-        return self.table.slots
-
     def consider(self, ids=None, first=0, start=0, stop=None):
         ids = np.empty(0, np.int32) if ids is None else ids
         n = 30 if not len(ids) else len(ids)
         consider(
             self.rows.rows, self.rows.weights, self.opening, self.constants, self.view,
-            self.bounds, self.radii, self.labels, self.marks, ids, self.visit_rank, self.opened,
+            self.bounds, self.radii, self.labels, self.marks, ids, self.order, self.opened,
             self.block_opened, self.opened.min(), first, self.view.n_blocks,
             new_batch(1 if self.rows.sparse else 16, self.view), start, n if stop is None else stop,
         )  # fmt: skip
 
     def expected(self, i):
         """The slot that row i should have."""
-        slots = [self.labels[i], *(k for k in range(25) if self.opened[k] < self.visit_rank[i])]
+        slots = [self.labels[i], *(k for k in range(25) if self.opened[k] < self.visits[i])]
         ranks = self.view.rank
         return min(slots, key=lambda k: (self.costs[i, k], ranks[k]))
 

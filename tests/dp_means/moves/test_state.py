@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from hardbayes.core.arrays import GIVEN_ORDER
 from hardbayes.dp_means import small
 from hardbayes.dp_means.memory import MemoryRows
 from hardbayes.dp_means.moves import PartitionProposal
 from hardbayes.dp_means.state import Potential
 from tests.dp_means.moves.cases import heaps_for
-from tests.dp_means.partition_states import pose_here, state_at
+from tests.dp_means.partition_states import pose_here, random_order, state_at
 from tests.test_divergences import rows_for
 
 NEVER = np.array([np.inf])
@@ -145,10 +146,10 @@ def test_costs_at_the_own_centre_and_at_any(case):
 def test_costs_of_clusters_that_are_only_listed(case):
     """Before the first pass over tiles."""
     problem, state, _ = case
-    rows, visit_rank = problem.rows, np.arange(60, dtype=np.int32)
+    rows = problem.rows
     state.start(rows.take(np.arange(4)).dense())
     if problem.geometry.distance_costs:
-        state.sweep_few(visit_rank, problem.partition(1e9, 0.0, None), 0, 100, -1)
+        state.sweep_few(GIVEN_ORDER, problem.partition(1e9, 0.0, None), 0, 100, -1)
         assert state._table is None
         centres = state._listed.centres
     else:
@@ -337,7 +338,7 @@ def test_several_sweeps_in_one_call_are_sweeps_one_by_one(seed, container):
     rng = np.random.default_rng(seed)
     X = np.rint(rng.normal(size=(60, 2)) * 2) if seed % 2 else rng.normal(size=(60, 2))
     weights = rng.choice([0.0, 1.0, 2.0], 60) if seed % 3 else None
-    visit_rank = rng.permutation(np.arange(60, dtype=np.int32))
+    order = random_order(rng)
     states = []
     for _ in range(2):
         problem = pose_here(container(X), weights=weights)
@@ -356,9 +357,9 @@ def test_several_sweeps_in_one_call_are_sweeps_one_by_one(seed, container):
             for state in states:
                 state.apply(proposal)
                 n_clusters = state.refit().n_clusters
-        swept = few.sweep_few(visit_rank, partition, 0, 300, n_clusters)
+        swept = few.sweep_few(order, partition, 0, 300, n_clusters)
         for point, n_changed in zip(swept.points, swept.n_changed, strict=True):
-            summary = many.sweep(opening, visit_rank, partition.max_clusters)
+            summary = many.sweep(opening, order, partition.max_clusters)
             assert summary.n_changed == n_changed
             assert many.refit() == point
         changed = summary.n_changed > 0
@@ -425,8 +426,7 @@ def test_labels_become_slots_at_the_first_pass():
     partition = problem.partition(0.5, 0.0, None)
     state = problem.state(partition)
     state.start(problem.rows.take(np.arange(1)).dense())
-    visit_rank = np.arange(60, dtype=np.int32)
-    state.sweep_few(visit_rank, partition, 0, 100, -1)
+    state.sweep_few(GIVEN_ORDER, partition, 0, 100, -1)
     assert state._table is None and state.n_clusters > 2
     numbers, totals, counts = state.numbers(), state.totals(), state.member_counts()
     np.testing.assert_array_equal(problem.rows.labels(), numbers)

@@ -2,21 +2,30 @@
 
 import numpy as np
 
-from hardbayes.core.compiling import kernel, part
+from hardbayes.core import arrays
+from hardbayes.core.compiling import inlined, kernel, part
 from hardbayes.core.rows import pick, read_row, row_cost, score_blocks, score_error, score_range
 from hardbayes.dp_means.compiled.assign import ABOVE, COVERED, OPENER, beats
 from hardbayes.dp_means.compiled.centres import carries, cost_slack, from_above
 
+scramble = inlined(arrays.scramble)
+
+
+@inlined
+def visit_rank(order, i):
+    """Return what `VisitOrder.ranks` does, of row ``i``."""
+    return np.int64(scramble(np.uint64(i), order.key)) if order.is_random else np.int64(i)
+
 
 @kernel
 def consider(
-    rows, weights, opening, constants, centres, bounds, radii, labels, marks, ids, visit_rank,
-    opened, block_opened, earliest, first, last, batch, start, stop,
+    rows, weights, opening, constants, centres, bounds, radii, labels, marks, ids, order, opened,
+    block_opened, earliest, first, last, batch, start, stop,
 ):  # fmt: skip
     """Let rows choose among the centres of blocks ``first`` to ``last`` opened before their visit.
 
     IN radii (slots,) float32: rows with a lower upper bound need no comparison; ids (m,) rows that
-    were above their opening cost, or empty for all others; visit_rank (n,); opened (slots,),
+    were above their opening cost, or empty for all others; order; opened (slots,),
     block_opened (blocks,) int64: the visit rank at which a slot was opened, and the last slot of a
     block; earliest: rows visited no later see none of them; IN/OUT labels, bounds; IN/OUT marks: a
     row that is OPENER does not choose, ABOVE becomes COVERED where a centre costs no more than the
@@ -29,7 +38,7 @@ def consider(
     for p in range(start, stop + 1):
         if p < stop:
             i = p if others else ids[p]
-            if marks[i] == OPENER or (others and marks[i] != 0) or visit_rank[i] <= earliest:
+            if marks[i] == OPENER or (others and marks[i] != 0) or visit_rank(order, i) <= earliest:
                 continue
             if carried and bounds.upper[i] < radii[labels[i]]:
                 continue
@@ -46,21 +55,21 @@ def consider(
         score_blocks(rows, batch, size, centres, first, last, 1)
         for r in range(size):
             choose(
-                rows, weights, opening, constants, centres, bounds, labels, marks, visit_rank,
-                opened, block_opened, first, last, batch, r,
+                rows, weights, opening, constants, centres, bounds, labels, marks, order, opened,
+                block_opened, first, last, batch, r,
             )  # fmt: skip
         size = 0
 
 
 @part
 def choose(
-    rows, weights, opening, constants, centres, bounds, labels, marks, visit_rank, opened,
-    block_opened, first, last, batch, r,
+    rows, weights, opening, constants, centres, bounds, labels, marks, order, opened, block_opened,
+    first, last, batch, r,
 ):  # fmt: skip
     """Decide for one scored row by the direct formula at centres that score near the least."""
     block = centres.block
     i = batch.ids[r]
-    visit = visit_rank[i]
+    visit = visit_rank(order, i)
     limit = batch.limit[r]
     for b in range(first, last):
         if block_opened[b] < visit:

@@ -25,7 +25,7 @@ from hardbayes.core.arrays import Births
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hardbayes.core.arrays import Floats, Summary
+    from hardbayes.core.arrays import Floats, Summary, VisitOrder
     from hardbayes.dp_means.centres import CentreTable
     from hardbayes.dp_means.objective import Partition
     from hardbayes.dp_means.rows import Rows
@@ -44,27 +44,27 @@ def open_clusters(
     table: CentreTable,
     partition: Partition,
     opening: Floats,
-    visit_rank: Ids,
+    order: VisitOrder,
     max_clusters: int,
 ) -> Summary:
     """Open clusters for rows above their opening cost, right after an assignment; finish it.
 
-    ``opening`` (n,) or (1,); ``visit_rank`` (n,): each row's place in the order; OUT table.
+    ``opening`` (n,) or (1,); OUT table.
     """
     n_before = len(table.slots)
     opened: list[int] = []  # the visit rank at which each opened
 
     def births(openers: Ids) -> Births:
-        return Births(visit_rank, np.array(opened, np.int64), openers)
+        return Births(order, np.array(opened, np.int64), openers)
 
-    none = np.empty(0, visit_rank.dtype)
+    none = np.empty(0, np.int64)
     most = min(max(16, ENTRIES_AT_ONCE // rows.n_columns), rows.most_taken, MAX_ROUND)
     size = min(FIRST_ROUND, most)
     above = rows.offer(table.view(), births(none), size)
     while len(above) and (room := max_clusters - n_before - len(opened)):
         openers, centres = _openers(rows, partition, opening, above, room)
         table.open(centres)
-        opened += visit_rank[openers].tolist()
+        opened += order.ranks(openers).tolist()
         size = min(2 * size, most)
         above = rows.offer(table.view(), births(openers), size)
     return rows.finish(table.view(), births(none))
