@@ -146,7 +146,7 @@ def test_bounds_never_exclude_the_cheapest_centre(divergence, container, state_b
                     state.choose_nearest()
                     n_opened = 0
                 else:
-                    costs = true_costs(rows, state._laid_out().view()).min(axis=1)
+                    costs = true_costs(rows, state._table.view()).min(axis=1)
                     costs = costs**2 if problem.geometry.distance_costs else costs
                     opening = np.quantile(costs, [rng.choice([0.5, 0.9, 0.99])])
                     cap = int(rng.choice([45, 1000]))

@@ -43,7 +43,7 @@ def check_refit(state, potential):
     partition, (weights, centres) = state.partition, state.centres()
     table = state._table
     np.testing.assert_array_equal(table.exact[table.slots], centres)
-    if not state.rows.layout.sparse and not table._lazy:
+    if not state.rows.layout.sparse and getattr(table, "_has_scores", True):
         theta = table.theta.transpose(0, 2, 1).reshape(-1, state.rows.n_columns)
         expected = (2 * centres).astype(table.layout.dtype)
         np.testing.assert_array_equal(theta[table.slots], expected)
@@ -175,7 +175,7 @@ def test_scratch_memory_follows_the_type_of_scores():
     with posed(X) as problem:
         rows, state = problem.rows, problem.state(problem.partition(1.0, 0.0, None))
         state.start(problem.centres_in_frame(centres))
-        cost = state.costs_at(state._listed.centres[:1], np.zeros(3000, np.int32))
+        cost = state.costs_at(state.clusters()[0].centres[:1], np.zeros(3000, np.int32))
         summary = state.sweep(np.array([0.1 * cost.max()]), ORDER, 1000)
         assert summary.n_opened > 0 and rows.layout.dtype == np.float64
         state.refit()
@@ -367,7 +367,7 @@ def test_no_row_is_counted_in_a_slot_that_totals_do_not_have(problem, calls, mon
     monkeypatch.setattr(ExactTotals, "move", checked)
     state = problem.state(problem.partition(1.0, 0.0, None))
     state.start(problem.rows.take(np.arange(20)).dense())
-    ANY_ORDER[calls](problem.rows, state._laid_out().view())
+    ANY_ORDER[calls](problem.rows, state._table.view())
 
 
 NO_BIRTHS = Births(GIVEN_ORDER, np.empty(0, np.int64), ORDER[:0])
@@ -378,7 +378,7 @@ def test_rows_above_their_opening_cost_are_named(problem):
     rows = problem.rows
     state = problem.state(problem.partition(1.0, 0.0, None))
     state.start(rows.take(np.arange(4)).dense())
-    view = state._laid_out().view()
+    view = state._table.view()
     form = DirectForm(view.exact.copy(), view.exact_offset.copy(), True)
     costs = rows.weights * rows.take().costs(form)[:, state._table.slots].min(axis=1)
     opening = np.random.default_rng(0).permutation(costs)
@@ -399,7 +399,7 @@ def test_births_come_after_an_assignment_and_before_anything_else(problem):
     rows = problem.rows
     state = problem.state(problem.partition(1.0, 0.0, None))
     state.start(rows.take(np.arange(4)).dense())
-    view, births = state._laid_out().view(), NO_BIRTHS
+    view, births = state._table.view(), NO_BIRTHS
     for early in (lambda: rows.offer(view, births, 5), lambda: rows.finish(view, births)):
         with pytest.raises(RuntimeError, match="'assign' comes first"):
             early()
@@ -434,7 +434,7 @@ def test_only_births_before_a_rows_own_visit_are_offered():
         rows, state = problem.rows, problem.state(problem.partition(1.0, 0.0, None))
         unit = problem.unit
         state.start(rows.take(np.array([0])).dense())
-        table, opening = state._laid_out(), np.array([1.0 * unit])
+        table, opening = state._table, np.array([1.0 * unit])
         order = order_of([2, 1, 4, 0, 3])
         births = NO_BIRTHS._replace(order=order)
         assert rows.assign(table.view(), opening).n_above == 3
@@ -454,7 +454,7 @@ def test_rows_that_were_above_see_all_births_and_their_openers_none():
     with posed(X) as problem:
         rows, state = problem.rows, problem.state(problem.partition(1.0, 0.0, None))
         state.start(rows.take(np.array([0])).dense())
-        table, births = state._laid_out(), NO_BIRTHS
+        table, births = state._table, NO_BIRTHS
         rows.assign(table.view(), np.array([problem.unit]))
         assert rows.offer(table.view(), births, 2).tolist() == [1, 2]
         table.open(rows.take(np.array([1])).dense())
@@ -471,7 +471,7 @@ def test_rows_that_were_above_see_all_births_and_their_openers_none():
 def test_costs_by_the_direct_formula_and_none_for_rows_in_no_slot(problem):
     rows, state = problem.rows, problem.state(problem.partition(1.0, 0.0, None))
     state.start(rows.take(np.arange(20)).dense())
-    view, X = state._laid_out().view(), rows.take().dense()
+    view, X = state._table.view(), rows.take().dense()
     labels = np.random.default_rng(0).integers(-1, 20, 80).astype(np.int32)
     expected = np.where(labels < 0, 0.0, ((X - view.exact[labels]) ** 2).sum(axis=1))
     np.testing.assert_array_equal(rows.costs(view, labels), expected)

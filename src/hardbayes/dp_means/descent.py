@@ -18,6 +18,7 @@ from hardbayes.dp_means.moves.single_rows import (
 )
 from hardbayes.dp_means.moves.splits import divide_clusters, propose_splits
 from hardbayes.dp_means.objective import Terms, measure
+from hardbayes.dp_means.small import is_small, sweep_small
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -168,8 +169,8 @@ class Descent:
 
         Old centres stay where they are until all rows have chosen.
         """
-        if self.passes.sweeps_together and self.state.is_few:
-            return self._sweep_few()
+        if self.passes.sweeps_together and is_small(self.state):
+            return self._sweep_small()
         cap = self.partition.max_clusters
         swept = self.state.sweep(self.opening, self.order, cap)
         n_before = self.points[-1].n_clusters if self.points else -1
@@ -207,7 +208,7 @@ class Descent:
             self.relocated = self.points[-1]
             return changed
         ids = np.arange(rows.n_rows)
-        if not (self.passes.sweeps_together and state.is_few):
+        if not (self.passes.sweeps_together and is_small(state)):
             ids = border_rows(state, self.partition, self.passes.border_slack)
             limit = sys.maxsize if self.passes.are_compiled else self.effort.uncompiled_rows
             ids = ids[: min(limit, rows.most_taken)]
@@ -287,11 +288,12 @@ class Descent:
     def _has_detours(self) -> bool:
         return self.is_capped and self.detours_left > 0
 
-    def _sweep_few(self) -> bool:
+    def _sweep_small(self) -> bool:
         """Sweeps one after the other in one call, until few rows change."""
         n_done = len(self.points)
         limit = self.halfway if n_done < self.halfway else self.max_steps
-        swept = self.state.sweep_few(
+        swept = sweep_small(
+            self.state,
             self.order,
             self.partition,
             self.max_changes,
