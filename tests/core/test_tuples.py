@@ -1,9 +1,11 @@
 """Named tuples of arrays that passes take and return."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
-from hardbayes.core.arrays import DirectForm, Totals, centres_without_scores, no_totals
+from hardbayes.core.arrays import DirectForm, Totals, VisitOrder, centres_without_scores, no_totals
 
 TOTALS = Totals(
     np.arange(12.0).reshape(4, 3), np.full((4, 3), 0.25), np.arange(4.0), np.full(4, 0.5),
@@ -39,3 +41,25 @@ def test_centres_for_the_direct_formula_only():
     assert not centres.squared and centres.theta.dtype == centres.offset.dtype == np.float32
     np.testing.assert_array_equal(centres.rank, np.arange(5))
     assert (centres.used, centres.room, centres.block, centres.n_blocks) == (5, 5, 1, 5)
+
+
+def test_rows_are_visited_as_given_or_by_a_bijection():
+    ids = np.arange(100_000)
+    given = VisitOrder.draw("given", np.random.RandomState(0))
+    np.testing.assert_array_equal(given.rows(5), np.arange(5))
+    order = VisitOrder.draw("random", np.random.RandomState(0))
+    assert len(np.unique(order.ranks(ids))) == len(ids)
+    np.testing.assert_array_equal(order.ranks(ids[7:9]), order.ranks(ids)[7:9])
+    rows = order.rows(50)
+    np.testing.assert_array_equal(np.sort(rows), ids[:50])
+    np.testing.assert_array_equal(order.first(ids[:50], 50), rows)
+    np.testing.assert_array_equal(order.first(ids[:50], 7), rows[:7])
+    assert order != VisitOrder.draw("random", np.random.RandomState(1))
+
+
+def test_all_orders_of_few_rows_are_about_as_frequent():
+    rng = np.random.RandomState(0)
+    orders = [tuple(VisitOrder.draw("random", rng).rows(4)) for _ in range(4800)]
+    counts = Counter(orders).values()
+    assert len(counts) == 24
+    assert sum((count - 200) ** 2 / 200 for count in counts) < 49.7  # 23 degrees of freedom, .001

@@ -6,7 +6,16 @@ compiled passes of `MemoryRows`, and what they leave is added up: totals exactly
 
 import numpy as np
 
-from hardbayes.core.arrays import Births, Division, Summary, Totals, is_sparse, no_totals
+from hardbayes.core.arrays import (
+    GIVEN_ORDER,
+    Births,
+    DirectForm,
+    Division,
+    Summary,
+    Totals,
+    is_sparse,
+    no_totals,
+)
 from hardbayes.core.rows import kernel_rows
 from hardbayes.dp_means.local_rows import LocalRows
 from hardbayes.dp_means.memory import MemoryRows
@@ -83,52 +92,56 @@ class BlockRows:
 
     # -- passes ---
 
-    def assign(self, centres, opening, drift=None, open_clusters=None):
-        before, n_above, above = self._labels.copy(), 0, []
+    def assign(self, centres, opening, drift=None):
+        self._before, self._opening = self._labels.copy(), opening
+        self._above = np.zeros(self.n_rows, bool)
         for part, rows in self._blocks():
-            marked = []
-            summary = rows.assign(centres, self._of(opening, part), open_clusters=marked.append)
-            n_above += summary.n_above
-            above += [part.start + ids for ids in marked]
+            m = part.stop - part.start
+            if rows.assign(centres, self._of(opening, part)).n_above:
+                nothing = Births(GIVEN_ORDER, np.empty(0, np.int64), np.empty(0, np.int32))
+                self._above[part.start + rows.offer(centres, nothing, m)] = True
             self._labels[part] = rows.labels()
-        born = None
-        if n_above and open_clusters is not None:
-            self._decided = np.zeros(self.n_rows, bool)
-            born = open_clusters(np.concatenate(above))
-        n_changed = int(np.count_nonzero(before != self._labels))
-        if born is None:
-            return Summary(n_changed, n_above, 0, False)
-        heavy = np.broadcast_to(self.weights, self.n_rows) > 0
-        pairs = np.unique(np.stack([before[heavy], self._labels[heavy]]), axis=1)
-        same = all(len(np.unique(side)) == pairs.shape[1] for side in pairs)
-        return Summary(n_changed, n_above, born.used - centres.used, same)
+        self._are_openers = np.zeros(self.n_rows, bool)
+        return Summary(self._n_changed, int(self._above.sum()))
 
-    def offer(self, centres, births, ids=None, decide=False):
+    @property
+    def _n_changed(self):
+        return int(np.count_nonzero(self._before != self._labels))
+
+    def offer(self, centres, births, count):
         n_new = len(births.openers)
         self._labels[births.openers] = np.arange(centres.used - n_new, centres.used)
-        self._decided[births.openers] = True
-        chosen = np.arange(self.n_rows) if ids is None else ids
-        looking = np.zeros(self.n_rows, bool)
-        looking[chosen] = True
-        looking &= ~self._decided
-        still = np.zeros(self.n_rows, bool)
+        self._are_openers[births.openers] = True
+        wanted = self._above & ~self._are_openers
+        still = [np.empty(0, np.int64)]
+        for ids, costs in self._choose(wanted, centres, births, n_new):
+            weights = np.broadcast_to(self.weights, self.n_rows)[ids]
+            still.append(ids[weights * costs > np.broadcast_to(self._opening, self.n_rows)[ids]])
+        return births.order.first(np.concatenate(still), count)
+
+    def finish(self, centres, births):
+        n_opened = len(births.opened)
+        for _ in self._choose(~self._above, centres, births, n_opened):
+            pass
+        heavy = np.broadcast_to(self.weights, self.n_rows) > 0
+        pairs = np.unique(np.stack([self._before[heavy], self._labels[heavy]]), axis=1)
+        same = all(len(np.unique(side)) == pairs.shape[1] for side in pairs)
+        return Summary(self._n_changed, int(self._above.sum()), n_opened, same)
+
+    def _choose(self, wanted, centres, births, m):
+        """Let rows choose among the last m births too; yield rows with what they cost, by block."""
+        new = slice(centres.used - m, centres.used)
+        form = DirectForm(centres.exact[new], centres.exact_offset[new], centres.squared)
         for part, rows in self._blocks():
-            own = np.flatnonzero(looking[part])
-            if not len(own):
-                continue
-            opening = self._of(births.opening, part)
-            local = Births(
-                births.visit_rank[part], opening, births.opened, births.first_slot,
-                np.empty(0, births.visit_rank.dtype),
-            )  # fmt: skip
-            rows.offer(centres, local, own.astype(births.visit_rank.dtype))
-            self._labels[part] = rows.labels()
-            weights = np.broadcast_to(self._of(self.weights, part), part.stop - part.start)
-            still[part] = weights * rows.costs(centres) > opening
-        above = chosen[still[chosen] & looking[chosen]]
-        if decide:
-            self._decided[chosen] = True
-        return above if ids is not None else np.empty(0, births.visit_rank.dtype)
+            inside = np.flatnonzero(wanted[part])
+            ids, costs = part.start + inside, rows.costs(centres)[inside]
+            if m and len(ids):
+                visible = births.opened[-m:] < births.order.ranks(ids)[:, np.newaxis]
+                offered = np.where(visible, rows.take(inside).costs(form), np.inf)
+                better = offered.min(axis=1) < costs  # of equal costs the older centre wins
+                self._labels[ids[better]] = new.start + offered.argmin(axis=1)[better]
+                costs = np.minimum(costs, offered.min(axis=1))
+            yield ids, costs
 
     def costs(self, centres, labels=None):
         labels = self._labels if labels is None else labels

@@ -80,49 +80,42 @@ class NumpyRows:
             best = min(best, (self._cost(i, centres, k), centres.rank[k], k))
         return best[2], best[0]
 
-    def assign(self, centres, opening, drift=None, open_clusters=None):
-        before, weights = self._labels, np.broadcast_to(self.weights, self.n_rows)
-        opening = np.broadcast_to(opening, self.n_rows)
+    def assign(self, centres, opening, drift=None):
+        self._before, weights = self._labels, np.broadcast_to(self.weights, self.n_rows)
+        self._opening = np.broadcast_to(opening, self.n_rows)
         taken = np.flatnonzero(centres.rank >= 0)
         found = [self._cheapest(i, centres, taken) for i in range(self.n_rows)]
         self._labels = np.array([slot for slot, _ in found], np.int32)
-        costs = np.array([cost for _, cost in found])
-        above = np.flatnonzero(weights * costs > opening)
-        born = None
-        if len(above) and open_clusters is not None:
-            self._decided = np.zeros(self.n_rows, bool)
-            born = open_clusters(above)
-        n_changed = int(np.count_nonzero(before != self._labels))
-        if born is None:
-            return Summary(n_changed, len(above), 0, False)
-        heavy = weights > 0
-        pairs = set(zip(before[heavy], self._labels[heavy], strict=True))
+        self._above = weights * np.array([cost for _, cost in found]) > self._opening
+        self._are_openers = np.zeros(self.n_rows, bool)
+        n_changed = int(np.count_nonzero(self._before != self._labels))
+        return Summary(n_changed, int(self._above.sum()))
+
+    def offer(self, centres, births, count):
+        n_new, weights = len(births.openers), np.broadcast_to(self.weights, self.n_rows)
+        self._labels[births.openers] = np.arange(centres.used - n_new, centres.used)
+        self._are_openers[births.openers] = True
+        ids = np.flatnonzero(self._above & ~self._are_openers)
+        self._choose(ids, centres, births, n_new)
+        costs = np.array([self._cost(i, centres, self._labels[i]) for i in ids])
+        return births.order.first(ids[weights[ids] * costs > self._opening[ids]], count)
+
+    def finish(self, centres, births):
+        n_opened, heavy = len(births.opened), np.broadcast_to(self.weights, self.n_rows) > 0
+        self._choose(np.flatnonzero(~self._above), centres, births, n_opened)
+        n_changed = int(np.count_nonzero(self._before != self._labels))
+        pairs = set(zip(self._before[heavy], self._labels[heavy], strict=True))
         n_sides = [len({pair[side] for pair in pairs}) for side in (0, 1)]
         same = n_sides == [len(pairs), len(pairs)]
-        return Summary(n_changed, len(above), born.used - centres.used, same)
+        return Summary(n_changed, int(self._above.sum()), n_opened, same)
 
-    def offer(self, centres, births, ids=None, decide=False):
-        n_births, n_new = len(births.opened), len(births.openers)
-        self._labels[births.openers] = np.arange(centres.used - n_new, centres.used)
-        self._decided[births.openers] = True
-        slots = np.arange(centres.used - n_births, centres.used)
-        offered = slots >= births.first_slot
-        for i in np.arange(self.n_rows) if ids is None else ids:
-            if not self._decided[i]:
-                visible = slots[offered & (births.opened < births.visit_rank[i])]
-                own = self._labels[i]
-                self._labels[i] = self._cheapest(i, centres, [own, *visible])[0]
-        named = np.empty(0, np.int64) if ids is None else ids
-        weights = np.broadcast_to(self.weights, self.n_rows)
-        opening = np.broadcast_to(births.opening, self.n_rows)
-        above = [
-            not self._decided[i]
-            and weights[i] * self._cost(i, centres, self._labels[i]) > opening[i]
-            for i in named
-        ]
-        if decide:
-            self._decided[named] = True
-        return named[np.array(above, bool)]
+    def _choose(self, ids, centres, births, m):
+        """Let rows choose among the last m births that they may see, too."""
+        slots = np.arange(centres.used - m, centres.used)
+        opened = births.opened[len(births.opened) - m :]
+        for i, visit in zip(ids, births.order.ranks(ids), strict=True):
+            visible = slots[opened < visit]
+            self._labels[i] = self._cheapest(i, centres, [self._labels[i], *visible])[0]
 
     def costs(self, centres, labels=None):
         labels = self._labels if labels is None else labels

@@ -5,12 +5,24 @@ from contextlib import contextmanager
 import numpy as np
 from scipy import sparse
 
+from hardbayes.core.arrays import VisitOrder
 from hardbayes.core.geometry import geometry_for
 from hardbayes.core.pool import Pool
 from hardbayes.dp_means import bounds
 from hardbayes.dp_means.moves import PartitionProposal
 from hardbayes.dp_means.problem import pose
 from tests.reference.dp_means import labelling_objective
+
+
+def random_order(rng):
+    """Return a random visiting order."""
+    return VisitOrder(True, rng.integers(2**64, dtype=np.uint64))
+
+
+def order_of(rows):
+    """Return an order in which the first few rows are visited so."""
+    orders = (VisitOrder(True, np.uint64(key)) for key in range(10000))
+    return next(order for order in orders if order.rows(len(rows)).tolist() == rows)
 
 
 @contextmanager

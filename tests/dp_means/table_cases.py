@@ -19,15 +19,18 @@ def new_table(
     anchor=None,
     prior_weight=0.0,
     pool=None,
-    **options,
+    lazy=False,
 ):
-    """Return a table with clusters at these centres (k, d)."""
+    """Return a table with clusters at these centres (k, d); a lazy one has no scores yet."""
     d = centres.shape[1]
     kind = KINDS[divergence]
     costs = "distance" if kind is DistanceTable else "affine"
     partition = Partition(geometry_for(divergence), 1.0, prior_weight, np.linspace(0.5, 1, d), 99)
     layout = Layout(np.dtype(dtype), sparse, costs, anchor)
-    return kind(partition, layout, ClusterList.of(centres), pool or Pool(1), **options)
+    table = kind(partition, layout, ClusterList.of(centres), pool or Pool(1))
+    if not lazy:
+        table.view()
+    return table
 
 
 def random_centres(k, d, seed=0):

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from hardbayes import DPMeans, penalty_for
-from hardbayes.core.arrays import DirectForm, Drift
+from hardbayes.core.arrays import GIVEN_ORDER, DirectForm, Drift
 from hardbayes.core.geometry import GEOMETRIES, Mahalanobis
 from hardbayes.dp_means import bounds as bounds_file
 from hardbayes.dp_means.bounds import (
@@ -21,7 +21,7 @@ from hardbayes.dp_means.compiled.centres import carries
 from hardbayes.dp_means.memory import MemoryRows
 from tests.conftest import quiet_fit
 from tests.core.alone import alone
-from tests.dp_means.partition_states import always_carry, posed
+from tests.dp_means.partition_states import always_carry, posed, random_order
 from tests.dp_means.table_cases import new_table, random_centres
 from tests.test_divergences import rows_for
 
@@ -146,11 +146,11 @@ def test_bounds_never_exclude_the_cheapest_centre(divergence, container, state_b
                     state.choose_nearest()
                     n_opened = 0
                 else:
-                    costs = true_costs(rows, state._laid_out().view()).min(axis=1)
+                    costs = true_costs(rows, state._table.view()).min(axis=1)
                     costs = costs**2 if problem.geometry.distance_costs else costs
                     opening = np.quantile(costs, [rng.choice([0.5, 0.9, 0.99])])
                     cap = int(rng.choice([45, 1000]))
-                    n_opened = state.sweep(opening, rng.permutation(ORDER[:150]), cap).n_opened
+                    n_opened = state.sweep(opening, random_order(rng), cap).n_opened
                 view = state._table.view()
                 costs = true_costs(rows, view)
                 if not n_opened:  # else rows may have chosen before a cheaper centre was opened
@@ -321,7 +321,7 @@ def test_bounds_survive_few_births_and_not_many(share):
         state.refit()
         bounds = problem.rows._labelling.bounds
         costs = true_costs(problem.rows, state._table.view()).min(axis=1) ** 2
-        n_opened = state.sweep(np.quantile(costs, [1 - share]), ORDER[:400], 1000).n_opened
+        n_opened = state.sweep(np.quantile(costs, [1 - share]), GIVEN_ORDER, 1000).n_opened
         assert n_opened > 0
         if share < 1 / 8 and problem.rows._labelling.bounds is not None:
             assert problem.rows._labelling.bounds is bounds

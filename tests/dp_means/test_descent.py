@@ -12,7 +12,7 @@ from hardbayes.dp_means.descent import STAGES, THOROUGH, Descent, Effort, Soluti
 from hardbayes.dp_means.objective import Terms, measure_labels
 from hardbayes.dp_means.passes import passes_for
 from tests.conftest import make_blobs
-from tests.dp_means.partition_states import pose_here
+from tests.dp_means.partition_states import pose_here, random_order
 from tests.test_divergences import rows_for
 
 ORDER = np.arange(400, dtype=np.int32)
@@ -90,7 +90,7 @@ def test_a_fit_goes_on_from_where_the_last_one_ended():
     coarse = first.run(start(problem), "split-merge", 300)
     second = Descent(
         first.state, problem.partition(0.3, 0.0, None), first.passes,
-        np.array([0.3 * problem.unit]), first.visit_rank, first.rng, say_nothing,
+        np.array([0.3 * problem.unit]), first.order, first.rng, say_nothing,
     )  # fmt: skip
     fine = second.run(None, "split-merge", 300)
     assert fine.terms.n_clusters > coarse.terms.n_clusters
@@ -247,7 +247,7 @@ def test_collapsed_sweeps_visit_all_rows_in_order(most_taken, monkeypatch):
     """A bounded number at a time."""
     problem = blobs()
     descent = new_descent(problem, 0.5)
-    descent.visit_rank = np.random.default_rng(0).permutation(ORDER[:80])
+    descent.order = random_order(np.random.default_rng(0))
     descent.state.start(start(problem))
     monkeypatch.setattr(problem.rows, "most_taken", most_taken)
     seen = []
@@ -259,7 +259,7 @@ def test_collapsed_sweeps_visit_all_rows_in_order(most_taken, monkeypatch):
 
     monkeypatch.setattr(descent_file, "propose_relocations", noted)
     assert descent.collapse()
-    assert seen == np.argsort(descent.visit_rank).tolist()
+    assert seen == descent.order.rows(80).tolist()
     assert descent.state.n_clusters > 1
 
 

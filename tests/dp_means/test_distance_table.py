@@ -74,17 +74,17 @@ def test_a_refit_after_births_and_growth_remembers_the_potentials():
     assert table.refit(totals) == potential(totals, table.slots, 0.0, np.zeros(3))
 
 
-def test_a_lazy_table_lays_scores_out_for_the_first_view():
+def test_scores_are_laid_out_for_the_first_view():
     centres = random_centres(20, 3)
     table = new_table(centres, lazy=True)
     assert np.isinf(table.offset[table.slots]).all()
     direct = table.direct()
     np.testing.assert_array_equal(direct.exact[table.slots], centres)
-    assert table._lazy and len(direct.rank) == table.n_slots
+    assert not table._has_scores and len(direct.rank) == table.n_slots
     table.refit(totals_at(table, random_centres(20, 3, seed=1), np.ones(20)))
-    assert table._lazy
+    assert not table._has_scores
     assert_at(table, random_centres(20, 3, seed=1))
-    assert not table._lazy
+    assert table._has_scores
     assert not table.take_drift().distance.any()  # nothing has been scored before
     table.refit(totals_at(table, centres, np.ones(20)))
     assert (table.take_drift().distance[table.slots] > 0).all()

@@ -7,12 +7,12 @@ import pytest
 from scipy import sparse
 
 from hardbayes import DPMeans, objective
+from hardbayes.core.arrays import VisitOrder
 from hardbayes.core.geometry import geometry_for
 from hardbayes.dp_means.choice.path import most_clusters, path_plateaus, trace_on
 from hardbayes.dp_means.passes import passes_for
 from hardbayes.dp_means.path import FallingPath
 from hardbayes.dp_means.problem import pose
-from hardbayes.dp_means.starts import draw_visit_rank
 from tests.dp_means.choice.mixtures import gaussians_apart
 from tests.dp_means.local_optima import after_merges
 from tests.reference.dp_means import same_partition
@@ -42,7 +42,7 @@ def begin(pool, X, divergence="squared_euclidean", prior_weight=0.0, weights=Non
     return FallingPath(
         problem.state(partition), partition, passes_for(partition),
         problem.opening_costs, problem.mean,
-        draw_visit_rank(X.shape[0], options.get("order", "random"), rng), 300, rng, problem.unit,
+        VisitOrder.draw(options.get("order", "random"), rng), 300, rng, problem.unit,
     )  # fmt: skip
 
 

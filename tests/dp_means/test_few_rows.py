@@ -1,5 +1,7 @@
 """Several sweeps in one call: however many calls it takes, the same fit."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -7,8 +9,9 @@ from scipy.sparse import csr_array
 from hardbayes import DPMeans
 from hardbayes.core.arrays import no_totals
 from hardbayes.dp_means import small
+from hardbayes.dp_means.centres import ClusterList
 from hardbayes.dp_means.memory import MemoryRows
-from hardbayes.dp_means.small import Limits, Start, is_few, sweep_few
+from hardbayes.dp_means.small import Limits, Start, is_small, sweep_rows
 from tests.conftest import assert_same_bits, make_blobs, quiet_fit
 from tests.dp_means.partition_states import posed
 
@@ -92,7 +95,11 @@ def test_rows_without_weight_whose_cluster_goes_read_nothing_unwritten(
 )
 def test_how_many_rows_are_few(n_rows, n_columns, n_clusters):
     work = n_rows * max(n_clusters, 8) * (n_columns + 8)
-    assert is_few(n_rows, n_columns, n_clusters) == (work <= 3 << 16)
+    rows = SimpleNamespace(n_rows=n_rows, n_columns=n_columns, most_taken=n_rows)
+    state = SimpleNamespace(rows=rows, n_clusters=n_clusters)
+    assert is_small(state) == (work <= 3 << 16)
+    rows.most_taken -= 1
+    assert not is_small(state)
 
 
 def literal_sweep(X, weights, centres, penalty, cap, order):
@@ -116,9 +123,8 @@ ORDER = np.arange(40, dtype=np.int32)
 def first_start(local, centres):
     """No row in a cluster, and clusters at these centres."""
     k, d = centres.shape
-    return Start(
-        np.full(local.n_rows, -1, np.int32), centres, np.arange(k) + 5, 5 + k, no_totals(k, d), -1
-    )
+    clusters = ClusterList(centres, np.arange(k) + 5, 5 + k)
+    return Start(np.full(local.n_rows, -1, np.int32), clusters, no_totals(k, d), -1)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -133,26 +139,28 @@ def test_one_sweep_is_the_published_one(seed):
         local = rows.take()
         centres, order = local.dense()[rng.choice(40, 3, replace=False)], rng.permutation(ORDER)
         limits = Limits(3.0 * unit, int(rng.choice([3, 5, 100])), 0, 1)
-        swept = sweep_few(local, order, first_start(local, centres), limits, rows.rounding)
+        swept = sweep_rows(local, order, first_start(local, centres), limits, rows.rounding)
         full = np.broadcast_to(rows.weights, 40)
         labels, refused = literal_sweep(
             local.dense(), full, centres, limits.penalty, limits.max_clusters, order
         )
-        np.testing.assert_array_equal(swept.labels, labels)
+        slots = np.flatnonzero(np.bincount(labels, full, labels.max() + 1))
+        numbers = np.full(labels.max() + 1, -1)  # of clusters without weight
+        numbers[slots] = np.arange(len(slots))
+        np.testing.assert_array_equal(swept.labels, numbers[labels])
         assert swept.n_changed == [40] and swept.changing
-        weighted = np.bincount(labels, full, labels.max() + 1) > 0
-        np.testing.assert_array_equal(swept.slots, np.flatnonzero(weighted))
-        assert swept.n_clusters == [weighted.sum()]
-        np.testing.assert_array_equal(swept.ranks[swept.slots], 5 + swept.slots)
-        assert swept.next_rank == 5 + max(3, labels.max() + 1)
-        expected = rows.totals(len(swept.ranks), labels.astype(np.int32))
+        np.testing.assert_array_equal(swept.clusters.ranks, 5 + slots)
+        assert swept.clusters.next_rank == 5 + max(3, labels.max() + 1)
+        expected = rows.totals(labels.max() + 1, labels.astype(np.int32))
         for found, part in zip(swept.totals[:4], expected[:4], strict=True):
-            np.testing.assert_array_equal(found, part)
-        sizes, sums = expected.weights(swept.slots), expected.sums(swept.slots)
-        np.testing.assert_array_equal(swept.centres[swept.slots], sums / sizes[:, np.newaxis])
+            np.testing.assert_array_equal(found, part[slots])
+        sizes, sums = expected.weights(slots), expected.sums(slots)
+        np.testing.assert_array_equal(swept.clusters.centres, sums / sizes[:, np.newaxis])
         value = (sums**2).sum(axis=1) / sizes
-        assert sum(swept.potentials[0]) == pytest.approx(value.sum())
-        assert swept.refused == (refused and weighted.sum() >= limits.max_clusters)
+        point = swept.points[0]
+        assert point.n_clusters == len(slots)
+        assert point.value + point.remainder == pytest.approx(value.sum())
+        assert swept.is_capped == (refused and len(slots) >= limits.max_clusters)
 
 
 def test_sweeps_end_when_few_rows_change_or_steps_run_out():
@@ -161,14 +169,14 @@ def test_sweeps_end_when_few_rows_change_or_steps_run_out():
         local, rounding = problem.rows.take(), problem.rows.rounding
         start, order = first_start(local, local.dense()[:9]), np.arange(120, dtype=np.int32)
         penalty = 1e9
-        whole = sweep_few(local, order, start, Limits(penalty, 100, 0, 300), rounding)
+        whole = sweep_rows(local, order, start, Limits(penalty, 100, 0, 300), rounding)
         changes = whole.n_changed
         assert changes[-1] == 0 and not whole.changing and len(changes) > 4
         assert (start.labels == -1).all()  # what was given is not written into
-        some = sweep_few(local, order, start, Limits(penalty, 100, changes[2], 300), rounding)
+        some = sweep_rows(local, order, start, Limits(penalty, 100, changes[2], 300), rounding)
         assert some.n_changed == changes[:3] and some.changing
-        two = sweep_few(local, order, start, Limits(penalty, 100, 0, 2), rounding)
-        assert two.n_changed == changes[:2] and two.potentials == whole.potentials[:2]
+        two = sweep_rows(local, order, start, Limits(penalty, 100, 0, 2), rounding)
+        assert two.n_changed == changes[:2] and two.points == whole.points[:2]
 
 
 def test_a_sweep_that_only_gives_clusters_other_slots_changes_nothing():
@@ -179,11 +187,11 @@ def test_a_sweep_that_only_gives_clusters_other_slots_changes_nothing():
         labels = np.array([0, 0, 1], np.int32)
         totals = rows.totals(2, labels)
         centres = local.dense()[[0, 0]]  # the second one is far from its only row now
-        start = Start(labels, centres, np.arange(2), 2, totals, 2)
-        swept = sweep_few(local, ORDER[:3], start, Limits(1.0 * unit, 9, 0, 1), rows.rounding)
-        assert swept.labels.tolist() == [0, 0, 2] and swept.n_changed == [1]
-        assert not swept.changing and swept.slots.tolist() == [0, 2]
-        other = sweep_few(
+        start = Start(labels, ClusterList(centres, np.arange(2), 2), totals, 2)
+        swept = sweep_rows(local, ORDER[:3], start, Limits(1.0 * unit, 9, 0, 1), rows.rounding)
+        assert swept.labels.tolist() == [0, 0, 1] and swept.n_changed == [1]
+        assert not swept.changing and swept.clusters.ranks.tolist() == [0, 2]
+        other = sweep_rows(
             local, ORDER[:3], start._replace(n_clusters=3), Limits(unit, 9, 0, 1), rows.rounding
         )
         assert other.changing  # there were more clusters before

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from hardbayes import DPMeans
 from hardbayes.core import pool
-from hardbayes.core.arrays import Births, DirectForm
+from hardbayes.core.arrays import GIVEN_ORDER, Births, DirectForm
 from hardbayes.dp_means import bounds, memory, small
 from hardbayes.dp_means import problem as problems
 from hardbayes.dp_means import totals as exact_totals
@@ -16,7 +16,7 @@ from hardbayes.dp_means.moves import PartitionProposal
 from hardbayes.dp_means.state import PartitionState
 from hardbayes.dp_means.totals import ExactTotals
 from tests.conftest import make_blobs, quiet_fit
-from tests.dp_means.partition_states import always_carry, posed
+from tests.dp_means.partition_states import always_carry, order_of, posed, random_order
 from tests.dp_means.test_protocol import block_rows, numpy_rows
 from tests.test_divergences import rows_for
 
@@ -43,7 +43,7 @@ def check_refit(state, potential):
     partition, (weights, centres) = state.partition, state.centres()
     table = state._table
     np.testing.assert_array_equal(table.exact[table.slots], centres)
-    if not state.rows.layout.sparse and not table._lazy:
+    if not state.rows.layout.sparse and getattr(table, "_has_scores", True):
         theta = table.theta.transpose(0, 2, 1).reshape(-1, state.rows.n_columns)
         expected = (2 * centres).astype(table.layout.dtype)
         np.testing.assert_array_equal(theta[table.slots], expected)
@@ -175,7 +175,7 @@ def test_scratch_memory_follows_the_type_of_scores():
     with posed(X) as problem:
         rows, state = problem.rows, problem.state(problem.partition(1.0, 0.0, None))
         state.start(problem.centres_in_frame(centres))
-        cost = state.costs_at(state._listed.centres[:1], np.zeros(3000, np.int32))
+        cost = state.costs_at(state.clusters()[0].centres[:1], np.zeros(3000, np.int32))
         summary = state.sweep(np.array([0.1 * cost.max()]), ORDER, 1000)
         assert summary.n_opened > 0 and rows.layout.dtype == np.float64
         state.refit()
@@ -367,26 +367,65 @@ def test_no_row_is_counted_in_a_slot_that_totals_do_not_have(problem, calls, mon
     monkeypatch.setattr(ExactTotals, "move", checked)
     state = problem.state(problem.partition(1.0, 0.0, None))
     state.start(problem.rows.take(np.arange(20)).dense())
-    ANY_ORDER[calls](problem.rows, state._laid_out().view())
+    ANY_ORDER[calls](problem.rows, state._table.view())
+
+
+NO_BIRTHS = Births(GIVEN_ORDER, np.empty(0, np.int64), ORDER[:0])
 
 
 def test_rows_above_their_opening_cost_are_named(problem):
-    """Each by its own opening cost times nothing but its weight, in ascending order."""
+    """Each by its own opening cost times nothing but its weight, in visiting order."""
     rows = problem.rows
     state = problem.state(problem.partition(1.0, 0.0, None))
     state.start(rows.take(np.arange(4)).dense())
-    view = state._laid_out().view()
+    view = state._table.view()
     form = DirectForm(view.exact.copy(), view.exact_offset.copy(), True)
     costs = rows.weights * rows.take().costs(form)[:, state._table.slots].min(axis=1)
     opening = np.random.default_rng(0).permutation(costs)
-    found = []
-    summary = rows.assign(view, opening, None, lambda ids: found.append(ids))
-    np.testing.assert_array_equal(found[0], np.flatnonzero(costs > opening))
-    assert summary.n_above == len(found[0]) and summary.n_opened == 0
+    above = np.flatnonzero(costs > opening)
+    summary = rows.assign(view, opening)
+    order = random_order(np.random.default_rng(0))
+    births, visited = NO_BIRTHS._replace(order=order), above[np.argsort(order.ranks(above))]
+    np.testing.assert_array_equal(rows.offer(view, births, 80), visited)
+    np.testing.assert_array_equal(rows.offer(view, births, 3), visited[:3])
+    assert summary.n_above == len(above) and summary.n_opened == 0
     assert not summary.same_partition
-    assert rows.assign(view, opening).n_above == len(found[0])  # marks were wiped off
-    nobody = rows.assign(view, NEVER, None, lambda ids: pytest.fail("no row is above"))
-    assert nobody == (0, 0, 0, False)
+    assert rows.finish(view, births) == summary
+    assert rows.assign(view, opening).n_above == len(above)  # marks were wiped off
+    assert rows.assign(view, NEVER) == (0, 0, 0, False)
+
+
+def test_births_come_after_an_assignment_and_before_anything_else(problem):
+    rows = problem.rows
+    state = problem.state(problem.partition(1.0, 0.0, None))
+    state.start(rows.take(np.arange(4)).dense())
+    view, births = state._table.view(), NO_BIRTHS
+    for early in (lambda: rows.offer(view, births, 5), lambda: rows.finish(view, births)):
+        with pytest.raises(RuntimeError, match="'assign' comes first"):
+            early()
+    rows.assign(view, NEVER)
+    with pytest.raises(RuntimeError, match="'assign' comes first"):
+        rows.offer(view, births, 5)
+    rows.assign(view, np.zeros(1))
+    rows.set_labels(np.array([1]), np.array([0]))  # no row opens a cluster: the assignment is over
+    with pytest.raises(RuntimeError, match="'assign' comes first"):
+        rows.offer(view, births, 5)
+    rows.assign(view, np.zeros(1))
+    rows.offer(view, births, 5)
+    for late in (
+        lambda: rows.assign(view, NEVER),
+        lambda: rows.set_labels(np.array([1]), np.array([0])),
+        lambda: rows.relabel(np.arange(view.room)),
+        lambda: rows.totals(view.room),
+    ):
+        with pytest.raises(RuntimeError, match="'finish' comes first"):
+            late()
+    rows.start()
+    with pytest.raises(RuntimeError, match="'assign' comes first"):
+        rows.finish(view, births)
+    opening = np.full(80, np.inf)
+    opening[np.flatnonzero(rows.weights)[-1]] = 0.0
+    assert rows.assign(view, opening).n_above == 1  # marks were wiped off
 
 
 def test_only_births_before_a_rows_own_visit_are_offered():
@@ -395,54 +434,44 @@ def test_only_births_before_a_rows_own_visit_are_offered():
         rows, state = problem.rows, problem.state(problem.partition(1.0, 0.0, None))
         unit = problem.unit
         state.start(rows.take(np.array([0])).dense())
-        table, opening = state._laid_out(), np.array([1.0 * unit])
-        order = np.array([3, 1, 0, 4, 2], np.int32)  # visit ranks: row 2 first, row 0 fourth
-        seen = []
-
-        def open_clusters(above):
-            seen.append(above.tolist())
-            table.open(rows.take(np.array([3])).dense())
-            births = Births(order, opening, np.array([2]), 1, ORDER[3:4])
-            seen.append(rows.offer(table.view(), births, ORDER[1:3]).tolist())
-            seen.append(rows.labels().tolist())
-            rows.offer(table.view(), births._replace(openers=ORDER[:0]))
-            return table.view()
-
-        summary = rows.assign(table.view(), opening, None, open_clusters)
-        assert seen[0] == [1, 2, 3]
-        assert seen[1] == [1, 2]  # a birth in visit 2 is no choice for visits 0 and 1
-        assert seen[2] == [0, 0, 0, 1, 0]
+        table, opening = state._table, np.array([1.0 * unit])
+        order = order_of([2, 1, 4, 0, 3])
+        births = NO_BIRTHS._replace(order=order)
+        assert rows.assign(table.view(), opening).n_above == 3
+        assert rows.offer(table.view(), births, 5).tolist() == [2, 1, 3]
+        table.open(rows.take(np.array([3])).dense())
+        births = Births(order, order.ranks(ORDER[4:5]), ORDER[3:4])
+        # A birth in the third visit is no choice for the first and the second.
+        assert rows.offer(table.view(), births, 5).tolist() == [2, 1]
+        assert rows.labels().tolist() == [0, 0, 0, 1, 0]
+        summary = rows.finish(table.view(), births)
         assert rows.labels().tolist() == [0, 0, 0, 1, 0]
         assert (summary.n_above, summary.n_opened) == (3, 1)
 
 
-def test_rows_that_are_decided_are_offered_no_more():
+def test_rows_that_were_above_see_all_births_and_their_openers_none():
     X = np.array([[0.0], [10.0], [10.2], [11.0], [10.9]])
     with posed(X) as problem:
         rows, state = problem.rows, problem.state(problem.partition(1.0, 0.0, None))
         state.start(rows.take(np.array([0])).dense())
-        table, opening = state._laid_out(), np.array([problem.unit])
-        left = []
-
-        def open_clusters(above):
-            table.open(rows.take(np.array([1])).dense())
-            births = Births(ORDER[:5], opening, np.array([1]), 1, ORDER[1:2])
-            left.append(rows.offer(table.view(), births, ORDER[2:3], decide=True).tolist())
-            table.open(rows.take(np.array([3])).dense())
-            births = Births(ORDER[:5], opening, np.array([1, 1]), 1, ORDER[3:4])
-            left.append(rows.offer(table.view(), births, ORDER[2:5:2].copy()).tolist())
-            rows.offer(table.view(), births._replace(openers=ORDER[:0]))
-            return table.view()
-
-        rows.assign(table.view(), opening, None, open_clusters)
-        assert left == [[], []]
+        table, births = state._table, NO_BIRTHS
+        rows.assign(table.view(), np.array([problem.unit]))
+        assert rows.offer(table.view(), births, 2).tolist() == [1, 2]
+        table.open(rows.take(np.array([1])).dense())
+        births = births._replace(opened=np.array([1]), openers=ORDER[1:2])
+        assert rows.offer(table.view(), births, 2).tolist() == []
+        assert rows.labels().tolist() == [0, 1, 1, 1, 1]
+        table.open(rows.take(np.array([3])).dense())
+        births = births._replace(opened=np.array([1, 3]), openers=ORDER[3:4])
+        assert rows.offer(table.view(), births, 2).tolist() == []
+        assert rows.finish(table.view(), births).n_opened == 2
         assert rows.labels().tolist() == [0, 1, 1, 2, 2]
 
 
 def test_costs_by_the_direct_formula_and_none_for_rows_in_no_slot(problem):
     rows, state = problem.rows, problem.state(problem.partition(1.0, 0.0, None))
     state.start(rows.take(np.arange(20)).dense())
-    view, X = state._laid_out().view(), rows.take().dense()
+    view, X = state._table.view(), rows.take().dense()
     labels = np.random.default_rng(0).integers(-1, 20, 80).astype(np.int32)
     expected = np.where(labels < 0, 0.0, ((X - view.exact[labels]) ** 2).sum(axis=1))
     np.testing.assert_array_equal(rows.costs(view, labels), expected)

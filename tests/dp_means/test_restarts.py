@@ -6,7 +6,6 @@ import pytest
 from hardbayes.dp_means import starts as restarts
 from hardbayes.dp_means.starts import (
     Starts,
-    draw_visit_rank,
     farthest_first,
     first_centres,
     k_means_plus_plus,
@@ -31,15 +30,6 @@ from tests.dp_means.partition_states import pose_here
 )
 def test_when_one_start_differs_from_the_next(init, order, search, random):
     assert Starts(init, order, 3, search, 9).random == random
-
-
-def test_the_visiting_order():
-    rng = np.random.RandomState(0)
-    np.testing.assert_array_equal(draw_visit_rank(5, "given", rng), np.arange(5))
-    found = draw_visit_rank(50, "random", rng)
-    assert found.dtype == np.int32
-    order = np.random.RandomState(0).permutation(50)  # the row visited at each rank
-    np.testing.assert_array_equal(found[order], np.arange(50))
 
 
 def test_where_to_start():

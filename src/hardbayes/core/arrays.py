@@ -201,17 +201,65 @@ def no_totals(slots: int, n_columns: int) -> Totals:
     return Totals(*numbers, np.zeros(slots, np.bool_))
 
 
+def scramble(number: NDArray[np.uint64], key: np.uint64) -> NDArray[np.uint64]:
+    """Return the image of a number, or of an array of them, uint64: a bijection for every key.
+
+    SplitMix64 of Steele, Lea & Flood 2014. Compiled functions call it too.
+    """
+    number = (number + key) * np.uint64(0x9E3779B97F4A7C15)
+    number = (number ^ (number >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    number = (number ^ (number >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return number ^ (number >> np.uint64(31))
+
+
+class VisitOrder(NamedTuple):
+    """The order in which rows are visited, as a rule: no array as long as the data.
+
+    By number, or at random: then by the image of the number in a bijection.
+    """
+
+    is_random: bool
+    key: np.uint64
+
+    @classmethod
+    def draw(cls, order: str, rng: np.random.RandomState) -> "VisitOrder":
+        """Return the order "given", or a "random" one."""
+        if order == "given":
+            return GIVEN_ORDER
+        return cls(True, np.uint64(rng.randint(0, 2**64, dtype=np.uint64)))
+
+    def ranks(self, ids: NDArray[np.signedinteger]) -> NDArray[np.int64]:
+        """Return numbers (m,) by which rows ``ids`` (m,) are sorted, no two the same."""
+        if not self.is_random:
+            return ids.astype(np.int64)
+        return scramble(ids.astype(np.uint64), self.key).view(np.int64)
+
+    def rows(self, n_rows: int) -> NDArray[np.intp]:
+        """Return so many rows (n,), from the first on, as they are visited."""
+        rows = np.arange(n_rows)
+        return np.argsort(self.ranks(rows)) if self.is_random else rows
+
+    def first(self, ids: NDArray[np.signedinteger], count: int) -> NDArray[np.signedinteger]:
+        """Return those of rows ``ids`` that are visited first, as they are: ``count`` at most."""
+        ranks = self.ranks(ids)
+        if count < len(ids):
+            first = np.argpartition(ranks, count)[:count]
+            ids, ranks = ids[first], ranks[first]
+        return ids[np.argsort(ranks)]
+
+
+GIVEN_ORDER = VisitOrder(False, np.uint64(0))
+
+
 class Births(NamedTuple):
-    """Clusters opened within a sweep, in the last ``len(opened)`` of the used slots.
+    """Clusters opened since an assignment, in the last ``len(opened)`` of the used slots.
 
     A row may choose those that were opened before its own visit.
     """
 
-    visit_rank: NDArray[np.signedinteger]  # (n,): place of each row in the visiting order
-    opening: Floats  # (n,) or (1,): what a row pays to open a cluster
-    opened: NDArray[np.int64]  # (births,): visit rank of the row that opened each
-    first_slot: int  # births from this slot on are offered
-    openers: NDArray[np.signedinteger]  # (m,): the rows that opened the last m slots
+    order: VisitOrder
+    opened: NDArray[np.int64]  # (births,), ascending: visit rank of the row that opened each
+    openers: NDArray[np.signedinteger]  # (m,): the rows that opened the last m, not yet offered
 
 
 class Summary(NamedTuple):
@@ -219,8 +267,8 @@ class Summary(NamedTuple):
 
     n_changed: int  # rows whose slot changed
     n_above: int  # rows whose cheapest centre cost more than their opening cost
-    n_opened: int  # clusters that they opened
-    same_partition: bool  # births gave slots other names, but rows are together as before
+    n_opened: int = 0  # clusters that they opened
+    same_partition: bool = False  # births gave slots other names, but rows are together as before
 
 
 class Division(NamedTuple):

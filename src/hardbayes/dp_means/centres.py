@@ -85,8 +85,6 @@ class CentreTable(ABC):
     layout : Layout
     clusters : ClusterList
     pool : Pool
-    lazy : bool
-        No `view` may ever be needed, because rows are few.
     """
 
     _moved: Floats  # (slots,): how far each centre has moved since `take_drift`
@@ -99,9 +97,7 @@ class CentreTable(ABC):
         layout: Layout,
         clusters: ClusterList,
         pool: Pool,
-        lazy: bool = False,
     ) -> None:
-        self._lazy = lazy
         self._partition = partition
         self.layout = layout
         self._pool = pool
@@ -289,11 +285,12 @@ class CentreTable(ABC):
 class DistanceTable(CentreTable):
     """A table of centres for squared distances.
 
-    A lazy one lays scores out on the first `view`. Where rows are few there may be none, and the
-    kernels that lay out need not be compiled.
+    Scores are laid out on the first `view`. Where rows are few there may be none, and the kernels
+    that lay out need not be compiled.
     """
 
     per_slot = (*CentreTable.per_slot, "_explained")
+    _has_scores = False
 
     @property
     def _lowered(self) -> float:
@@ -310,7 +307,7 @@ class DistanceTable(CentreTable):
     def refit(self, totals: Totals) -> tuple[float, float]:
         """Move the centres to the means; those whose members have not changed stay."""
         partition, slots = self._partition, self.slots
-        if self._lazy:
+        if not self._has_scores:
             self.exact[slots] = partition.centres(totals.weights(slots), totals.sums(slots))
             return potential(totals, slots, partition.prior_weight, partition.prior_mean)
         eta = partition.prior_weight
@@ -334,15 +331,15 @@ class DistanceTable(CentreTable):
         return with_remainder(numbers)
 
     def _write(self, slots: NDArray[np.intp], centres: Floats) -> None:
-        if self._lazy:
-            self.exact[slots] = centres
-        else:
+        if self._has_scores:
             super()._write(slots, centres)
+        else:
+            self.exact[slots] = centres
 
     def view(self) -> Centres:
         """Return the arrays for kernels that score, without the empty blocks at the end."""
-        if self._lazy:
-            self._lazy = False
+        if not self._has_scores:
+            self._has_scores = True
             self.theta[:] = 0
             self._write(self.slots, self.exact[self.slots])
             self._forget_drift(slice(None))
@@ -350,7 +347,7 @@ class DistanceTable(CentreTable):
 
     def direct(self) -> Centres:
         """Return the arrays for kernels that use the direct formula only."""
-        if self._lazy and not self.layout.sparse:  # dense rows do not read the offsets
+        if not (self._has_scores or self.layout.sparse):  # dense rows do not read the offsets
             return self._view(self.n_slots // self.block)
         return self.view()
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.core.arrays import inverse_permutation
 from hardbayes.core.loop import Status, alternate
 from hardbayes.dp_means.moves.exchanges import propose_detour, propose_exchanges
 from hardbayes.dp_means.moves.merges import propose_merges
@@ -19,13 +18,14 @@ from hardbayes.dp_means.moves.single_rows import (
 )
 from hardbayes.dp_means.moves.splits import divide_clusters, propose_splits
 from hardbayes.dp_means.objective import Terms, measure
+from hardbayes.dp_means.small import is_small, sweep_small
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from hardbayes.core.arrays import Floats
+    from hardbayes.core.arrays import Floats, VisitOrder
     from hardbayes.dp_means.moves import PartitionProposal
     from hardbayes.dp_means.moves.splits import Divisions
     from hardbayes.dp_means.objective import Partition
@@ -102,8 +102,7 @@ class Descent:
     passes : Passes
     opening : array (n,) or (1,)
         What it costs each row to open a cluster.
-    visit_rank : array (n,)
-        Each row's place in the visiting order.
+    order : VisitOrder
     rng : RandomState
     report : callable
         ``report(step, clusters, changed)`` is called after every step.
@@ -118,7 +117,7 @@ class Descent:
         partition: Partition,
         passes: Passes,
         opening: Floats,
-        visit_rank: NDArray[np.signedinteger],
+        order: VisitOrder,
         rng: np.random.RandomState,
         report: Callable[[int, int, int], None],
         effort: Effort = THOROUGH,
@@ -128,7 +127,7 @@ class Descent:
         self.partition = partition
         self.passes = passes
         self.opening = opening
-        self.visit_rank = visit_rank
+        self.order = order
         self.rng = rng
         self.report = report
         self.effort = effort
@@ -170,10 +169,10 @@ class Descent:
 
         Old centres stay where they are until all rows have chosen.
         """
-        if self.passes.sweeps_together and self.state.is_few:
-            return self._sweep_few()
+        if self.passes.sweeps_together and is_small(self.state):
+            return self._sweep_small()
         cap = self.partition.max_clusters
-        swept = self.state.sweep(self.opening, self.visit_rank, cap)
+        swept = self.state.sweep(self.opening, self.order, cap)
         n_before = self.points[-1].n_clusters if self.points else -1
         self._note(self.state.refit(), swept.n_changed)
         # Births may give the partition before other slots only.
@@ -187,7 +186,7 @@ class Descent:
         if not self.points:
             self.state.choose_nearest()
             self.state.close_empty()
-        order = inverse_permutation(self.visit_rank).astype(np.intp)
+        order = self.order.rows(self.state.rows.n_rows)
         size, n_changed = self.state.rows.most_taken, 0
         for start in range(0, len(order), size):
             ids = order[start : start + size]
@@ -209,7 +208,7 @@ class Descent:
             self.relocated = self.points[-1]
             return changed
         ids = np.arange(rows.n_rows)
-        if not (self.passes.sweeps_together and state.is_few):
+        if not (self.passes.sweeps_together and is_small(state)):
             ids = border_rows(state, self.partition, self.passes.border_slack)
             limit = sys.maxsize if self.passes.are_compiled else self.effort.uncompiled_rows
             ids = ids[: min(limit, rows.most_taken)]
@@ -289,12 +288,13 @@ class Descent:
     def _has_detours(self) -> bool:
         return self.is_capped and self.detours_left > 0
 
-    def _sweep_few(self) -> bool:
+    def _sweep_small(self) -> bool:
         """Sweeps one after the other in one call, until few rows change."""
         n_done = len(self.points)
         limit = self.halfway if n_done < self.halfway else self.max_steps
-        swept = self.state.sweep_few(
-            self.visit_rank,
+        swept = sweep_small(
+            self.state,
+            self.order,
             self.partition,
             self.max_changes,
             limit - n_done,

@@ -4,7 +4,7 @@ What goes out to a tile is a named tuple of small arrays; what comes back is lab
 additive totals. So neither the tiles nor the number of threads change a bit of the result.
 """
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -32,7 +32,7 @@ from hardbayes.dp_means.bounds import (
     is_same_partition,
     no_bounds,
 )
-from hardbayes.dp_means.compiled.assign import ABOVE, DECIDED, assign
+from hardbayes.dp_means.compiled.assign import ABOVE, OPENER, assign
 from hardbayes.dp_means.compiled.births import consider
 from hardbayes.dp_means.compiled.every_centre import Tile, assign_all, new_tile
 from hardbayes.dp_means.compiled.single_row import mark_near_border
@@ -47,6 +47,18 @@ Labels = NDArray[np.int32]
 DOUBTFUL = 1 / 16
 BATCH_BYTES = 1 << 17
 ALL = slice(None)
+NO_ROWS: NDArray[np.int32] = np.zeros(0, np.int32)
+
+
+@dataclass
+class OpenAssignment:
+    """An assignment after which rows above their opening cost may open clusters."""
+
+    summary: Summary  # without births
+    opening: Floats  # (n,) or (1,)
+    before: Labels  # (n,)
+    used: int  # slots before births
+    ids: Ids | None = None  # rows that were above, ascending; None before the first offer
 
 
 class MemoryRows:
@@ -86,6 +98,7 @@ class MemoryRows:
         self._tiling = Tiling(self.entries_per_row, pool)
         self._batches: dict[int, Batch] = {}
         self._tiles: dict[int, Tile] = {}
+        self._are_marked = False  # some rows, by the last assignment
         self.start()
 
     @cached_property
@@ -99,6 +112,7 @@ class MemoryRows:
     def start(self, labels: Labels | None = None, totals: Totals | None = None) -> None:
         """Forget all labels; or begin with these labels, whose exact totals are given."""
         self._labelling = Labelling(self.n_rows, labels)
+        self._open: OpenAssignment | None = None
         self._totals: ExactTotals | None = None
         self._births_expected = True
         self._n_changed = self.n_rows  # in the last assignment; before the first, all will
@@ -113,10 +127,12 @@ class MemoryRows:
 
     def set_labels(self, ids: Ids, slots: Ids) -> None:
         """Give these rows to these slots."""
+        self._leave_open()
         self._labelling.set(ids, slots)
 
     def relabel(self, slots: Ids, n_slots: int | None = None) -> None:
         """Give the rows of slot c to ``slots[c]``."""
+        self._leave_open()
         totals = self._counted(len(slots))
         self._labelling.rename(np.append(slots, -1).astype(np.int32))
         if n_slots is None:
@@ -127,6 +143,7 @@ class MemoryRows:
     def totals(self, n_slots: int, labels: Labels | None = None) -> Totals:
         """Return the exact totals of so many slots, for the present labels or for others."""
         if labels is None:
+            self._leave_open()
             return self._counted(n_slots).parts
         totals = self._new_totals(n_slots)
         totals.move(np.full(self.n_rows, -1, np.int32), labels, self.n_rows)
@@ -150,14 +167,9 @@ class MemoryRows:
 
     # -- a sweep -----------------------------------------------------------------------------------
 
-    def assign(
-        self,
-        centres: Centres,
-        opening: Floats,
-        drift: Drift | None = None,
-        open_clusters: Callable[[Ids], Centres | None] | None = None,
-    ) -> Summary:
-        """Give every row to its cheapest centre, then to a cluster that opens before its visit."""
+    def assign(self, centres: Centres, opening: Floats, drift: Drift | None = None) -> Summary:
+        """Give every row to its cheapest centre; count rows above their opening cost."""
+        self._leave_open()
         labelling = self._labelling
         # Births after rows are counted take the memory of one more labelling.
         totals = None
@@ -181,23 +193,11 @@ class MemoryRows:
             labelling.counted = before
         elif n_above:  # their clusters are not yet decided, so they are not counted
             labelling.counted = np.where(self._marks == ABOVE, before, labelling.slots)
-        born = None
-        if n_above and open_clusters is not None:
-            if self._are_many(n_above) or has_little_room(self.n_rows):
-                labelling.drop_bounds()  # few of them would hold after the births
-            born = open_clusters(np.flatnonzero(self._marks))
+        summary = Summary(n_changed, n_above)
+        self._births_expected = False
         if n_above:
-            self._marks[:] = 0
-        self._births_expected = born is not None
-        if born is None:
-            return Summary(n_changed, n_above, 0, False)
-        if labelling.bounds is not None and labelling.bounds.hold_for(born):
-            labelling.bounds.include(born, labelling.slots)
-        else:
-            labelling.drop_bounds()
-        n_changed = int(np.count_nonzero(before != labelling.slots))
-        same = is_same_partition(before, labelling.slots, self.weights)
-        return Summary(n_changed, n_above, born.used - centres.used, same)
+            self._open = OpenAssignment(summary, opening, before, centres.used)
+        return summary
 
     def _carried(self, centres: Centres, drift: Drift | None) -> DistanceBounds | None:
         """Return the bounds that an assignment begins with; None where they are not worth it."""
@@ -222,6 +222,9 @@ class MemoryRows:
 
         IN/OUT labels (n,), bounds; totals follow, but for the rows above.
         """
+        if self._are_marked:
+            self._marks[:] = 0
+        self._are_marked = True
         rounding = NO_ROUNDING, NO_ROUNDING
         if totals is not None:
             rounding = self.rounding.rows, self.rounding.weights
@@ -244,6 +247,7 @@ class MemoryRows:
 
         self._tiling.run(task, self.n_rows, len(centres.rank))
         n_above, n_changed, n_doubtful, n_scored = map(sum, zip(*found, strict=True))
+        self._are_marked = n_above > 0
         if totals is not None:
             totals.add_shares()
         if bounds is not None:
@@ -254,40 +258,77 @@ class MemoryRows:
             self.layout = self.layout._replace(dtype=finest)
         return n_above, n_changed, n_scored
 
-    def offer(
-        self, centres: Centres, births: Births, ids: Ids | None = None, decide: bool = False
-    ) -> Ids:
-        """Let rows choose among the births before their visit; return those still above."""
-        labelling, marks, block = self._labelling, self._marks, centres.block
-        m = len(births.openers)
-        labelling.slots[births.openers] = np.arange(centres.used - m, centres.used)
-        marks[births.openers] = DECIDED
+    def offer(self, centres: Centres, births: Births, count: int) -> Ids:
+        """Offer the newest births to the rows that were above; return those that still are."""
+        assignment, labelling, marks = self._opened(), self._labelling, self._marks
+        if assignment.ids is None:
+            if 8 * assignment.summary.n_above >= self.n_rows or has_little_room(self.n_rows):
+                labelling.drop_bounds()  # few of them would hold after the births
+            dtype = np.int32 if self.n_rows < 2**31 else np.int64
+            assignment.ids = np.flatnonzero(marks).astype(dtype)
+        ids, m = assignment.ids, len(births.openers)
+        if m:
+            labelling.slots[births.openers] = np.arange(centres.used - m, centres.used)
+            marks[births.openers] = OPENER
+            if labelling.bounds is not None:
+                labelling.bounds.upper[births.openers] = np.inf
+            self._consider(centres, births, m, ids)
+        return births.order.first(ids[marks[ids] == ABOVE], count)
+
+    def finish(self, centres: Centres, births: Births) -> Summary:
+        """Offer all births to the rows that were never above; return what was done in all."""
+        assignment, labelling = self._opened(), self._labelling
+        n_opened = len(births.opened)
+        if n_opened:
+            self._consider(centres, births, n_opened, NO_ROWS)
+        self._open = None
+        if not n_opened:
+            return assignment.summary
+        self._births_expected = True
+        if labelling.bounds is not None and labelling.bounds.hold_for(centres):
+            labelling.bounds.include(centres, labelling.slots)
+        else:
+            labelling.drop_bounds()
+        before, after = assignment.before, labelling.slots
+        return Summary(
+            int(np.count_nonzero(before != after)),
+            assignment.summary.n_above,
+            n_opened,
+            is_same_partition(before, after, self.weights),
+        )
+
+    def _opened(self) -> OpenAssignment:
+        if self._open is None:
+            raise RuntimeError("No row is above its opening cost: 'assign' comes first.")
+        return self._open
+
+    def _leave_open(self) -> None:
+        """No more rows open clusters."""
+        if self._open is not None and self._open.ids is not None:
+            raise RuntimeError("Clusters have been offered to some rows: 'finish' comes first.")
+        self._open = None
+
+    def _consider(self, centres: Centres, births: Births, m: int, ids: Ids) -> None:
+        """Let rows ``ids``, or those never above, choose among the last m births they may see."""
+        labelling, block = self._labelling, centres.block
         bounds = labelling.bounds
-        if bounds is not None:
-            bounds.upper[births.openers] = np.inf
         view = no_bounds(self.layout, centres) if bounds is None else bounds.view(centres.n_blocks)
         radii = view.upper if bounds is None else bounds.radii(centres)
         opened = np.full(len(centres.rank), np.iinfo(np.int64).max)
         opened[centres.used - len(births.opened) : centres.used] = births.opened
-        visible_from = np.where(centres.rank >= 0, opened, -1)
+        visible_from = np.where(centres.rank >= 0, opened, np.iinfo(np.int64).min)
         block_opened = visible_from.reshape(-1, block).max(axis=1)
-        first, last = births.first_slot // block, centres.n_blocks
-        some = np.empty(0, births.visit_rank.dtype) if ids is None else ids
+        first, last = (centres.used - m) // block, centres.n_blocks
+        earliest = births.opened[-m]
 
         def task(worker: int, start: int, stop: int) -> None:
             consider(
-                self._rows, self.weights, births.opening, self.constants, centres, view, radii,
-                labelling.slots, marks, some, births.visit_rank, opened, block_opened, first, last,
-                self._batch(worker, centres), start, stop,
+                self._rows, self.weights, self._opened().opening, self.constants, centres, view,
+                radii, labelling.slots, self._marks, ids, births.order, opened, block_opened,
+                earliest, first, last, self._batch(worker, centres), start, stop,
             )  # fmt: skip
 
-        if births.first_slot < centres.used:
-            n = self.n_rows if ids is None else len(ids)
-            self._tiling.run(task, n, (last - first) * block)
-        above = some[marks[some] == ABOVE]
-        if decide:
-            marks[some] = DECIDED
-        return above
+        self._tiling.run(task, len(ids) or self.n_rows, (last - first) * block)
 
     # -- costs -------------------------------------------------------------------------------------
 
@@ -357,9 +398,6 @@ class MemoryRows:
     def _marks(self) -> NDArray[np.uint8]:
         """Marks of rows within a sweep: zero, ABOVE or DECIDED."""
         return np.zeros(self.n_rows, np.uint8)
-
-    def _are_many(self, n_above: int) -> bool:
-        return 8 * n_above >= self.n_rows
 
     def _batch(self, worker: int, centres: Centres) -> Batch:
         """Return a thread's scratch memory for scores, made anew when there are more blocks."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hardbayes.core.arrays import Floats
+    from hardbayes.core.arrays import Floats, VisitOrder
     from hardbayes.dp_means.moves.splits import Divisions
     from hardbayes.dp_means.objective import Partition
     from hardbayes.dp_means.passes import Passes
@@ -48,7 +48,7 @@ class Path(ABC):
         Returns what rows (n,) or (1,) pay to open a cluster of a partition.
     mean : array (d,)
         Of all rows.
-    visit_rank : array (n,)
+    order : VisitOrder
     max_steps : int
         Of each fit.
     rng : RandomState
@@ -63,7 +63,7 @@ class Path(ABC):
         passes: Passes,
         opening_costs: Callable[[Partition], Floats],
         mean: Floats,
-        visit_rank: NDArray[np.signedinteger],
+        order: VisitOrder,
         max_steps: int,
         rng: np.random.RandomState,
         unit: float,
@@ -74,7 +74,7 @@ class Path(ABC):
         self.passes = passes
         self.opening_costs = opening_costs
         self.mean = mean
-        self.visit_rank = visit_rank
+        self.order = order
         self.max_steps = max_steps
         self.rng = rng
         self.solutions: list[Solution] = []
@@ -163,7 +163,7 @@ class Path(ABC):
         self.lowest = min(self.lowest, penalty)
         partition = replace(self.partition, penalty=penalty, max_clusters=max_clusters)
         descent = Descent(
-            self.state, partition, self.passes, self.opening_costs(partition), self.visit_rank,
+            self.state, partition, self.passes, self.opening_costs(partition), self.order,
             self.rng, say_nothing, effort, divisions,
         )  # fmt: skip
         self.solutions.append(descent.run(start, "split-merge", self.max_steps))

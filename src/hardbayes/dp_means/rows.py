@@ -27,8 +27,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import numpy as np
     from numpy.typing import NDArray
 
@@ -93,34 +91,29 @@ class Rows(Protocol):
 
     # -- passes over all rows ----------------------------------------------------------------------
 
-    def assign(
-        self,
-        centres: Centres,
-        opening: Floats,
-        drift: Drift | None = None,
-        open_clusters: Callable[[Ids], Centres | None] | None = None,
-    ) -> Summary:
-        """Give every row to its cheapest centre; then let rows open clusters, and choose them.
+    def assign(self, centres: Centres, opening: Floats, drift: Drift | None = None) -> Summary:
+        """Give every row to its cheapest centre; count rows above their opening cost.
 
-        A row is above its opening cost where ``weight * cost > opening`` (n,) or (1,) even at its
-        cheapest centre. Where there are such rows, ``open_clusters`` is called with their ids in
-        ascending order. It may call `take` and `offer`, and returns the centres with those that
-        were opened, or None.
+        A row is above where ``weight * cost > opening`` (n,) or (1,) even at its cheapest centre.
+        Such rows may open clusters: any number of times `offer`, then `finish`. Without these the
+        assignment is as it is.
 
         ``drift``: how far centres have moved since the last assignment, for executors that carry
         bounds; None where no other assignment will follow.
         """
 
-    def offer(
-        self, centres: Centres, births: Births, ids: Ids | None = None, decide: bool = False
-    ) -> Ids:
-        """Let rows choose among clusters opened within this assignment, before their own visit.
+    def offer(self, centres: Centres, births: Births, count: int) -> Ids:
+        """Offer the newest births to the rows that were above; return those that still are.
 
-        Rows ``births.openers`` get the last slots, and never choose again. Rows ``ids`` (m,), or
-        all rows that are not decided, compare their present centre with the births from
-        ``births.first_slot`` on; with ``decide`` they are decided, and will not be offered more.
-        Returns those of ``ids`` that are still above their opening cost.
+        Rows ``births.openers`` get the last slots, and never choose again. The others compare their
+        present centre with those slots, as far as these were opened before their own visit. Of rows
+        that even so are above their opening cost, the first ``count`` in visiting order return.
+
+        What it returns is final up to the last row: all births that these rows may see are there.
         """
+
+    def finish(self, centres: Centres, births: Births) -> Summary:
+        """Offer all births to the rows that were never above; return what was done in all."""
 
     def costs(self, centres: Centres, labels: Labels | None = None) -> Floats:
         """Return the cost (n,) of each row at the centre in its slot; 0 where it has none (-1)."""

@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hardbayes.core.arrays import centres_without_scores, inverse_permutation
+from hardbayes.core.arrays import VisitOrder, centres_without_scores
 from hardbayes.dp_means.descent import Descent, Solution
 from hardbayes.dp_means.passes import passes_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from numpy.typing import NDArray
 
     from hardbayes.core.arrays import Floats
     from hardbayes.dp_means.objective import Partition
@@ -117,14 +115,14 @@ def minimise(
     passes = passes_for(partition)
     best: Solution | None = None
     for start in range(starts.number if starts.random else 1):
-        visit_rank = draw_visit_rank(rows.n_rows, starts.order, rng)
+        order = VisitOrder.draw(starts.order, rng)
         centres = first_centres(rows, partition, opening, mean, starts.init, rng)
         descent = Descent(
             state,
             partition,
             passes,
             opening,
-            visit_rank,
+            order,
             rng,
             lambda step, k, changed, start=start: report(start, step, k, changed),  # type: ignore[misc]
         )
@@ -133,18 +131,6 @@ def minimise(
             best = solution
     assert best is not None  # there is at least one start
     return best
-
-
-def draw_visit_rank(
-    n_rows: int, order: str, rng: np.random.RandomState
-) -> NDArray[np.signedinteger]:
-    """Return each row's place (n,) in the order of a sweep."""
-    dtype: type[np.signedinteger] = np.int32 if n_rows < 2**31 else np.int64
-    rows: NDArray[np.signedinteger] = np.arange(n_rows, dtype=dtype)
-    if order == "given":
-        return rows
-    # The draws of permutation(n_rows), in half the memory.
-    return inverse_permutation(rng.permutation(rows))
 
 
 def first_centres(

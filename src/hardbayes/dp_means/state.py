@@ -1,11 +1,8 @@
-"""The state of a fit: labels, centres, statistics of clusters.
+"""The state of a fit: rows with their labels, and the clusters with their centres.
 
-The state of a fit: rows with their labels, and the clusters with their centres.
-
-Moves read it and change nothing. It changes in three ways, each one call: `start`, a sweep
-(`sweep`, or `sweep_few` on small data), and `apply` with the proposal of a move, then `refit`.
-
-Weights, totals, centres and unions of the clusters, as long as no label changes.
+Moves read it and change nothing. It changes in three ways, each one call: `start`, `sweep`, and
+`apply` with the proposal of a move; `refit` follows the last two. On small data
+`dp_means.small` does several sweeps and refits at once.
 """
 
 from __future__ import annotations
@@ -15,16 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.core.arrays import Totals, centres_without_scores, chunks, inverse_permutation
+from hardbayes.core.arrays import Totals, centres_without_scores, chunks
 from hardbayes.dp_means.centres import TABLES, CentreTable, ClusterList
 from hardbayes.dp_means.moves.births import open_clusters
 from hardbayes.dp_means.moves.merges import nearest_partners
-from hardbayes.dp_means.small import Limits, Start, is_few, sweep_few
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hardbayes.core.arrays import Centres, Division, Floats, Summary
+    from hardbayes.core.arrays import Division, Floats, Summary, VisitOrder
     from hardbayes.core.pool import Pool
     from hardbayes.dp_means.moves import PartitionProposal
     from hardbayes.dp_means.objective import Partition
@@ -68,7 +64,6 @@ class ClusterStatistics:
 
 if TYPE_CHECKING:
     Ids = NDArray[np.intp]
-    Ranks = NDArray[np.signedinteger]
 
 
 ALL = slice(None)
@@ -91,20 +86,10 @@ class Potential(NamedTuple):
         return (other.value - self.value) + (other.remainder - self.remainder)
 
 
-class SweptFew(NamedTuple):
-    """What several sweeps did."""
-
-    points: list[Potential]  # after each
-    n_changed: list[int]  # rows, in each
-    changing: bool  # whether the last one changed the partition
-    is_capped: bool  # whether rows would have opened clusters but for the cap
-
-
 class PartitionState:
     """Rows and their clusters, which go by their numbers: 0 to k - 1 in order of creation.
 
-    Until the first pass over tiles the clusters are only listed, and the label of a row is the
-    number of its cluster; then a table holds them in slots, and labels are slots.
+    Slots, in which a table holds the clusters and by which rows name them, are not seen outside.
 
     Parameters
     ----------
@@ -116,9 +101,7 @@ class PartitionState:
     def __init__(self, rows: Rows, partition: Partition) -> None:
         self.rows = rows
         self.partition = partition
-        self._listed = ClusterList.of(np.zeros((0, rows.n_columns)))
-        self._table: CentreTable | None = None
-        self._has_labels = False
+        self._table = self._new_table(ClusterList.of(np.zeros((0, rows.n_columns))))
         self._known: ClusterStatistics | None = None  # of the present labels
 
     # -- what moves read ---------------------------------------------------------------------------
@@ -126,12 +109,12 @@ class PartitionState:
     @property
     def n_clusters(self) -> int:
         """Number of clusters."""
-        return len(self._slots)
+        return len(self._table.slots)
 
     @property
     def names(self) -> NDArray[np.int64]:
         """A number for each cluster (k,) that no other ever has."""
-        return self._laid_out().names
+        return self._table.names
 
     def weights(self) -> Floats:
         """Return the weights (k,) of the clusters."""
@@ -154,7 +137,7 @@ class PartitionState:
     def _clusters(self) -> ClusterStatistics:
         if self._known is None:
             self._known = ClusterStatistics(
-                self.partition, self._totals(), self._slots, self.rows.pool
+                self.partition, self._totals(), self._table.slots, self.rows.pool
             )
         return self._known
 
@@ -163,24 +146,23 @@ class PartitionState:
 
         -1 for rows whose cluster was closed: one that held rows of no weight alone.
         """
-        labels = self.rows.labels(ids)
-        return labels.copy() if self._table is None else self._number_of()[labels]
+        return self._number_of()[self.rows.labels(ids)]
 
     def member_counts(self) -> NDArray[np.int64]:
         """Return how many rows of positive weight each cluster (k,) has."""
         rows = self.rows
-        counts = np.zeros(self._n_slots, np.int64)
+        counts = np.zeros(self._table.n_slots, np.int64)
         for part in chunks(rows.n_rows, 1):
             labels = rows.labels(part)
             if len(rows.weights) > 1:
                 labels = labels[rows.weights[part] > 0]
             counts += np.bincount(labels, minlength=len(counts))
-        return counts[self._slots]
+        return counts[self._table.slots]
 
     def rows_in(self, clusters: Ids) -> Ids:
         """Return the rows of these clusters, in order."""
-        wanted = np.zeros(self._n_slots + 1, bool)  # the last for rows in no slot
-        wanted[self._slots[clusters]] = True
+        wanted = np.zeros(self._table.n_slots + 1, bool)  # the last for rows in no slot
+        wanted[self._table.slots[clusters]] = True
         labels = self.rows.labels
         parts = chunks(self.rows.n_rows, 1)
         return np.concatenate([p.start + np.flatnonzero(wanted[labels(p)]) for p in parts])
@@ -199,7 +181,7 @@ class PartitionState:
 
     def candidates(self, slack: float) -> Ids:
         """Return all rows that might lower the objective by moving alone, and maybe others."""
-        table = self._laid_out()
+        table = self._table
         sizes = np.ones(table.n_slots)
         sizes[table.slots] = self.weights() + self.partition.prior_weight
         return self.rows.candidates(table.view(), sizes, self.partition.prior_weight, slack)
@@ -210,7 +192,7 @@ class PartitionState:
         Return the rows that would go to the second parts with the exact totals of these, and the
         exact totals of the first parts.
         """
-        slots = self._slots[clusters]
+        slots = self._table.slots[clusters]
         division = self.rows.divide(slots, self.partition.direct_form(halves))
         pairs = zip(self._totals()[:4], division.totals[:4], strict=True)
         left = (whole[slots] - second for whole, second in pairs)
@@ -218,90 +200,62 @@ class PartitionState:
 
     def costs(self) -> Floats:
         """Return the cost (n,) of each row at its own centre."""
-        if self._table is not None or self._is_sparse:
-            return self.rows.costs(self._laid_out().direct())
-        return self.rows.costs(self._direct(self._listed.centres))
+        return self.rows.costs(self._table.direct())
 
     def costs_at(self, centres: Floats, labels: NDArray[np.int32]) -> Floats:
         """Return the cost (n,) of each row at centres (k, d), for any labels (n,), 0 to k - 1."""
-        if not self._is_sparse:
-            return self.rows.costs(self._direct(centres), labels)
-        table = self._new_table(ClusterList.of(centres), lazy=True)
+        if not self.rows.layout.sparse:
+            form = self.partition.direct_form(centres)
+            return self.rows.costs(centres_without_scores(form, self.rows.layout.dtype), labels)
+        table = self._new_table(ClusterList.of(centres))
         return self.rows.costs(table.direct(), table.slots.astype(np.int32)[labels])
 
-    def _direct(self, centres: Floats) -> Centres:
-        """Return centres (k, d) for the direct formula on dense rows."""
-        form = self.partition.direct_form(centres)
-        return centres_without_scores(form, self.rows.layout.dtype)
+    def clusters(self) -> tuple[ClusterList, Totals]:
+        """Return where the clusters stand, and their exact totals; for squared distances."""
+        table = self._table
+        listed = ClusterList(table.exact[table.slots], table.names, table.next_rank)
+        return listed, Totals(*(part[table.slots] for part in self._totals()))
 
     # -- changes -----------------------------------------------------------------------------------
 
     def start(self, centres: Floats, labels: NDArray[np.int32] | None = None) -> None:
         """Begin at these centres (k, d), with no row in a cluster; or with these labels (n,)."""
-        self._listed, self._table, self._known = ClusterList.of(centres), None, None
-        self._has_labels = labels is not None
         totals = None if labels is None else self.rows.totals(len(centres), labels)
-        self.rows.start(labels, totals)
+        self.start_from(ClusterList.of(centres), labels, totals)
 
-    def sweep(self, opening: Floats, visit_rank: Ranks, max_clusters: int) -> Summary:
+    def start_from(
+        self, clusters: ClusterList, labels: NDArray[np.int32] | None, totals: Totals | None
+    ) -> None:
+        """Begin with these clusters; with the number of each row's (n,) and their exact totals."""
+        self._table, self._known = self._new_table(clusters), None
+        slots = self._table.slots
+        self.rows.start(labels, totals)
+        if labels is not None and (np.diff(slots) != 1).any():
+            self.rows.relabel(slots, self._table.n_slots)
+
+    def sweep(self, opening: Floats, order: VisitOrder, max_clusters: int) -> Summary:
         """Every row goes to its cheapest centre, or opens a cluster: Algorithm 1.
 
         Centres stay where they are until all rows have chosen; then `refit`.
         """
-        table = self._laid_out()
+        table, rows = self._table, self.rows
         self._known = None
-
-        def births(above: Ranks) -> Centres | None:
-            return open_clusters(
-                self.rows, table, self.partition, opening, visit_rank, above, max_clusters
-            )
-
-        return self.rows.assign(table.view(), opening, table.take_drift(), births)
-
-    def sweep_few(
-        self,
-        visit_rank: Ranks,
-        partition: Partition,
-        max_changes: int,
-        max_steps: int,
-        n_clusters: int,
-    ) -> SweptFew:
-        """Sweep, with births and refits, until few rows change: in one call, on small data.
-
-        ``n_clusters``: after the last sweep, -1 where this is the first.
-        """
-        listed, totals, table = self._listed, self._totals(), self._table
-        if table is not None:
-            slots = table.slots
-            listed = ClusterList(table.exact[slots], table.rank[slots], table.next_rank)
-            totals = Totals(*(part[slots] for part in totals))
-        start = Start(self.numbers(), *listed, totals, n_clusters)
-        local, order = self.rows.take(), inverse_permutation(visit_rank)
-        limits = Limits(partition.penalty, partition.max_clusters, max_changes, max_steps)
-        swept = sweep_few(local, order, start, limits, self.rows.rounding)
-        kept = swept.slots
-        names = np.full(len(swept.ranks), -1, np.int32)
-        names[kept] = np.arange(len(kept))
-        self._listed = ClusterList(swept.centres[kept], swept.ranks[kept], swept.next_rank)
-        self._table, self._has_labels, self._known = None, True, None
-        self.rows.start(names[swept.labels], Totals(*(part[kept] for part in swept.totals)))
-        points = [
-            Potential(k, *value)
-            for k, value in zip(swept.n_clusters, swept.potentials, strict=True)
-        ]
-        return SweptFew(points, swept.n_changed, swept.changing, swept.refused)
+        swept = rows.assign(table.view(), opening, table.take_drift())
+        if not swept.n_above or self.n_clusters >= max_clusters:
+            return swept
+        return open_clusters(rows, table, self.partition, opening, order, max_clusters)
 
     def rows_above(self, centres: Floats, opening: Floats) -> int:
         """Return how many rows are above their opening cost if they start at these centres."""
         self.start(centres)
-        return self.rows.assign(self._laid_out().view(), opening).n_above
+        return self.rows.assign(self._table.view(), opening).n_above
 
     def choose_nearest(self, last: bool = False) -> NDArray[np.bool_]:
         """Give every row to its cheapest centre, where they are; no cluster opens.
 
         Return which clusters (k,) have rows. ``last``: no other pass follows.
         """
-        table = self._laid_out()
+        table = self._table
         drift = None if last else table.take_drift()
         self._known = None
         self.rows.assign(table.view(), np.array([np.inf]), drift)
@@ -309,7 +263,7 @@ class PartitionState:
 
     def apply(self, proposal: PartitionProposal) -> None:
         """Do what a move proposes: change labels, open clusters, and close those without weight."""
-        table = self._laid_out()
+        table = self._table
         slots = table.slots
         self._known = None
         if proposal.united is not None:
@@ -325,20 +279,20 @@ class PartitionState:
     def close_empty(self) -> Totals:
         """Close clusters without weight; return the totals of all slots."""
         totals = self._totals()
-        weights = totals.weights(self._slots)
+        weights = totals.weights(self._table.slots)
         if not weights.all():
             self.close(weights == 0)
         return totals
 
     def close(self, which: NDArray[np.bool_]) -> None:
         """Close clusters (mask over them)."""
-        table = self._laid_out()
+        table = self._table
         table.close(table.slots[which])
         self._known = None
 
     def refit(self) -> Potential:
         """Close clusters without weight, and move the others to their minimising centres."""
-        table = self._laid_out()
+        table = self._table
         totals = self.close_empty()
         is_crowded = table.is_crowded
         value = table.refit(totals)
@@ -348,54 +302,24 @@ class PartitionState:
 
     # -- slots -------------------------------------------------------------------------------------
 
-    @property
-    def is_few(self) -> bool:
-        """Whether `sweep_few` is worth it, where costs are squared distances without a prior."""
-        n_rows = self.rows.n_rows
-        fits = n_rows <= self.rows.most_taken
-        return fits and is_few(n_rows, self.rows.n_columns, self.n_clusters)
-
-    @property
-    def _slots(self) -> Ids:
-        """The slot of each cluster (k,)."""
-        if self._table is None:
-            return np.arange(len(self._listed.centres))
-        return self._table.slots
-
-    @property
-    def _n_slots(self) -> int:
-        return len(self._listed.centres) if self._table is None else self._table.n_slots
-
-    @property
-    def _is_sparse(self) -> bool:
-        return self.rows.layout.sparse
-
     def _totals(self) -> Totals:
-        return self.rows.totals(self._n_slots)
+        return self.rows.totals(self._table.n_slots)
 
     def _number_of(self) -> NDArray[np.int32]:
         """Return the number of the cluster in each slot, -1 for free ones and for no slot."""
-        numbers = np.full(self._n_slots + 1, -1, np.int32)
-        numbers[self._slots] = np.arange(self.n_clusters)
+        numbers = np.full(self._table.n_slots + 1, -1, np.int32)
+        numbers[self._table.slots] = np.arange(self.n_clusters)
         return numbers
 
-    def _laid_out(self) -> CentreTable:
-        """Return the table of the clusters, made when first needed."""
-        if self._table is None:
-            self._table = self._new_table(self._listed, self.is_few)
-            if self._has_labels:
-                self.rows.relabel(self._table.slots, self._table.n_slots)
-        return self._table
-
-    def _new_table(self, clusters: ClusterList, lazy: bool) -> CentreTable:
+    def _new_table(self, clusters: ClusterList) -> CentreTable:
         layout = self.rows.layout
-        return TABLES[layout.costs](self.partition, layout, clusters, self.rows.pool, lazy)
+        return TABLES[layout.costs](self.partition, layout, clusters, self.rows.pool)
 
     def _lay_out_anew(self, table: CentreTable) -> None:
         """Lay the clusters out without free slots between them."""
         old, n_old = table.slots, table.n_slots
         clusters = ClusterList(self.centres()[1], table.names, table.next_rank)
-        self._table = self._new_table(clusters, self.is_few)
+        self._table = self._new_table(clusters)
         names = np.full(n_old, -1)
         names[old] = self._table.slots
         self.rows.relabel(names, self._table.n_slots)

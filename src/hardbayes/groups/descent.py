@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.core.arrays import Floats, inverse_permutation
+from hardbayes.core.arrays import GIVEN_ORDER, Floats, VisitOrder
 from hardbayes.core.loop import Status, alternate, say_nothing
 from hardbayes.dp_means.descent import Descent, Effort
 from hardbayes.dp_means.moves import PartitionProposal
@@ -27,7 +27,7 @@ from hardbayes.dp_means.moves.single_rows import border_rows, propose_relocation
 from hardbayes.dp_means.moves.splits import Divisions, divide_clusters
 from hardbayes.dp_means.objective import Partition, measure
 from hardbayes.dp_means.passes import passes_for
-from hardbayes.dp_means.starts import Starts, draw_visit_rank, first_centres, minimise
+from hardbayes.dp_means.starts import Starts, first_centres, minimise
 from hardbayes.groups.moves import (
     propose_exchange,
     propose_global_moves,
@@ -196,9 +196,8 @@ class GroupedDescent:
         return propose_regrouping(self.state, self.grouped)
 
     def _solve(self, whole: PartitionState, local: LocalClusters) -> Potential:
-        order = np.arange(local.rows.n_rows)
         descent = Descent(
-            whole, self.grouped.partition, self.passes, local.opening, order, self.rng,
+            whole, self.grouped.partition, self.passes, local.opening, GIVEN_ORDER, self.rng,
             say_nothing, EFFORT,
         )  # fmt: skip
         descent.run(None, "split-merge", GLOBAL_STEPS)
@@ -278,7 +277,7 @@ def minimise_grouped(
     rows = state.rows
     best: GroupedSolution | None = None
     for start in range(starts.number if starts.random else 1):
-        order = inverse_permutation(draw_visit_rank(rows.n_rows, starts.order, rng))
+        order = VisitOrder.draw(starts.order, rng).rows(rows.n_rows)
         if found is not None and start == 0:
             state.start(*found)
         else:
@@ -290,7 +289,7 @@ def minimise_grouped(
             state,
             grouped,
             opening,
-            order.astype(np.intp),
+            order,
             rng,
             lambda step, k, changed, start=start: report(start, step, k, changed),  # type: ignore[misc]
         )

@@ -5,9 +5,10 @@ import pytest
 
 from hardbayes.core.rows import new_batch
 from hardbayes.dp_means.bounds import DistanceBounds, no_bounds
-from hardbayes.dp_means.compiled.assign import ABOVE, DECIDED
+from hardbayes.dp_means.compiled.assign import ABOVE, COVERED, OPENER
 from hardbayes.dp_means.compiled.births import consider, find_openings
 from tests.dp_means.compiled.arrays import KINDS, Rows, constants_of
+from tests.dp_means.partition_states import random_order
 
 NEVER = np.iinfo(np.int64).max
 
@@ -22,37 +23,33 @@ class Births:
         self.table = self.rows.table(points[:5], squared)
         self.table.open(points[5:])
         self.view = self.table.view()
-        self.visit_rank = rng.permutation(np.arange(30, dtype=np.int32))
+        self.order = random_order(rng)
+        self.visits = self.order.ranks(np.arange(30))
         self.opened = np.full(len(self.view.rank), NEVER)
-        self.opened[5:25] = np.sort(rng.integers(0, 30, 20))
-        visible = np.where(self.view.rank >= 0, self.opened, -1)
+        self.opened[5:25] = np.sort(rng.choice(self.visits, 20))
+        visible = np.where(self.view.rank >= 0, self.opened, -NEVER)
         self.block_opened = visible.reshape(-1, self.view.block).max(axis=1)
         self.constants = constants_of(self.rows, squared)
-        self.costs = self.rows.costs(points, squared)[:, np.argsort(self.order())]
+        self.costs = self.rows.costs(points, squared)[:, np.argsort(self.table.slots)]
         self.labels = self.costs[:, :5].argmin(axis=1).astype(np.int32)
         self.marks = np.zeros(30, np.uint8)
         self.opening = np.array([np.quantile(self.rows.weights * self.costs[:, :5].min(1), 0.3)])
         self.bounds = no_bounds(self.table.layout, self.view)
         self.radii = self.bounds.upper
 
-    def order(self):
-        """The slot of each of the centres, in order of creation."""
-        return self.table.slots
-
     def consider(self, ids=None, first=0, start=0, stop=None):
         ids = np.empty(0, np.int32) if ids is None else ids
         n = 30 if not len(ids) else len(ids)
         consider(
             self.rows.rows, self.rows.weights, self.opening, self.constants, self.view,
-            self.bounds, self.radii, self.labels, self.marks, ids, self.visit_rank, self.opened,
-            self.block_opened, first, self.view.n_blocks, new_batch(16, self.view)
-            if not self.rows.sparse else new_batch(1, self.view), start,
-            n if stop is None else stop,
+            self.bounds, self.radii, self.labels, self.marks, ids, self.order, self.opened,
+            self.block_opened, self.opened.min(), first, self.view.n_blocks,
+            new_batch(1 if self.rows.sparse else 16, self.view), start, n if stop is None else stop,
         )  # fmt: skip
 
     def expected(self, i):
         """The slot that row i should have."""
-        slots = [self.labels[i], *(k for k in range(25) if self.opened[k] < self.visit_rank[i])]
+        slots = [self.labels[i], *(k for k in range(25) if self.opened[k] < self.visits[i])]
         ranks = self.view.rank
         return min(slots, key=lambda k: (self.costs[i, k], ranks[k]))
 
@@ -78,19 +75,25 @@ def test_only_named_rows_choose(births):
     np.testing.assert_array_equal(np.delete(births.labels, ids), np.delete(before, ids))
 
 
-def test_decided_rows_do_not_choose_and_marks_are_wiped_off(births):
+def test_openers_do_not_choose_and_rows_are_marked_as_covered(births):
     least = births.costs[np.arange(30), births.labels]
     above = births.rows.weights * least > births.opening[0]
     births.marks[above] = ABOVE
-    births.marks[::5] = DECIDED
-    before = births.labels.copy()
-    births.consider()
+    births.marks[::5] = OPENER
+    before, marks = births.labels.copy(), births.marks.copy()
+    ids = np.flatnonzero(marks).astype(np.int32)
+    births.consider(ids)
     np.testing.assert_array_equal(births.labels[::5], before[::5])
-    assert (births.marks[::5] == DECIDED).all()
-    others = np.arange(30) % 5 > 0
+    np.testing.assert_array_equal(births.labels[marks == 0], before[marks == 0])
+    assert (births.marks[::5] == OPENER).all()
     now = births.rows.weights * births.costs[np.arange(30), births.labels] > births.opening[0]
-    np.testing.assert_array_equal(births.marks[others] == ABOVE, (above & now)[others])
-    assert (above & ~now)[others].any()
+    expected = np.where(marks != ABOVE, marks, np.where(now, ABOVE, COVERED))
+    np.testing.assert_array_equal(births.marks, expected)
+    assert (expected == COVERED).any()
+    labels = births.labels.copy()
+    births.consider()  # all others
+    assert (births.labels != labels).any()
+    np.testing.assert_array_equal(births.labels[marks > 0], labels[marks > 0])
 
 
 def test_part_of_the_rows(births):

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from hardbayes.core.arrays import GIVEN_ORDER
 from hardbayes.dp_means import small
 from hardbayes.dp_means.memory import MemoryRows
 from hardbayes.dp_means.moves import PartitionProposal
+from hardbayes.dp_means.small import is_small, sweep_small
 from hardbayes.dp_means.state import Potential
 from tests.dp_means.moves.cases import heaps_for
-from tests.dp_means.partition_states import pose_here, state_at
+from tests.dp_means.partition_states import pose_here, random_order, state_at
 from tests.test_divergences import rows_for
 
 NEVER = np.array([np.inf])
@@ -142,15 +144,14 @@ def test_costs_at_the_own_centre_and_at_any(case):
     assert_at(state, labels)
 
 
-def test_costs_of_clusters_that_are_only_listed(case):
-    """Before the first pass over tiles."""
+def test_costs_before_scores_are_laid_out(case):
     problem, state, _ = case
-    rows, visit_rank = problem.rows, np.arange(60, dtype=np.int32)
+    rows = problem.rows
     state.start(rows.take(np.arange(4)).dense())
     if problem.geometry.distance_costs:
-        state.sweep_few(visit_rank, problem.partition(1e9, 0.0, None), 0, 100, -1)
-        assert state._table is None
-        centres = state._listed.centres
+        sweep_small(state, GIVEN_ORDER, problem.partition(1e9, 0.0, None), 0, 100, -1)
+        assert not state._table._has_scores
+        centres = state.clusters()[0].centres
     else:
         state.choose_nearest()
         state.refit()
@@ -337,7 +338,7 @@ def test_several_sweeps_in_one_call_are_sweeps_one_by_one(seed, container):
     rng = np.random.default_rng(seed)
     X = np.rint(rng.normal(size=(60, 2)) * 2) if seed % 2 else rng.normal(size=(60, 2))
     weights = rng.choice([0.0, 1.0, 2.0], 60) if seed % 3 else None
-    visit_rank = rng.permutation(np.arange(60, dtype=np.int32))
+    order = random_order(rng)
     states = []
     for _ in range(2):
         problem = pose_here(container(X), weights=weights)
@@ -356,9 +357,9 @@ def test_several_sweeps_in_one_call_are_sweeps_one_by_one(seed, container):
             for state in states:
                 state.apply(proposal)
                 n_clusters = state.refit().n_clusters
-        swept = few.sweep_few(visit_rank, partition, 0, 300, n_clusters)
+        swept = sweep_small(few, order, partition, 0, 300, n_clusters)
         for point, n_changed in zip(swept.points, swept.n_changed, strict=True):
-            summary = many.sweep(opening, visit_rank, partition.max_clusters)
+            summary = many.sweep(opening, order, partition.max_clusters)
             assert summary.n_changed == n_changed
             assert many.refit() == point
         changed = summary.n_changed > 0
@@ -372,16 +373,16 @@ def test_several_sweeps_in_one_call_are_sweeps_one_by_one(seed, container):
             np.testing.assert_array_equal(mine, theirs)
 
 
-def test_few_rows():
+def test_small_data():
     problem = pose_here(np.zeros((60, 2)))
     state = problem.state(problem.partition(1.0, 0.0, None))
     state.start(np.zeros((1, 2)))
-    assert state.is_few
+    assert is_small(state)
     problem.rows.most_taken = 59
-    assert not state.is_few
+    assert not is_small(state)
     problem.rows.most_taken = 60
     state.start(np.zeros((small.MOST_WORK // 600 + 1, 2)))
-    assert not state.is_few
+    assert not is_small(state)
 
 
 # --- slots ----------------------------------------------------------------------------------------
@@ -420,24 +421,19 @@ def test_a_new_layout_changes_no_number(divergence, as_if_many):
     assert costs.shape == (300, 101)
 
 
-def test_labels_become_slots_at_the_first_pass():
-    problem = pose_here(np.random.default_rng(0).normal(size=(60, 2)))
-    partition = problem.partition(0.5, 0.0, None)
-    state = problem.state(partition)
-    state.start(problem.rows.take(np.arange(1)).dense())
-    visit_rank = np.arange(60, dtype=np.int32)
-    state.sweep_few(visit_rank, partition, 0, 100, -1)
-    assert state._table is None and state.n_clusters > 2
-    numbers, totals, counts = state.numbers(), state.totals(), state.member_counts()
-    np.testing.assert_array_equal(problem.rows.labels(), numbers)
-    names = state.names
-    assert state._table is not None
-    np.testing.assert_array_equal(state.numbers(), numbers)
-    np.testing.assert_array_equal(state._table.slots[numbers], problem.rows.labels())
-    for mine, same in zip(state.totals(), totals, strict=True):
-        np.testing.assert_array_equal(mine, same)
-    np.testing.assert_array_equal(state.member_counts(), counts)
-    np.testing.assert_array_equal(state.names, names)
+def test_clusters_and_labels_are_taken_over(case):
+    """As they were, in slots of another table."""
+    problem, state, _ = case
+    if not problem.geometry.distance_costs:
+        return
+    numbers, (weights, totals), names = state.numbers(), state.totals(), state.names
+    other = problem.state(state.partition)
+    clusters, exact = state.clusters()
+    other.start_from(clusters, numbers.copy(), exact)
+    np.testing.assert_array_equal(other.numbers(), numbers)
+    np.testing.assert_array_equal(other.names, names)
+    np.testing.assert_array_equal(other.weights(), weights)
+    np.testing.assert_array_equal(other.totals()[1], totals)
 
 
 def test_a_finer_type_of_scores_needs_a_new_layout():

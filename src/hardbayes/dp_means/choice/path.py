@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.core.arrays import Floats, Matrix, is_sparse
+from hardbayes.core.arrays import Floats, Matrix, VisitOrder, is_sparse
 from hardbayes.core.plateaus import Plateau, plateaus
 from hardbayes.core.pool import Pool
 from hardbayes.dp_means.passes import passes_for, path_type
 from hardbayes.dp_means.path import Path
 from hardbayes.dp_means.problem import Problem, pose
-from hardbayes.dp_means.starts import draw_visit_rank
 
 if TYPE_CHECKING:
     from hardbayes.dp_means.choice.sample import View
@@ -110,7 +109,7 @@ def begin_path(
         passes_for(partition),
         problem.opening_costs,
         problem.mean,
-        draw_visit_rank(problem.rows.n_rows, order, rng),
+        VisitOrder.draw(order, rng),
         max_steps,
         rng,
         problem.unit,

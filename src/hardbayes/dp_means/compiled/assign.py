@@ -72,9 +72,11 @@ class Cells(NamedTuple):
     in_group: int
 
 
-# Marks of rows in a sweep: every centre costs more than the opening cost; and decided for good.
+# Marks of rows in a sweep, zero for most: every centre costs more than the opening cost; a cluster
+# that was opened costs no more; and the row has opened one itself.
 ABOVE = np.uint8(1)
-DECIDED = np.uint8(2)
+COVERED = np.uint8(2)
+OPENER = np.uint8(3)
 
 
 @kernel

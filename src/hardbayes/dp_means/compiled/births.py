@@ -2,33 +2,45 @@
 
 import numpy as np
 
-from hardbayes.core.compiling import kernel, part
+from hardbayes.core import arrays
+from hardbayes.core.compiling import inlined, kernel, part
 from hardbayes.core.rows import pick, read_row, row_cost, score_blocks, score_error, score_range
-from hardbayes.dp_means.compiled.assign import ABOVE, DECIDED, beats
+from hardbayes.dp_means.compiled.assign import ABOVE, COVERED, OPENER, beats
 from hardbayes.dp_means.compiled.centres import carries, cost_slack, from_above
+
+scramble = inlined(arrays.scramble)
+
+
+@inlined
+def visit_rank(order, i):
+    """Return what `VisitOrder.ranks` does, of row ``i``."""
+    return np.int64(scramble(np.uint64(i), order.key)) if order.is_random else np.int64(i)
 
 
 @kernel
 def consider(
-    rows, weights, opening, constants, centres, bounds, radii, labels, marks, ids, visit_rank,
-    opened, block_opened, first, last, batch, start, stop,
+    rows, weights, opening, constants, centres, bounds, radii, labels, marks, ids, order, opened,
+    block_opened, earliest, first, last, batch, start, stop,
 ):  # fmt: skip
     """Let rows choose among the centres of blocks ``first`` to ``last`` opened before their visit.
 
-    IN radii (slots,) float32: rows with a lower upper bound need no comparison; ids (m,) row
-    numbers, or empty for all rows; visit_rank (n,); opened (slots,), block_opened (blocks,) int64:
-    the visit rank at which a slot was opened, and the last slot of a block; IN/OUT labels, bounds;
-    IN/OUT marks: rows DECIDED do not choose, ABOVE becomes 0 where a centre costs no more than the
+    IN radii (slots,) float32: rows with a lower upper bound need no comparison; ids (m,) rows that
+    were above their opening cost, or empty for all others; order; opened (slots,),
+    block_opened (blocks,) int64: the visit rank at which a slot was opened, and the last slot of a
+    block; earliest: rows visited no later see none of them; IN/OUT labels, bounds; IN/OUT marks: a
+    row that is OPENER does not choose, ABOVE becomes COVERED where a centre costs no more than the
     opening cost; SCRATCH batch.
     """
     batch_size = batch.x.shape[0]
-    all_rows = ids.shape[0] == 0
+    others = ids.shape[0] == 0
     carried = carries(bounds)
     size = 0
     for p in range(start, stop + 1):
         if p < stop:
-            i = p if all_rows else ids[p]
-            if marks[i] == DECIDED or (carried and bounds.upper[i] < radii[labels[i]]):
+            i = p if others else ids[p]
+            if marks[i] == OPENER or (others and marks[i] != 0) or visit_rank(order, i) <= earliest:
+                continue
+            if carried and bounds.upper[i] < radii[labels[i]]:
                 continue
             m, squares = read_row(rows, i, batch, size)
             base = squares if centres.squared else pick(constants, i)
@@ -43,21 +55,21 @@ def consider(
         score_blocks(rows, batch, size, centres, first, last, 1)
         for r in range(size):
             choose(
-                rows, weights, opening, constants, centres, bounds, labels, marks, visit_rank,
-                opened, block_opened, first, last, batch, r,
+                rows, weights, opening, constants, centres, bounds, labels, marks, order, opened,
+                block_opened, first, last, batch, r,
             )  # fmt: skip
         size = 0
 
 
 @part
 def choose(
-    rows, weights, opening, constants, centres, bounds, labels, marks, visit_rank, opened,
-    block_opened, first, last, batch, r,
+    rows, weights, opening, constants, centres, bounds, labels, marks, order, opened, block_opened,
+    first, last, batch, r,
 ):  # fmt: skip
     """Decide for one scored row by the direct formula at centres that score near the least."""
     block = centres.block
     i = batch.ids[r]
-    visit = visit_rank[i]
+    visit = visit_rank(order, i)
     limit = batch.limit[r]
     for b in range(first, last):
         if block_opened[b] < visit:
@@ -83,7 +95,7 @@ def choose(
             slack = cost_slack(pick(constants, i), radius, centres, bounds)
             bounds.upper[i] = from_above(best, slack, centres.squared)
     if marks[i] == ABOVE and pick(weights, i) * best <= pick(opening, i):
-        marks[i] = 0
+        marks[i] = COVERED
 
 
 @kernel

@@ -275,9 +275,9 @@ def relocate(
 ):  # fmt: skip
     """Move rows while the objective falls; squared distances only.
 
-    As `compiled.sweeping.relocate`, and the last row of a group to leave a cluster frees the local
-    penalty, the first one to join it pays it. So it goes for whole local clusters, as rows of their
-    groups: one that joins another of its group frees the local penalty.
+    As `relocate` of `dp_means.compiled.sweeping`, and the last row of a group to leave a cluster
+    frees the local penalty, the first one to join it pays it. So it goes for whole local clusters,
+    as rows of their groups: one that joins another of its group frees the local penalty.
 
     A slot without members is a cluster not yet opened. IN ids (m,): rows; groups (m,): theirs.
     IN/OUT centres: exact and exact_offset; sizes (slots,): weights with the prior's; members
