@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from hardbayes.core.fitted import SHARES, costs_at_share, is_spread, rank_within, spread_of
+from hardbayes.core import schema
+from hardbayes.core.fitted import QUANTILES, SHARES, costs_at_share, rank_within, spread_of
 
 ONE = np.ones(1)
 
@@ -107,12 +108,16 @@ def test_many_rows_are_thinned(monkeypatch):
 
 
 def test_what_a_file_may_hold():
-    spread = np.ones((3, len(SHARES)))
-    assert is_spread(spread, 3)
-    assert not is_spread(spread, 2)
-    assert not is_spread(spread.astype(np.float32), 3)
-    assert not is_spread(-spread, 3)
-    assert not is_spread(spread * np.nan, 3)
+    spread, expected = np.ones((3, len(SHARES))), {"k": schema.length("k"), "spread": QUANTILES}
+    schema.check({"k": 3, "spread": spread}, expected)
+    for k, wrong in (
+        (2, spread),
+        (3, spread.astype(np.float32)),
+        (3, -spread),
+        (3, np.nan * spread),
+    ):
+        with pytest.raises(ValueError, match="contradicts itself"):
+            schema.check({"k": k, "spread": wrong}, expected)
 
 
 def test_a_file_without_the_numbers_says_so():

@@ -9,13 +9,14 @@ import pytest
 from scipy import sparse
 
 from hardbayes import DPMeans
+from hardbayes.core import schema
 from hardbayes.core.frame import Columns
 from hardbayes.core.geometry import GEOMETRIES, geometry_for
 from hardbayes.core.loop import Status
 from hardbayes.core.pool import Pool
 from hardbayes.datasets import make_word_histograms
 from hardbayes.dp_means.descent import Solution
-from hardbayes.dp_means.fitted import FittedPartition, fitted_attributes
+from hardbayes.dp_means.fitted import MODEL, FittedPartition, fitted_attributes
 from hardbayes.dp_means.objective import Terms
 from tests.dp_means.partition_states import pose_here
 from tests.reference.dp_means import divergence_matrix, prepared_rows
@@ -155,13 +156,20 @@ def test_tables_are_kept_for_each_kind_of_rows_and_in_no_file():
 def test_arrays_and_back():
     X, model, _ = fitted("poisson")
     arrays = model.to_arrays()
-    again = FittedPartition.from_arrays(model.geometry, 7, arrays | {"n_columns": 4})
+    again = FittedPartition.from_arrays(model.geometry, 7, 4, arrays)
     assert again.partition.max_clusters == 7
     assert again.partition.penalty == model.partition.penalty
     assert again.partition.prior_weight == model.partition.prior_weight
     assert again.frame.scale == model.frame.scale and again.frame.degree == model.frame.degree
     np.testing.assert_array_equal(again.centres, model.centres)
     np.testing.assert_array_equal(again.place(X, Pool(1)).costs(), model.place(X, Pool(1)).costs())
+
+
+def read(arrays, geometry, n_columns=4):
+    """Check arrays from a file and return the model."""
+    state = arrays | {"n_features_in_": n_columns}
+    schema.check(state, MODEL | {"n_features_in_": schema.length("columns")})
+    return FittedPartition.from_arrays(geometry, None, n_columns, arrays)
 
 
 DAMAGE = {
@@ -172,27 +180,32 @@ DAMAGE = {
     "working_scale": 0.0,
     "working_centres": np.zeros((0, 4)),
     "working_columns": np.array([0, 2, 1, 3]),
-    "n_columns": 5,
     "more": 1.0,
 }
-OPTIONAL = {"working_columns", "n_columns", "more"}
+OPTIONAL = {"working_columns", "more"}
 
 
 @pytest.mark.parametrize("name", DAMAGE)
 def test_arrays_that_contradict_each_other_are_refused(name):
     _, model, _ = fitted("poisson")
-    damaged = model.to_arrays() | {"n_columns": 4, name: DAMAGE[name]}
+    damaged = model.to_arrays() | {name: DAMAGE[name]}
     with pytest.raises(ValueError, match="contradicts itself"):
-        FittedPartition.from_arrays(model.geometry, None, damaged)
+        read(damaged, model.geometry)
+
+
+def test_another_number_of_columns_is_refused():
+    _, model, _ = fitted("poisson")
+    with pytest.raises(ValueError, match="contradicts itself"):
+        read(model.to_arrays(), model.geometry, 5)
 
 
 @pytest.mark.parametrize("name", [name for name in DAMAGE if name not in OPTIONAL])
 def test_missing_arrays_are_named(name):
     _, model, _ = fitted("poisson")
-    arrays = model.to_arrays() | {"n_columns": 4}
+    arrays = model.to_arrays()
     del arrays[name]
     with pytest.raises(ValueError, match=f"incomplete.*{name}"):
-        FittedPartition.from_arrays(model.geometry, None, arrays)
+        read(arrays, model.geometry)
 
 
 ALL = Columns(None, 4)

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from hardbayes.core import schema
 from hardbayes.core.pool import Pool
-from hardbayes.gaussian.fitted import FittedGaussians
+from hardbayes.gaussian.fitted import FittedGaussians, schemas
 from hardbayes.gaussian.problem import whitening
 from tests.gaussian.test_gaussians import gaussians
 
@@ -63,6 +64,6 @@ def test_arrays_that_contradict_each_other_are_refused(fitted):
     ]:
         arrays = model.to_arrays() | {name: value}
         with pytest.raises(ValueError, match="contradicts itself"):
-            FittedGaussians.from_arrays(model.whitening.diagonal, PENALTY, arrays)
+            schema.check(arrays, schemas(model.whitening.diagonal)[1])
     with pytest.raises(ValueError, match="incomplete"):
-        FittedGaussians.from_arrays(model.whitening.diagonal, PENALTY, {})
+        schema.check({}, schemas(model.whitening.diagonal)[1])

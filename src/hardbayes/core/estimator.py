@@ -37,9 +37,10 @@ from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.core.html import found_html
 from hardbayes.core.loop import Status
-from hardbayes.core.plateaus import Columns, numbers_of, table_from
+from hardbayes.core.plateaus import Columns, Table, numbers_of, table_from
 from hardbayes.core.pool import Pool, resolve_threads
 from hardbayes.core.progress import Report, shown, to_standard_error
+from hardbayes.core.schema import Schema, array, check, contradiction
 from hardbayes.core.summaries import as_configured, numeric_table, profiles, table_of_profiles
 from hardbayes.core.validation import check_matrix, check_novelty, check_weights
 
@@ -119,10 +120,15 @@ class Learner(CallbackSupportMixin, ABC, BaseEstimator):
     verbose: int
 
     @abstractmethod
-    def _model_from(self, arrays: dict[str, Any], fitted: dict[str, Any]) -> tuple[Any, int]:
-        """Return the model made of arrays from a file, and its number of columns.
+    def _schema(self, state: dict[str, Any]) -> Schema:
+        """Return what a state from a file must hold, but for names of columns."""
 
-        Raises ValueError if the fitted attributes contradict it.
+    @abstractmethod
+    def _model_from(self, state: dict[str, Any]) -> Any:
+        """Return the model in a state from a file, which is as the schema says.
+
+        Raises ValueError where its parts contradict each other nevertheless. IN/OUT state:
+        attributes that are no longer kept are taken out.
         """
 
     def _keep(self, fitted: dict[str, Any], status: Status) -> None:
@@ -188,19 +194,18 @@ class Learner(CallbackSupportMixin, ABC, BaseEstimator):
         return state | self._model.to_arrays()
 
     def _set_state(self, state: dict[str, Any]) -> None:
-        arrays = {name: value for name, value in state.items() if not name.endswith("_")}
-        fitted = {name: value for name, value in state.items() if name.endswith("_")}
+        state = dict(state)
         for name, dtype in self._text_attributes.items():
-            if isinstance(fitted.get(name), list):
-                fitted[name] = np.array(fitted[name], dtype)
-        names = fitted.pop("feature_names_in_", None)
-        model, n_columns = self._model_from(arrays, fitted)
+            if isinstance(state.get(name), list):
+                state[name] = np.array(state[name], dtype)
+        names = state.pop("feature_names_in_", None)
+        check(state, self._schema(state))
         if names is not None:
-            if len(names) != n_columns:
-                raise ValueError(
-                    "The saved model contradicts itself: wrong number of feature names."
-                )
-            fitted["feature_names_in_"] = names
+            if len(names) != state["n_features_in_"]:
+                raise contradiction("wrong number of feature names")
+            state["feature_names_in_"] = names
+        model = self._model_from(state)
+        fitted = {name: value for name, value in state.items() if name.endswith("_")}
         self.__dict__.update(fitted, _model=model)
 
 
@@ -326,6 +331,7 @@ class ClusterEstimator(ClusterMixin, Estimator):
     """
 
     n_clusters_: int
+    penalty_choice_: Table
     #: Columns of ``penalty_choice_``, for estimators that have it.
     _choice_columns: ClassVar[Columns] = {}
     #: How to get a given number of clusters, for a user who passes ``n_clusters``.
@@ -436,6 +442,11 @@ class ClusterEstimator(ClusterMixin, Estimator):
     def _costs(self, matrix: Matrix, pool: Pool) -> Floats:
         return self._model.place(matrix, pool).costs()
 
+    @property
+    def _choice_schema(self) -> Schema:
+        """What a file holds of the choice of a penalty, where there was one."""
+        return {"penalty_choice_": array("candidates", len(self._choice_columns), may_miss=True)}
+
     def _get_state(self) -> dict[str, Any]:
         state = super()._get_state()
         if "penalty_choice_" in state:
@@ -443,10 +454,9 @@ class ClusterEstimator(ClusterMixin, Estimator):
         return state
 
     def _set_state(self, state: dict[str, Any]) -> None:
-        if "penalty_choice_" in state:
-            table = table_from(state["penalty_choice_"], self._choice_columns)
-            state = state | {"penalty_choice_": table}
         super()._set_state(state)
+        if "penalty_choice_" in state:
+            self.penalty_choice_ = table_from(state["penalty_choice_"], self._choice_columns)
 
     @property
     def _n_features_out(self) -> int:

@@ -23,9 +23,12 @@ from numpy.typing import NDArray
 
 from hardbayes.core.arrays import Floats
 from hardbayes.core.loop import Status
+from hardbayes.core.schema import array
 
 #: Shares of the rows beyond each quantile.
 SHARES = np.array([1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001])
+#: In a file, the quantiles of the costs of each cluster's rows.
+QUANTILES = array("k", len(SHARES), low=0, source="spread")
 # Rows beyond a quantile from which it is taken for the cluster's own.
 ENOUGH = 5
 # Rows of the overall mean cost that each cluster's is averaged with.
@@ -61,15 +64,6 @@ def spread_of(costs: Floats, labels: NDArray[np.int32], n_clusters: int, weights
     unit = np.where(anchored, anchors / np.where(anchored, shape[last], 1.0), scales)
     is_own = np.arange(len(SHARES)) <= np.where(anchored, last, 0)[:, np.newaxis]
     return np.maximum.accumulate(np.where(is_own, own, unit[:, np.newaxis] * shape), axis=1)
-
-
-def is_spread(spread: Floats, n_clusters: int) -> bool:
-    """Whether an array may be the quantiles of so many clusters."""
-    return (
-        spread.shape == (n_clusters, len(SHARES))
-        and spread.dtype == np.float64
-        and bool((np.isfinite(spread) & (spread >= 0)).all())
-    )
 
 
 def costs_at_share(spread: Floats | None, share: float) -> Floats:

@@ -132,15 +132,8 @@ def table_of(rows: Iterable[tuple[Any, ...]], columns: Columns) -> Table:
     return table_from(numbers.reshape(-1, len(columns)), columns)
 
 
-def table_from(numbers: Any, columns: Columns) -> Table:
-    """Return the table of an array (candidates, columns) from a file."""
-    if not (
-        isinstance(numbers, np.ndarray)
-        and numbers.dtype == np.float64
-        and numbers.ndim == 2
-        and numbers.shape[1] == len(columns)
-    ):
-        raise ValueError("The saved model contradicts itself: 'penalty_choice_' is malformed.")
+def table_from(numbers: Floats, columns: Columns) -> Table:
+    """Return the table of an array (candidates, columns)."""
     return {name: numbers[:, at].astype(dtype) for at, (name, dtype) in enumerate(columns.items())}
 
 

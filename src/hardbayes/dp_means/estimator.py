@@ -3,6 +3,7 @@
 Base class of the estimators of clusters around centres, by any divergence.
 """
 
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -16,7 +17,7 @@ from hardbayes.core.frame import used_columns
 from hardbayes.core.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.core.loop import Status, counted
 from hardbayes.core.pool import Pool
-from hardbayes.core.schema import check_clusters
+from hardbayes.core.schema import Schema
 from hardbayes.core.validation import check_centres, touches_border
 from hardbayes.dp_means.choice.automatic import (
     COLUMNS,
@@ -28,7 +29,7 @@ from hardbayes.dp_means.choice.automatic import (
     spread_sentence,
 )
 from hardbayes.dp_means.choice.farthest_first import farthest_first_penalty
-from hardbayes.dp_means.fitted import FittedPartition, fitted_attributes
+from hardbayes.dp_means.fitted import ATTRIBUTES, MODEL, FittedPartition, fitted_attributes
 from hardbayes.dp_means.problem import Problem, pose
 from hardbayes.dp_means.starts import Starts, minimise
 
@@ -353,15 +354,12 @@ class DPMeans(DivergenceEstimator):
     def _search(self) -> str:
         return "collapsed" if self.method == "collapsed" else self.search
 
-    def _model_from(
-        self, arrays: dict[str, Any], fitted: dict[str, Any]
-    ) -> tuple[FittedPartition, int]:
-        shown = fitted.pop("cluster_centers_", None)  # in files of version 0.1
-        if isinstance(shown, np.ndarray):
-            arrays["working_dtype"] = str(shown.dtype)
-        arrays["n_columns"] = fitted.get("n_features_in_")
-        model = FittedPartition.from_arrays(self._geometry, self.max_clusters, arrays)
-        if shown is not None and np.shape(shown) != (len(model.centres), model.n_columns):
-            raise ValueError("The saved model contradicts itself: centres have the wrong shape.")
-        check_clusters(fitted, len(model.centres), model.n_columns)
-        return model, model.n_columns
+    def _schema(self, state: dict[str, Any]) -> Schema:
+        return ATTRIBUTES | MODEL | self._choice_schema
+
+    def _model_from(self, state: dict[str, Any]) -> FittedPartition:
+        model = FittedPartition.from_arrays(
+            self._geometry, self.max_clusters, state["n_features_in_"], state
+        )
+        centres = state.pop("cluster_centers_", None)  # in files of version 0.1, without a dtype
+        return model if centres is None else replace(model, dtype=centres.dtype)

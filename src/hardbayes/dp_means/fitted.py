@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardbayes.core import schema
 from hardbayes.core.arrays import Floats, Matrix, is_sparse
-from hardbayes.core.fitted import costs_at_share, is_spread, spread_of, trace_attributes
+from hardbayes.core.fitted import QUANTILES, costs_at_share, spread_of, trace_attributes
 from hardbayes.core.frame import Columns, Frame, cluster_bound, power_of_two_scale
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.geometry.squared_euclidean import FARTHEST
@@ -22,6 +23,32 @@ from hardbayes.dp_means.problem import Problem, opening_costs, rows_in_memory
 if TYPE_CHECKING:
     from hardbayes.dp_means.centres import CentreTable
     from hardbayes.dp_means.rows import Rows
+
+
+#: The attributes of a fitted estimator in a file.
+ATTRIBUTES = schema.CLUSTERS | {
+    "cluster_penalty_": schema.number(low=0),
+    "prior_weight_": schema.number(low=0),
+    # Only files of version 0.1.0 hold them.
+    "cluster_centers_": schema.array("k", "columns", dtype=np.floating, may_miss=True),
+    "plateau_width_": schema.number(may_miss=True),
+    "plateau_reference_": schema.number(may_miss=True),
+}
+#: What a file holds of a fitted partition, beside its divergence.
+MODEL = {
+    "working_columns": schema.array(
+        "d", dtype=np.intp, low=0, below="columns",
+        may_miss=True, or_none=True, source="columns.kept",
+    ),
+    "working_dtype": schema.Entry(str, may_miss=True, source="dtype.name"),
+    "working_penalty": schema.number(low=0, source="partition.penalty"),
+    "working_prior_weight": schema.number(low=0, source="partition.prior_weight"),
+    "working_mean": schema.array("d", low=-FARTHEST, high=FARTHEST, source="partition.prior_mean"),
+    "working_shift": schema.array("d", source="frame.shift"),
+    "working_scale": schema.number(low=2.0**-1000, high=2.0**1000, source="frame.scale"),
+    "working_centres": schema.array("k", "d", low=-FARTHEST, high=FARTHEST),
+    "working_spread": QUANTILES._replace(may_miss=True),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -66,58 +93,25 @@ class FittedPartition:
 
     def to_arrays(self) -> dict[str, Any]:
         """Return everything but the geometry, as arrays and numbers."""
-        return {
-            "working_columns": self.columns.kept,
-            "working_dtype": str(self.dtype),
-            "working_penalty": self.partition.penalty,
-            "working_prior_weight": self.partition.prior_weight,
-            "working_mean": self.partition.prior_mean,
-            "working_shift": self.frame.shift,
-            "working_scale": self.frame.scale,
-            "working_centres": self.centres,
-        } | ({} if self.spread is None else {"working_spread": self.spread})
+        return schema.arrays_of(self, MODEL)
 
     @classmethod
     def from_arrays(
-        cls, geometry: Geometry, max_clusters: int | None, arrays: dict[str, Any]
+        cls, geometry: Geometry, max_clusters: int | None, n_columns: int, arrays: dict[str, Any]
     ) -> FittedPartition:
         """Return what `to_arrays` was called on; raise ValueError where that cannot be."""
-        n_columns, kept = arrays.pop("n_columns"), arrays.pop("working_columns", None)
-        dtype = np.dtype({"float32": "float32"}.get(arrays.pop("working_dtype", ""), "float64"))
-        try:
-            penalty, prior_weight, mean, shift, scale, centres = (
-                arrays.pop(f"working_{name}")
-                for name in (
-                    "penalty", "prior_weight", "mean", "shift", "scale", "centres",
-                )
-            )  # fmt: skip
-            spread = arrays.pop("working_spread", None)
-            d = centres.shape[1]
-            columns = Columns(kept, n_columns)
-            sound = (
-                not arrays
-                and (d == n_columns if kept is None else _are_columns(kept, d, n_columns))
-                and centres.ndim == 2
-                and len(centres) > 0
-                and geometry.n_columns in (None, d)
-                and mean.shape == shift.shape == (d,)
-                and all(array.dtype == np.float64 for array in (centres, mean, shift))
-                and all((np.abs(array) < FARTHEST).all() for array in (centres, mean))
-                and np.isfinite(shift).all()
-                and penalty >= 0
-                and 0 <= prior_weight < np.inf
-                and 2.0**-1000 < scale < 2.0**1000
-                and (spread is None or is_spread(spread, len(centres)))
-            )
-        except (KeyError, AttributeError, IndexError, TypeError) as error:
-            raise ValueError(f"The saved model is incomplete: {error}") from None
-        if not sound:
-            raise ValueError("The saved model contradicts itself: its centres cannot be placed.")
+        values = schema.values_of(arrays, MODEL)
+        kept, dtype, penalty, prior_weight, mean, shift, scale, centres, spread = values
+        d = centres.shape[1]
+        in_order = d == n_columns if kept is None else (np.diff(kept) > 0).all()
+        if not len(centres) or not in_order or geometry.n_columns not in (None, d):
+            raise schema.contradiction("its centres do not fit its columns")
         partition = Partition(
             geometry, penalty, prior_weight, mean, max_clusters or cluster_bound(d)
         )
-        frame = Frame(shift, scale, geometry.degree or 0)
-        return cls(partition, frame, centres, columns, dtype, spread)
+        frame, columns = Frame(shift, scale, geometry.degree or 0), Columns(kept, n_columns)
+        kind = np.dtype("float32" if dtype == "float32" else "float64")
+        return cls(partition, frame, centres, columns, kind, spread)
 
     def reordered(self, order: NDArray[np.intp]) -> FittedPartition:
         """Return the model with its clusters in another order (k,)."""
@@ -195,17 +189,6 @@ class FittedPartition:
             spread=spread,
             _tables={},
         )
-
-
-def _are_columns(kept: Any, d: int, n_columns: int) -> bool:
-    """Whether these are d of so many columns, in order."""
-    return bool(
-        kept.dtype == np.intp
-        and kept.shape == (d,)
-        and (np.diff(kept) > 0).all()
-        and kept[0] >= 0
-        and kept[-1] < n_columns
-    )
 
 
 @dataclass(frozen=True)

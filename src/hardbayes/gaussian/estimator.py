@@ -17,13 +17,13 @@ from hardbayes.core.frame import cluster_bound
 from hardbayes.core.loop import Status, counted
 from hardbayes.core.plateaus import table_of
 from hardbayes.core.pool import Pool
-from hardbayes.core.schema import check_gaussians
+from hardbayes.core.schema import Schema
 from hardbayes.core.validation import check_centres
 from hardbayes.gaussian.choice.prior import choose_prior
 from hardbayes.gaussian.choice.rule import COLUMNS, Choice, choose_number
 from hardbayes.gaussian.choice.sample import Sample, take_sample
 from hardbayes.gaussian.clusters import GaussianModel
-from hardbayes.gaussian.fitted import FittedGaussians, fitted_attributes
+from hardbayes.gaussian.fitted import FittedGaussians, fitted_attributes, schemas
 from hardbayes.gaussian.problem import (
     GaussianPartition,
     Gaussians,
@@ -320,11 +320,10 @@ class GaussianDPMeans(ClusterEstimator):
             max_steps=self.max_iter,
         )
 
-    def _model_from(
-        self, arrays: dict[str, Any], fitted: dict[str, Any]
-    ) -> tuple[FittedGaussians, int]:
-        penalty = fitted.get("cluster_penalty_", np.nan)  # checked below
-        model = FittedGaussians.from_arrays(self.covariance_type == "diag", penalty, arrays)
-        k, d = model.clusters.means.shape
-        check_gaussians(fitted, k, d, model.whitening.forward.shape)
-        return model, d
+    def _schema(self, state: dict[str, Any]) -> Schema:
+        attributes, model = schemas(self.covariance_type == "diag")
+        return attributes | model | self._choice_schema
+
+    def _model_from(self, state: dict[str, Any]) -> FittedGaussians:
+        diagonal = self.covariance_type == "diag"
+        return FittedGaussians.from_arrays(diagonal, state["cluster_penalty_"], state)

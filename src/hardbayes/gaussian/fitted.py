@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hardbayes.core import schema
 from hardbayes.core.arrays import Floats, chunks
-from hardbayes.core.fitted import CostPlacement, Placed, is_spread, spread_of, trace_attributes
+from hardbayes.core.fitted import QUANTILES, CostPlacement, Placed, spread_of, trace_attributes
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean, distance_rounding
 from hardbayes.core.loop import level_rounding
@@ -21,7 +22,27 @@ from hardbayes.gaussian.problem import GaussianPartition, Gaussians, Whitening
 from hardbayes.gaussian.rows import GaussianRows
 from hardbayes.gaussian.search import GaussianSolution
 
-NAMES = ("middle", "forward", "backward", "weights", "means", "scatters")
+
+def schemas(diagonal: bool) -> tuple[schema.Schema, schema.Schema]:
+    """Return what a file holds of a fitted estimator: its attributes, and its model."""
+    shape = ("columns",) if diagonal else ("columns", "columns")
+    attributes = schema.CLUSTERS | {
+        "cluster_penalty_": schema.number(low=0),
+        "cluster_centers_": schema.array("k", "columns", dtype=np.floating),
+        "covariances_": schema.array("k", *shape),
+        "covariance_prior_": schema.array(*shape),
+    }
+    scatters = ("k", 1 if diagonal else "columns", "columns")
+    return attributes, {
+        "working_rate": schema.number(low=schema.POSITIVE),
+        "working_middle": schema.array("columns", source="whitening.middle"),
+        "working_forward": schema.array(*shape, source="whitening.forward"),
+        "working_backward": schema.array(*shape, source="whitening.backward"),
+        "working_weights": schema.array("k", source="clusters.weights"),
+        "working_means": schema.array("k", "columns", source="clusters.means"),
+        "working_scatters": schema.array(*scatters, source="clusters.scatters"),
+        "working_spread": QUANTILES._replace(may_miss=True),
+    }
 
 
 @dataclass(frozen=True)
@@ -54,41 +75,15 @@ class FittedGaussians:
 
     def to_arrays(self) -> dict[str, Any]:
         """Return everything as arrays and numbers."""
-        seen = self.whitening
-        arrays = (seen.middle, seen.forward, seen.backward, *self.clusters)
-        known = {"working_rate": self.rate} | {
-            f"working_{name}": array for name, array in zip(NAMES, arrays, strict=True)
-        }
-        return known if self.spread is None else known | {"working_spread": self.spread}
+        return schema.arrays_of(self, schemas(self.whitening.diagonal)[1])
 
     @classmethod
     def from_arrays(cls, diagonal: bool, penalty: float, arrays: dict[str, Any]) -> FittedGaussians:
-        """Return the model that `to_arrays` was called on; raise ValueError if it is malformed."""
-        try:
-            rate = arrays.pop("working_rate")
-            spread = arrays.pop("working_spread", None)
-            found = {name: arrays.pop(f"working_{name}") for name in NAMES}
-            k, d = found["means"].shape
-            shape = (d,) if diagonal else (d, d)
-            shapes: dict[str, tuple[int, ...]] = dict(middle=(d,), forward=shape, backward=shape)
-            shapes |= dict(weights=(k,), means=(k, d), scatters=(k, 1 if diagonal else d, d))
-            sound = (
-                not arrays
-                and k > 0
-                and 0 < rate < np.inf
-                and all(found[name].shape == shapes[name] for name in NAMES)
-                and all(found[name].dtype == np.float64 for name in NAMES)
-                and all(np.isfinite(found[name]).all() for name in NAMES)
-                and (spread is None or is_spread(spread, k))
-            )
-        except (KeyError, AttributeError, ValueError, TypeError) as error:
-            raise ValueError(f"The saved model is incomplete: {error}") from None
-        if not sound:
-            raise ValueError("The saved model contradicts itself: its clusters cannot be placed.")
-        own = {name: np.array(found[name], order="C") for name in NAMES}
-        whitening = Whitening(own["middle"], own["forward"], own["backward"])
-        clusters = Gaussians(own["weights"], own["means"], own["scatters"])
-        return cls(whitening, clusters, float(rate), penalty, spread)
+        """Return the model that `to_arrays` was called on."""
+        values = schema.values_of(arrays, schemas(diagonal)[1])
+        rate, middle, forward, backward, *clusters, spread = values
+        whitening = Whitening(middle, forward, backward)
+        return cls(whitening, Gaussians(*clusters), float(rate), penalty, spread)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardbayes.core import schema
 from hardbayes.core.arrays import Floats, Matrix
 from hardbayes.core.fitted import trace_attributes
 from hardbayes.core.frame import Columns
@@ -17,6 +18,22 @@ from hardbayes.core.pool import Pool
 from hardbayes.dp_means.fitted import FittedPartition, Placement, check_history, fitted_partition
 from hardbayes.groups.descent import GroupedSolution
 from hardbayes.groups.problem import GroupedPartition, GroupedProblem
+
+#: The attributes of a fitted estimator in a file.
+ATTRIBUTES = schema.CLUSTERS | {
+    "local_penalty_": schema.number(low=0),
+    "global_penalty_": schema.number(low=0),
+    "prior_weight_": schema.number(low=0),
+    "local_labels_": schema.array("n", dtype=np.int32, low=-1, below="k"),
+    "groups_": schema.array("groups", dtype=np.generic),
+    "n_local_clusters_": schema.array("groups", dtype=np.integer, low=0),
+    "group_cluster_weights_": schema.array("groups", "k"),
+}
+#: What a file holds of a fitted model, beside its clusters.
+OWN = {
+    "working_local_penalty": schema.number(low=0, source="local_penalty"),
+    "in_use": schema.array("groups", "k", dtype=np.bool_),
+}
 
 
 @dataclass(frozen=True)
@@ -38,30 +55,17 @@ class FittedGroups:
 
     def to_arrays(self) -> dict[str, Any]:
         """Return everything but the geometry, as arrays and numbers."""
-        own = {"working_local_penalty": self.local_penalty, "in_use": self.in_use}
-        return self.clusters.to_arrays() | own
+        return self.clusters.to_arrays() | schema.arrays_of(self, OWN)
 
     @classmethod
     def from_arrays(
-        cls, geometry: Geometry, max_clusters: int | None, arrays: dict[str, Any]
+        cls, geometry: Geometry, max_clusters: int | None, n_columns: int, arrays: dict[str, Any]
     ) -> FittedGroups:
         """Return what `to_arrays` was called on; raise ValueError where that cannot be."""
-        try:
-            local_penalty, in_use = arrays.pop("working_local_penalty"), arrays.pop("in_use")
-            clusters = FittedPartition.from_arrays(geometry, max_clusters, arrays)
-            sound = (
-                in_use.dtype == np.bool_
-                and in_use.ndim == 2
-                and in_use.shape[1] == len(clusters.centres)
-                and len(in_use) > 0
-                and in_use.any(axis=0).all()
-                and 0 <= local_penalty < np.inf
-            )
-        except (KeyError, AttributeError, TypeError) as error:
-            raise ValueError(f"The saved model is incomplete: {error}") from None
-        if not sound:
-            raise ValueError("The saved model contradicts itself: its groups cannot be placed.")
-        return cls(clusters, local_penalty, in_use)
+        clusters = FittedPartition.from_arrays(geometry, max_clusters, n_columns, arrays)
+        if not arrays["in_use"].any(axis=0).all():
+            raise schema.contradiction("a cluster is in no group")
+        return cls(clusters, arrays["working_local_penalty"], arrays["in_use"])
 
     def reordered(self, order: NDArray[np.intp]) -> FittedGroups:
         """Return the model with its clusters in another order (k,)."""

@@ -17,11 +17,12 @@ from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, ClusterEs
 from hardbayes.core.fitted import spread_of
 from hardbayes.core.loop import Status
 from hardbayes.core.pool import Pool
-from hardbayes.core.schema import check_kernel_clusters
+from hardbayes.core.schema import Schema
 from hardbayes.dp_means.estimator import DPMeans
+from hardbayes.kernel import landmarks
 from hardbayes.kernel.choice import GramChoice, choose_clusters
 from hardbayes.kernel.clusters import MANY_ROWS, GramModel
-from hardbayes.kernel.fitted import FittedGram, fitted_attributes
+from hardbayes.kernel.fitted import ATTRIBUTES, MODEL, SPECTRAL, FittedGram, fitted_attributes
 from hardbayes.kernel.landmarks import FittedKernelFeatures, KernelFeatureMap, landmark_map
 from hardbayes.kernel.problem import GramProblem, KernelOptions, pose_gram
 from hardbayes.kernel.search import GramSearch, extend_labels, minimise
@@ -109,19 +110,13 @@ class GramEstimator(ClusterEstimator):
             )
         return landmark_map(problem.mercer, problem.seen.take(problem.anchors))
 
-    def _model_from(
-        self, arrays: dict[str, Any], fitted: dict[str, Any]
-    ) -> tuple[FittedGram | FittedKernelFeatures, int]:
-        penalty = fitted.get("cluster_penalty_", np.nan)  # checked below
-        model: FittedGram | FittedKernelFeatures
-        if "working_centres" in arrays:
-            model = FittedKernelFeatures.from_arrays(penalty, arrays)
-            k = len(model.centres)
-        else:
-            model = FittedGram.from_arrays(penalty, arrays)
-            k = len(model.volumes)
-        check_kernel_clusters(fitted, k, self._has_spectrum)
-        return model, fitted["n_features_in_"]
+    def _schema(self, state: dict[str, Any]) -> Schema:
+        model = landmarks.MODEL if "working_centres" in state else MODEL
+        return ATTRIBUTES | model | (SPECTRAL if self._has_spectrum else {})
+
+    def _model_from(self, state: dict[str, Any]) -> FittedGram | FittedKernelFeatures:
+        kind = FittedKernelFeatures if "working_centres" in state else FittedGram
+        return kind.from_arrays(state["cluster_penalty_"], state)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -19,7 +19,7 @@ from hardbayes.core.frame import cluster_bound
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.loop import Status
 from hardbayes.core.pool import Pool, resolve_threads
-from hardbayes.core.schema import check_topics
+from hardbayes.core.schema import Schema, contradiction
 from hardbayes.topics.choice import GROUPS, global_penalty, group_documents, local_rate
 from hardbayes.topics.descent import (
     STEEPNESS,
@@ -29,7 +29,7 @@ from hardbayes.topics.descent import (
     best_of_starts,
     with_about_n_topics,
 )
-from hardbayes.topics.fitted import FittedTopics, fitted_attributes
+from hardbayes.topics.fitted import ATTRIBUTES, MODEL, FittedTopics, fitted_attributes
 from hardbayes.topics.problem import (
     LocalPenalty,
     SharedTopics,
@@ -412,9 +412,11 @@ class HDPTopics(Estimator):
         tags.transformer_tags.preserves_dtype = []  # shares are float64
         return tags
 
-    def _model_from(
-        self, arrays: dict[str, Any], fitted: dict[str, Any]
-    ) -> tuple[FittedTopics, int]:
-        model = FittedTopics.from_arrays(arrays, float(fitted.get("global_penalty_", 0.0)))
-        check_topics(fitted, model.totals.shape[1] - model.topics.n_free, len(model.totals))
-        return model, len(model.totals)
+    def _schema(self, state: dict[str, Any]) -> Schema:
+        return ATTRIBUTES | MODEL
+
+    def _model_from(self, state: dict[str, Any]) -> FittedTopics:
+        model = FittedTopics.from_arrays(state, state["global_penalty_"])
+        if model.totals.shape[1] != state["n_topics_"] + model.topics.n_free:
+            raise contradiction("its topics are not as many")
+        return model
