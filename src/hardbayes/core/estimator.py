@@ -9,6 +9,7 @@ Streams of random numbers.
 Base class of the clustering estimators: predict and transform.
 """
 
+import hashlib
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -32,7 +33,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from hardbayes.core.arrays import Floats, Matrix
+from hardbayes.core.arrays import Floats, Matrix, is_sparse
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.core.html import found_html
@@ -137,8 +138,18 @@ class Learner(CallbackSupportMixin, ABC, BaseEstimator):
             kind = UserWarning if status is Status.REMARKED else ConvergenceWarning
             # The stack level skips fit and scikit-learn's wrapper of it.
             warnings.warn(fitted["status_"], kind, stacklevel=4)
-        kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}
+        self._set_fitted(fitted)
+
+    def _set_fitted(self, fitted: dict[str, Any]) -> Self:
+        """Set all fitted attributes at once, in place of those of an earlier fit; return self."""
+        earlier = ("_model", "_chosen_for")
+        kept = {
+            name: value
+            for name, value in vars(self).items()
+            if not name.endswith("_") and name not in earlier
+        }
         self.__dict__ = kept | fitted  # all attributes or none
+        return self
 
     def _stream(self) -> np.random.RandomState:
         """Return the generator of ``random_state``; for None a new one, not NumPy's global one."""
@@ -206,7 +217,7 @@ class Learner(CallbackSupportMixin, ABC, BaseEstimator):
             state["feature_names_in_"] = names
         model = self._model_from(state)
         fitted = {name: value for name, value in state.items() if name.endswith("_")}
-        self.__dict__.update(fitted, _model=model)
+        self._set_fitted(fitted | {"_model": model})
 
 
 class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
@@ -315,6 +326,16 @@ def checked_data(
     names = ("feature_names_in_", "n_features_in_")
     found = vars(described)
     return matrix, weights, {name: found[name] for name in names if name in found}
+
+
+def fingerprint(matrix: Matrix, weights: Floats | None) -> bytes:
+    """Return what tells rows and weights from any others: a digest of every number."""
+    parts = [matrix.indptr, matrix.indices, matrix.data] if is_sparse(matrix) else [matrix]
+    digest = hashlib.sha256(repr(matrix.shape).encode())
+    for part in parts if weights is None else [*parts, weights]:
+        digest.update(f"{part.dtype}{part.shape}".encode())
+        digest.update(np.ascontiguousarray(part).data)
+    return digest.digest()
 
 
 def weighted_sum(scores: Floats, sample_weight: Any) -> float:

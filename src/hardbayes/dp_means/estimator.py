@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from hardbayes.core.arrays import Floats, Matrix
-from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, ClusterEstimator
+from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, ClusterEstimator, fingerprint
 from hardbayes.core.frame import used_columns
 from hardbayes.core.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.core.loop import Status, counted
@@ -293,7 +293,7 @@ class DPMeans(DivergenceEstimator):
         geometry = self._geometry
         prior_weight = self._prior_weight_for(matrix)
         given = self._given_centres(matrix.shape[1])
-        columns = used_columns(matrix, geometry, given)
+        columns, every = used_columns(matrix, geometry, given), matrix
         matrix = columns.of(matrix)
         problem = pose(matrix, geometry, weights, pool)
         choice = None
@@ -320,6 +320,7 @@ class DPMeans(DivergenceEstimator):
         status = solution.status
         if choice is not None:
             fitted |= choice_attributes(choice)
+            fitted["_chosen_for"] = self._choice_inputs(every, weights)
             nearest = choice.shown
             if choice.n_clusters == fitted["n_clusters_"] == 1 and nearest is not None:
                 penalty = self._penalty_for(nearest.k, problem, prior_weight, choice)
@@ -332,6 +333,18 @@ class DPMeans(DivergenceEstimator):
             elif fitted["n_clusters_"] > 1 and (alone := one_column_sentence(matrix, geometry)):
                 status = remark(fitted, status, alone)
         return fitted, status
+
+    def _choice_inputs(self, matrix: Matrix, weights: Floats | None) -> tuple[Any, ...]:
+        """Return what an automatic penalty depends on, to know it again."""
+        names = (
+            "divergence", "prior_weight", "search", "method", "max_clusters", "random_state",
+        )  # fmt: skip
+        return fingerprint(matrix, weights), *(getattr(self, name) for name in names)
+
+    def _has_chosen_for(self, matrix: Matrix, weights: Floats | None) -> bool:
+        """Whether a fit with these parameters has chosen the penalty for these rows."""
+        known = getattr(self, "_chosen_for", None)
+        return known is not None and known == self._choice_inputs(matrix, weights)
 
     def _penalty(self, problem: Problem, prior_weight: float, choice: Choice | None) -> float:
         if choice is None:
