@@ -1,12 +1,7 @@
 """Base classes of all estimators: fit, predict, score, and the state for files.
 
-Base class of all estimators: fit, score, and the state for files.
-
-scikit-learn's callbacks, which it has from version 1.9 on: a fit is one task.
-
-Streams of random numbers.
-
-Base class of the clustering estimators: predict and transform.
+`Learner` has what all share, `Estimator` what those of rows do, and `ClusterEstimator` what those
+do that give each row to one cluster.
 """
 
 import hashlib
@@ -53,7 +48,17 @@ except ImportError:  # an older scikit-learn
         """Stands in for scikit-learn's mixin: estimators have no ``set_callbacks``."""
 
 
-__all__ = ["CallbackSupportMixin", "fit_task"]
+
+AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
+#: Constraints of the parameters that all estimators have.
+SHARED_CONSTRAINTS: dict[str, list[Any]] = {
+    "search": [StrOptions({"split-merge", "paper"})],
+    "n_init": [AT_LEAST_ONE],
+    "max_iter": [AT_LEAST_ONE],
+    "random_state": ["random_state"],
+    "n_jobs": [AT_LEAST_ONE, Interval(Integral, None, -1, closed="right"), None],
+    "verbose": ["verbose"],
+}
 
 
 def fit_task(
@@ -95,18 +100,6 @@ def seeded_stream(seed: int) -> RandomState:
     stream = RandomState(MT19937(_FIRST))
     stream.seed(seed)
     return stream
-
-
-AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
-#: Constraints of the parameters that all estimators have.
-SHARED_CONSTRAINTS: dict[str, list[Any]] = {
-    "search": [StrOptions({"split-merge", "paper"})],
-    "n_init": [AT_LEAST_ONE],
-    "max_iter": [AT_LEAST_ONE],
-    "random_state": ["random_state"],
-    "n_jobs": [AT_LEAST_ONE, Interval(Integral, None, -1, closed="right"), None],
-    "verbose": ["verbose"],
-}
 
 
 class Learner(CallbackSupportMixin, ABC, BaseEstimator):

@@ -1,18 +1,12 @@
-"""What fitted models share: attributes of the trace, assignments, quantiles of costs.
+"""What fitted models share: how far out rows lie, where new rows go, how the fit went.
 
-How far out the rows of each cluster lie: a few upper quantiles of their costs.
-
-A row is a stranger to its cluster, at a share of 0.01, if it costs more than all but that share of
-the cluster's training rows. Ten numbers for each cluster are enough for any share: between them the
-cost is linear in the logarithm of the share, as in an exponential tail, and so beyond the last.
+A row is an outlier of its cluster, at a share of 0.01, if it costs more than all but that share of
+the cluster's training rows. Ten quantiles for each cluster are enough for any share: between them
+the cost is linear in the logarithm of the share, as in an exponential tail, and so beyond the last.
 
 A quantile is the cluster's own where enough rows lie beyond it. Farther out, the shape of the tail
 is that of all clusters together, each in units of its own mean cost; of the smallest clusters only
 that mean cost is used, and the overall one with it, as if that came from a few rows more.
-
-Rows placed in fitted clusters whose costs are compared with a penalty.
-
-The fitted attributes that tell how a fit of clusters went.
 """
 
 from abc import ABC, abstractmethod

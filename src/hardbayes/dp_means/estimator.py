@@ -1,7 +1,4 @@
-"""DP-means: clusters, as many as pay for themselves.
-
-Base class of the estimators of clusters around centres, by any divergence.
-"""
+"""DP-means: clusters around centres by any divergence, as many as pay for themselves."""
 
 from dataclasses import replace
 from numbers import Real

@@ -1,16 +1,12 @@
 """The path of penalties for clusters, and fits with exactly so many clusters.
 
-The path of penalties for clusters.
+A fit at a penalty of zero under a cap of k has k clusters, whether or not any penalty gives as
+many; it begins with the partition of the path that has as many. Where k has a plateau, the model
+tells the penalty in its middle.
 
-Fits with exactly so many clusters, whether or not any penalty gives as many.
-
-A fit at a penalty of zero under a cap of k has k clusters, and begins with the partition of the
-path that has as many. Where k has a plateau, the model tells the penalty in its middle.
-
-Paths of the published algorithms, which cannot go on from one solution to the next.
-
-They open clusters only where single rows cost more than the penalty, so where a fit ends depends on
-where it began: each penalty has a fit of its own, from the start of the template.
+The published algorithms cannot go on from one solution to the next: they open clusters only where
+single rows cost more than the penalty, so where a fit ends depends on where it began. Each penalty
+has a fit of its own, from the start of the template.
 """
 
 from copy import copy, deepcopy
@@ -47,6 +43,8 @@ from hardbayes.dp_means.objective import Partition
 from hardbayes.dp_means.path import Path
 from hardbayes.dp_means.problem import Problem, pose
 from hardbayes.dp_means.starts import Starts, minimise
+
+HALVINGS = 8  # of an automatic prior that keeps rows together; then there is none
 
 
 def published_penalties(problem: Problem, prior_weight: float, n_penalties: int) -> Floats:
@@ -94,9 +92,6 @@ def runs(penalties: Floats, n_clusters: list[int]) -> list[Plateau]:
             if k not in found or plateau.width > found[k].width:
                 found[k] = plateau
     return [found[k] for k in sorted(found) if found[k].width > 0]
-
-
-HALVINGS = 8  # of an automatic prior that keeps rows together; then there is none
 
 
 @dataclass(frozen=True)

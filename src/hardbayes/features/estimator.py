@@ -1,11 +1,4 @@
-"""BP-means and K-features: features that overlap, found or given in number.
-
-BP-means: overlapping features, each of which lowers the objective.
-
-K-features: a given number of overlapping features.
-
-What the estimators of overlapping features share: fitting, using, saving.
-"""
+"""BP-means and K-features: features that overlap, found or given in number."""
 
 import warnings
 from abc import abstractmethod

@@ -1,7 +1,4 @@
-"""Gaussian DP-means: clusters that learn their own shapes, as many as pay for themselves.
-
-One fit of clusters with covariances: its prior and penalty, its start, and the descent.
-"""
+"""Gaussian DP-means: clusters that learn their own shapes, as many as pay for themselves."""
 
 from __future__ import annotations
 

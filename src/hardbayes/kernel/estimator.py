@@ -1,7 +1,4 @@
-"""Kernel DP-means: clusters of any shape, as many as pay for themselves.
-
-Base class of the estimators of clusters in the space of a kernel.
-"""
+"""Kernel DP-means: clusters of any shape, as many as pay for themselves."""
 
 import warnings
 from numbers import Real
@@ -37,6 +34,16 @@ INDEFINITE = (
     "that predict may differ from labels_. Add a multiple of the identity to a kernel matrix to "
     "avoid it."
 )
+
+MANY = (
+    " Of so many rows clusters were found on a sample; then rows moved until a step gained less "
+    "than 0.01 %."
+)
+# Attributes of a fit of features that hold for the rows as well.
+OF_FEATURES = (
+    "labels_", "n_clusters_", "cluster_weights_", "inertia_", "objective_", "objective_history_",
+    "n_iter_", "n_splits_", "n_merges_", "converged_",
+)  # fmt: skip
 
 
 class GramEstimator(ClusterEstimator):
@@ -123,17 +130,6 @@ class GramEstimator(ClusterEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
-
-
-MANY = (
-    " Of so many rows clusters were found on a sample; then rows moved until a step gained less "
-    "than 0.01 %."
-)
-# Attributes of a fit of features that hold for the rows as well.
-OF_FEATURES = (
-    "labels_", "n_clusters_", "cluster_weights_", "inertia_", "objective_", "objective_history_",
-    "n_iter_", "n_splits_", "n_merges_", "converged_",
-)  # fmt: skip
 
 
 class KernelDPMeans(GramEstimator):

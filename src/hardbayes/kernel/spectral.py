@@ -1,6 +1,4 @@
-"""Spectral DP-means: as many clusters as eigenvalues exceed the penalty.
-
-Clusters by the spectral relaxation of kernel DP-means: a fit takes one step.
+"""Spectral DP-means: as many clusters as eigenvalues exceed the penalty, found in one step.
 
 Eigenvectors whose eigenvalues exceed the penalty are computed, of a sample where rows are many, and
 each row is given to a cluster by its entries in them.

@@ -1,7 +1,4 @@
-"""Topics of documents, their number found from what a topic costs: the hard HDP on words.
-
-The words that describe topics.
-"""
+"""Topics of documents, their number found from what a topic costs: the hard HDP on words."""
 
 from dataclasses import replace
 from numbers import Real
@@ -44,6 +41,12 @@ from hardbayes.topics.state import swept
 
 RANKINGS = ("relevance", "share")
 
+_NUMBER_OR_AUTO = [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")]
+# What the background costs each document, as a share of its local penalty, under "auto".
+BACKGROUND_SHARE = 0.5
+# Pseudo-words of each topic, for each word of the vocabulary.
+PRIOR = 0.5
+
 
 def top_word_ids(model: Any, n: int, by: str = "relevance") -> NDArray[np.intp]:
     """Return the columns (k, n) of the words of a fitted `HDPTopics`, the best of each topic first.
@@ -55,13 +58,6 @@ def top_word_ids(model: Any, n: int, by: str = "relevance") -> NDArray[np.intp]:
     scores = model.relevance_ if by == "relevance" else model.components_
     order = np.lexsort((-model.components_, -np.maximum(scores, 0.0)), axis=1)
     return order[:, :n]
-
-
-_NUMBER_OR_AUTO = [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")]
-# What the background costs each document, as a share of its local penalty, under "auto".
-BACKGROUND_SHARE = 0.5
-# Pseudo-words of each topic, for each word of the vocabulary.
-PRIOR = 0.5
 
 
 class HDPTopics(Estimator):
