@@ -5,18 +5,18 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from hardbayes.core.fitted import CostPlacement, Placed, costs_at_share, spread_of
+from hardbayes.core.fitted import CostPlacement, Placed, costs_at_share, measure_cost_quantiles
 
 LABELS = np.repeat(np.arange(2, dtype=np.int32), 500)
 COSTS = np.tile(np.arange(500.0), 2) * (1 + LABELS)
-SPREAD = spread_of(COSTS, LABELS, 2, np.ones(1))
+SPREAD = measure_cost_quantiles(COSTS, LABELS, 2, np.ones(1))
 
 
 class Placement(CostPlacement):
     placed = None
 
     def __init__(self, penalty, rounding):
-        self.model = SimpleNamespace(penalty=penalty, spread=SPREAD)
+        self.model = SimpleNamespace(penalty=penalty, cost_quantiles=SPREAD)
         self.placed = Placed(LABELS, COSTS, rounding)
 
 

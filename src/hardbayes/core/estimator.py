@@ -48,7 +48,6 @@ except ImportError:  # an older scikit-learn
         """Stands in for scikit-learn's mixin: estimators have no ``set_callbacks``."""
 
 
-
 AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
 #: Constraints of the parameters that all estimators have.
 SHARED_CONSTRAINTS: dict[str, list[Any]] = {

@@ -22,7 +22,7 @@ from hardbayes.core.schema import array
 #: Shares of the rows beyond each quantile.
 SHARES = np.array([1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001])
 #: In a file, the quantiles of the costs of each cluster's rows.
-QUANTILES = array("k", len(SHARES), low=0, source="spread")
+QUANTILES = array("k", len(SHARES), low=0, source="cost_quantiles")
 # Rows beyond a quantile from which it is taken for the cluster's own.
 ENOUGH = 5
 # Rows of the overall mean cost that each cluster's is averaged with.
@@ -31,7 +31,9 @@ PSEUDO_ROWS = 4
 MOST_ROWS = 1 << 15
 
 
-def spread_of(costs: Floats, labels: NDArray[np.int32], n_clusters: int, weights: Floats) -> Floats:
+def measure_cost_quantiles(
+    costs: Floats, labels: NDArray[np.int32], n_clusters: int, weights: Floats
+) -> Floats:
     """Return the quantiles (k, shares) of the costs (n,) of the rows of each cluster.
 
     ``weights`` (n,) or (1,): what rows count.
@@ -60,9 +62,9 @@ def spread_of(costs: Floats, labels: NDArray[np.int32], n_clusters: int, weights
     return np.maximum.accumulate(np.where(is_own, own, unit[:, np.newaxis] * shape), axis=1)
 
 
-def costs_at_share(spread: Floats | None, share: float) -> Floats:
+def costs_at_share(quantiles: Floats | None, share: float) -> Floats:
     """Return for each cluster (k,) the cost above which a row is a stranger at this share."""
-    if spread is None:
+    if quantiles is None:
         raise ValueError(
             "This model comes from a file of hardbayes 0.1.0, which does not tell how far out the "
             "rows of a cluster lie. Fit it again, or use novelty=True."
@@ -70,7 +72,7 @@ def costs_at_share(spread: Floats | None, share: float) -> Floats:
     places, wanted = -np.log(SHARES), -np.log(share)
     at = int(np.clip(np.searchsorted(places, wanted) - 1, 0, len(places) - 2))
     part = (wanted - places[at]) / (places[at + 1] - places[at])
-    return spread[:, at] + part * (spread[:, at + 1] - spread[:, at])
+    return quantiles[:, at] + part * (quantiles[:, at + 1] - quantiles[:, at])
 
 
 def _scales(
@@ -155,7 +157,7 @@ class Placed(NamedTuple):
 
 
 class CostPlacement(ABC):
-    """Rows placed by a ``model`` with a ``penalty`` and the ``spread`` of its clusters."""
+    """Rows placed by a ``model`` with a ``penalty`` and the ``cost_quantiles`` of its clusters."""
 
     model: Any
 
@@ -178,7 +180,7 @@ class CostPlacement(ABC):
 
     def strangers(self, share: float) -> NDArray[np.bool_]:
         """Return which rows cost more than all but this share of their cluster's training rows."""
-        limits = costs_at_share(self.model.spread, share)[self.labels()]
+        limits = costs_at_share(self.model.cost_quantiles, share)[self.labels()]
         return self.costs() > np.maximum(limits, self.placed.rounding)
 
 

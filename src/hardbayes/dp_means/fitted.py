@@ -10,7 +10,12 @@ from numpy.typing import NDArray
 
 from hardbayes.core import schema
 from hardbayes.core.arrays import Floats, Matrix, is_sparse
-from hardbayes.core.fitted import QUANTILES, costs_at_share, spread_of, trace_attributes
+from hardbayes.core.fitted import (
+    QUANTILES,
+    costs_at_share,
+    measure_cost_quantiles,
+    trace_attributes,
+)
 from hardbayes.core.frame import Columns, Frame, cluster_bound, power_of_two_scale
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.geometry.squared_euclidean import FARTHEST
@@ -57,8 +62,8 @@ class FittedPartition:
 
     Only columns that held entries in the fit count as columns here.
 
-    ``spread``: quantiles of the costs of each cluster's rows (see `core.fitted`), in working
-    units and for a weight of one; None where a file of version 0.1.0 does not tell.
+    ``cost_quantiles``: of each cluster's rows (see `core.fitted`), in working units and for a
+    weight of one; None where a file of version 0.1.0 does not tell.
     """
 
     partition: Partition
@@ -66,7 +71,7 @@ class FittedPartition:
     centres: Floats
     columns: Columns  # which of the user's these are
     dtype: np.dtype  # of the data
-    spread: Floats | None = None
+    cost_quantiles: Floats | None = None
     # The centres as kernels read them, by type of scores and whether rows are sparse.
     _tables: dict[tuple[np.dtype, bool], CentreTable] = field(
         default_factory=dict, repr=False, compare=False
@@ -101,7 +106,7 @@ class FittedPartition:
     ) -> FittedPartition:
         """Return what `to_arrays` was called on; raise ValueError where that cannot be."""
         values = schema.values_of(arrays, MODEL)
-        kept, dtype, penalty, prior_weight, mean, shift, scale, centres, spread = values
+        kept, dtype, penalty, prior_weight, mean, shift, scale, centres, quantiles = values
         d = centres.shape[1]
         in_order = d == n_columns if kept is None else (np.diff(kept) > 0).all()
         if not len(centres) or not in_order or geometry.n_columns not in (None, d):
@@ -111,12 +116,12 @@ class FittedPartition:
         )
         frame, columns = Frame(shift, scale, geometry.degree or 0), Columns(kept, n_columns)
         kind = np.dtype("float32" if dtype == "float32" else "float64")
-        return cls(partition, frame, centres, columns, kind, spread)
+        return cls(partition, frame, centres, columns, kind, quantiles)
 
     def reordered(self, order: NDArray[np.intp]) -> FittedPartition:
         """Return the model with its clusters in another order (k,)."""
-        spread = None if self.spread is None else self.spread[order]
-        return replace(self, centres=self.centres[order], spread=spread, _tables={})
+        quantiles = None if self.cost_quantiles is None else self.cost_quantiles[order]
+        return replace(self, centres=self.centres[order], cost_quantiles=quantiles, _tables={})
 
     def place(self, matrix: Matrix, pool: Pool) -> Placement:
         """Give each row of a checked matrix to its cheapest centre."""
@@ -164,7 +169,7 @@ class FittedPartition:
             mine.spread(self.centres),
             Columns(None, len(columns.kept)),
             self.dtype,
-            self.spread,
+            self.cost_quantiles,
             self._tables if same else {},
         )
 
@@ -178,15 +183,15 @@ class FittedPartition:
             penalty=self.partition.penalty / self.frame.unit * frame.unit,
             prior_mean=frame.to_working(self.frame.from_working(self.partition.prior_mean)),
         )
-        spread = self.spread
-        if spread is not None:
-            spread = spread / self.frame.unit * frame.unit
+        quantiles = self.cost_quantiles
+        if quantiles is not None:
+            quantiles = quantiles / self.frame.unit * frame.unit
         return replace(
             self,
             partition=partition,
             frame=frame,
             centres=frame.to_working(centres),
-            spread=spread,
+            cost_quantiles=quantiles,
             _tables={},
         )
 
@@ -240,7 +245,7 @@ class Placement:
         But for rows no farther from their centre than rounding may put equal ones. ``costs`` and
         ``labels`` (n,): of the rows where they are, if not at their cheapest centres.
         """
-        limits = costs_at_share(self.model.spread, share)
+        limits = costs_at_share(self.model.cost_quantiles, share)
         rounding = self.model.geometry.equality_rounding(self.rows.n_columns)
         costs = self._working_costs if costs is None else costs
         return costs > np.maximum(limits, rounding)[self.labels() if labels is None else labels]
@@ -295,11 +300,11 @@ def fitted_partition(
 ) -> FittedPartition:
     """Return the model of a solution; ``penalty`` of a cluster in the user's units."""
     costs = problem.state(partition).costs_at(centres, labels)
-    spread = spread_of(costs, labels, len(centres), problem.rows.weights)
+    quantiles = measure_cost_quantiles(costs, labels, len(centres), problem.rows.weights)
     # New rows weigh one each, or what their length says, whatever the unit of weights here.
     prior_weight = partition.prior_weight / problem.weight_unit
     own = replace(partition, penalty=penalty * problem.frame.unit, prior_weight=prior_weight)
-    return FittedPartition(own, problem.frame, centres, columns, dtype, spread)
+    return FittedPartition(own, problem.frame, centres, columns, dtype, quantiles)
 
 
 def check_history(history: Floats, trace: Floats, geometry: Geometry) -> None:

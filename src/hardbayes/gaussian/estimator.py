@@ -296,7 +296,7 @@ class GaussianDPMeans(ClusterEstimator):
         report = self._report_changes
         fitted, status = fit_rows(matrix, every, options, rng, pool, report, self._say)
         model: FittedGaussians = fitted["_model"]
-        fitted["_model"] = model.with_spread(matrix, fitted["labels_"], every, pool)
+        fitted["_model"] = model.with_cost_quantiles(matrix, fitted["labels_"], every, pool)
         return fitted, status
 
     def _options(self, d: int) -> Options:

@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 
 from hardbayes.core import schema
 from hardbayes.core.arrays import Floats, chunks
-from hardbayes.core.fitted import QUANTILES, CostPlacement, Placed, spread_of, trace_attributes
+from hardbayes.core.fitted import (
+    QUANTILES,
+    CostPlacement,
+    Placed,
+    measure_cost_quantiles,
+    trace_attributes,
+)
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean, distance_rounding
 from hardbayes.core.loop import level_rounding
@@ -54,20 +60,21 @@ class FittedGaussians:
     clusters: Gaussians
     rate: float  # the weight of the log-determinant
     penalty: float
-    spread: Floats | None = None  # quantiles of the costs of each cluster's rows (`core.fitted`)
+    cost_quantiles: Floats | None = None  # of each cluster's rows (see `core.fitted`)
 
-    def with_spread(
+    def with_cost_quantiles(
         self, matrix: NDArray[np.floating], labels: NDArray[np.int32], weights: Floats, pool: Pool
     ) -> FittedGaussians:
-        """Return the model with the spread of the rows (n, d) that it was fitted to."""
+        """Return the model with the cost quantiles of the rows (n, d) that it was fitted to."""
         costs = self.place(matrix, pool).costs()
-        return replace(self, spread=spread_of(costs, labels, self.clusters.k, weights))
+        quantiles = measure_cost_quantiles(costs, labels, self.clusters.k, weights)
+        return replace(self, cost_quantiles=quantiles)
 
     def reordered(self, order: NDArray[np.intp]) -> FittedGaussians:
         """Return the model with its clusters in another order (k,)."""
         clusters = Gaussians(*(array[order] for array in self.clusters))
-        spread = None if self.spread is None else self.spread[order]
-        return replace(self, clusters=clusters, spread=spread)
+        quantiles = None if self.cost_quantiles is None else self.cost_quantiles[order]
+        return replace(self, clusters=clusters, cost_quantiles=quantiles)
 
     def place(self, matrix: NDArray[np.floating], pool: Pool) -> GaussianPlacement:
         """Return the rows of a checked matrix, for prediction."""
@@ -81,9 +88,9 @@ class FittedGaussians:
     def from_arrays(cls, diagonal: bool, penalty: float, arrays: dict[str, Any]) -> FittedGaussians:
         """Return the model that `to_arrays` was called on."""
         values = schema.values_of(arrays, schemas(diagonal)[1])
-        rate, middle, forward, backward, *clusters, spread = values
+        rate, middle, forward, backward, *clusters, quantiles = values
         whitening = Whitening(middle, forward, backward)
-        return cls(whitening, Gaussians(*clusters), float(rate), penalty, spread)
+        return cls(whitening, Gaussians(*clusters), float(rate), penalty, quantiles)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from hardbayes.core.arrays import Floats, Matrix
 from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, ClusterEstimator
-from hardbayes.core.fitted import spread_of
+from hardbayes.core.fitted import measure_cost_quantiles
 from hardbayes.core.loop import Status
 from hardbayes.core.pool import Pool
 from hardbayes.core.schema import Schema
@@ -332,7 +332,7 @@ class KernelDPMeans(GramEstimator):
         fitted, status = inner._fit_rows(rows, problem.weights)
         centres = fitted["_model"].shown_centres()
         costs = np.square(rows - centres[fitted["labels_"]]).sum(axis=1)
-        quantiles = spread_of(costs, fitted["labels_"], len(centres), problem.weights)
+        quantiles = measure_cost_quantiles(costs, fitted["labels_"], len(centres), problem.weights)
         found = {name: fitted[name] for name in OF_FEATURES}
         return found | {
             "_model": FittedKernelFeatures(features, centres, penalty, quantiles),

@@ -13,7 +13,13 @@ from scipy import sparse
 
 from hardbayes.core import schema
 from hardbayes.core.arrays import Floats, Matrix
-from hardbayes.core.fitted import QUANTILES, CostPlacement, Placed, spread_of, trace_attributes
+from hardbayes.core.fitted import (
+    QUANTILES,
+    CostPlacement,
+    Placed,
+    measure_cost_quantiles,
+    trace_attributes,
+)
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.core.loop import level_rounding
@@ -105,7 +111,7 @@ class FittedGram:
     penalty: float
     self_value: float | None  # the kernel value of any row with itself, where values are given
     shift: Floats | None  # (d,): subtracted from rows
-    spread: Floats  # (k, shares)
+    cost_quantiles: Floats  # (k, shares)
     spectral: SpectralLabels | None = None  # None where each row goes to the nearest mean
 
     def place(self, matrix: Matrix, pool: Pool) -> GramPlacement:
@@ -140,14 +146,14 @@ class FittedGram:
     def from_arrays(cls, penalty: float, arrays: dict[str, Any]) -> FittedGram:
         """Return what `to_arrays` was called on; raise ValueError where that cannot be."""
         values = schema.values_of(arrays, CLUSTERS_OF_ROWS)
-        labels, weights, inside, volumes, spread, self_value, shift, scales = values
+        labels, weights, inside, volumes, quantiles, self_value, shift, scales = values
         seen, mercer = rows_from("working_rows", arrays), mercer_from(arrays)
         spectral = spectral_from(arrays, len(labels))
         if (mercer is None) != (seen is None) or (seen and seen.rows.shape[0] != len(labels)):
             raise schema.contradiction("its rows disagree")
         return cls(
             mercer, seen, scales, weights, labels, inside, volumes, penalty, self_value, shift,
-            spread, spectral,
+            quantiles, spectral,
         )  # fmt: skip
 
 
@@ -282,10 +288,12 @@ def fitted_attributes(
     ids = ids[:: -(-len(ids) // MOST_MEASURED)]
     costs = model.distances(clusters, ids)
     volumes = clusters.volumes
+    own = labels[ids].astype(np.int32)
+    quantiles = measure_cost_quantiles(costs, own, len(volumes), weights[ids])
     fitted = FittedGram(
         problem.mercer, problem.seen, problem.scales, problem.weights, labels, clusters.inside,
         volumes, model.penalty, problem.self_value, problem.shift,
-        spread_of(costs, labels[ids].astype(np.int32), len(volumes), weights[ids]), spectral,
+        quantiles, spectral,
     )  # fmt: skip
     return {
         "_model": fitted,

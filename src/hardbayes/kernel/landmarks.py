@@ -104,7 +104,7 @@ class FittedKernelFeatures:
     features: KernelFeatureMap
     centres: Floats  # (k, f)
     penalty: float
-    spread: Floats  # (k, shares)
+    cost_quantiles: Floats  # (k, shares)
     spectral: SpectralLabels | None = None  # None where each row goes to the nearest mean
 
     def place(self, matrix: Matrix, pool: Pool) -> KernelFeaturePlacement:
@@ -131,14 +131,14 @@ class FittedKernelFeatures:
     @classmethod
     def from_arrays(cls, penalty: float, arrays: dict[str, Any]) -> FittedKernelFeatures:
         """Return what `to_arrays` was called on; raise ValueError where that cannot be."""
-        centres, spread, normalisation = schema.values_of(arrays, CENTRES)
+        centres, quantiles, normalisation = schema.values_of(arrays, CENTRES)
         landmarks, mercer = rows_from("working_landmarks", arrays), mercer_from(arrays)
         spectral = spectral_from(arrays, centres.shape[1])
         features = KernelFeatureMap(mercer, landmarks, normalisation)
         n_known = 0 if normalisation is None else len(normalisation)
         if (mercer is None) != (landmarks is None) or features.n_landmarks != n_known:
             raise schema.contradiction("its landmarks disagree")
-        return cls(features, centres, penalty, spread, spectral)
+        return cls(features, centres, penalty, quantiles, spectral)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The rows of a report, how they and their columns are called, and which are typical or doubtful."""
+"""The rows of a report, what they and their columns are called, the typical and the doubtful."""
 
 from collections.abc import Sequence
 from copy import copy
