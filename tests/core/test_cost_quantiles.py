@@ -1,4 +1,4 @@
-"""How far out the rows of a cluster lie, and what is a stranger at a share."""
+"""How far out the rows of a cluster lie, and what is an outlier at a share."""
 
 import numpy as np
 import pytest
@@ -94,7 +94,7 @@ def test_rows_without_weight_say_nothing():
 
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_single_rows_and_equal_rows(n):
-    """Where rows do not differ, nothing is known of how they might: any other is a stranger."""
+    """Where rows do not differ, nothing is known of how they might: any other is an outlier."""
     alone = measure_cost_quantiles(np.zeros(n), np.arange(n, dtype=np.int32), n, ONE)
     np.testing.assert_array_equal(alone, 0.0)
     equal = measure_cost_quantiles(np.zeros(n), np.zeros(n, np.int32), 1, ONE)

@@ -37,11 +37,11 @@ def fitted(request):
 def test_placement(fitted):
     model, rows, costs = fitted
     with Pool(1) as pool:
-        placed = model.place(rows, pool)
-        np.testing.assert_array_equal(placed.labels(), costs.argmin(axis=1))
-        np.testing.assert_allclose(placed.costs(), costs.min(axis=1), rtol=1e-8)
-        np.testing.assert_allclose(placed.distances() ** 2, costs, rtol=1e-8)
-        np.testing.assert_array_equal(placed.novel(), costs.min(axis=1) > PENALTY)
+        assigned = model.assign(rows, pool)
+        np.testing.assert_array_equal(assigned.labels(), costs.argmin(axis=1))
+        np.testing.assert_allclose(assigned.costs(), costs.min(axis=1), rtol=1e-8)
+        np.testing.assert_allclose(assigned.distances() ** 2, costs, rtol=1e-8)
+        np.testing.assert_array_equal(assigned.novel(), costs.min(axis=1) > PENALTY)
 
 
 def test_arrays(fitted):
@@ -49,7 +49,7 @@ def test_arrays(fitted):
     again = FittedGaussians.from_arrays(model.whitening.diagonal, PENALTY, model.to_arrays())
     with Pool(1) as pool:
         np.testing.assert_array_equal(
-            again.place(rows, pool).distances(), model.place(rows, pool).distances()
+            again.assign(rows, pool).distances(), model.assign(rows, pool).distances()
         )
 
 

@@ -204,9 +204,9 @@ def tell(options: argparse.Namespace, what: str, labels: Any, notes: list[str]) 
     if labels is not None and len(labels):
         numbers, sizes = np.unique(labels, return_counts=True)
         counts = [f"{size:,} in {number}" for number, size in zip(numbers, sizes, strict=True)]
-        strangers = int((labels == -1).sum())
-        if strangers:
-            counts[0] = f"{strangers:,} in none (-1)"
+        n_outliers = int((labels == -1).sum())
+        if n_outliers:
+            counts[0] = f"{n_outliers:,} in none (-1)"
         say(f"Sizes: {', '.join(counts[:20])}{' ...' if len(counts) > 20 else ''}")
     if options.output is not None:
         say(f"Result: {options.output}")

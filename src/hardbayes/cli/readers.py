@@ -1,4 +1,4 @@
-"""Readers of tables that are not text: Parquet, arrays, folders of pictures; which one a file needs."""
+"""Readers of Parquet files, arrays and folders of pictures, and which reader a file needs."""
 
 import zipfile
 from functools import cached_property

@@ -339,8 +339,8 @@ def weighted_sum(scores: Floats, sample_weight: Any) -> float:
 class ClusterEstimator(ClusterMixin, Estimator):
     """Base of the estimators that assign each row to one cluster.
 
-    Their ``_model`` has ``place(matrix, pool)``, which returns an object with ``labels()``,
-    ``costs()``, ``distances()``, ``novel()`` and ``strangers(share)`` of the rows.
+    Their ``_model`` has ``assign(matrix, pool)``, which returns an object with ``labels()``,
+    ``costs()``, ``distances()``, ``novel()`` and ``outliers(share)`` of the rows.
     """
 
     n_clusters_: int
@@ -371,7 +371,7 @@ class ClusterEstimator(ClusterMixin, Estimator):
             opened a cluster; weights are one, or the rows' lengths if the divergence has
             ``length_as_weight``. A share, 0 < novelty < 1: rows that lie farther out than all but
             that share of the training rows of their cluster, whatever the penalty; 0.01 would call
-            about one in a hundred training rows a stranger. Rows that differ from their centre by
+            about one in a hundred training rows an outlier. Rows that differ from their centre by
             rounding only are never among them.
 
         Returns
@@ -382,15 +382,15 @@ class ClusterEstimator(ClusterMixin, Estimator):
         return self._labels(self._checked(X), novelty)
 
     def _labels(self, matrix: Matrix, novelty: bool | float, **beside: Any) -> NDArray[np.int32]:
-        """Return the clusters of checked rows; what else there is goes to ``place``."""
+        """Return the clusters of checked rows; what else there is goes to ``assign``."""
         share = check_novelty(novelty)
         with Pool(resolve_threads(self.n_jobs)) as pool:
-            placed = self._model.place(matrix, pool, **beside)
-            labels = placed.labels()
+            assigned = self._model.assign(matrix, pool, **beside)
+            labels = assigned.labels()
             if share is not None:
-                labels[placed.strangers(share)] = -1
+                labels[assigned.outliers(share)] = -1
             elif novelty:
-                labels[placed.novel()] = -1
+                labels[assigned.novel()] = -1
         return labels
 
     def transform(self, X: Any) -> Floats:
@@ -409,7 +409,7 @@ class ClusterEstimator(ClusterMixin, Estimator):
         """
         matrix = self._checked(X)
         with Pool(resolve_threads(self.n_jobs)) as pool:
-            distances = self._model.place(matrix, pool).distances()
+            distances = self._model.assign(matrix, pool).distances()
         return distances.astype(matrix.dtype, copy=False)
 
     def summary(self, X: Any, *, values: Any = None, n_columns: int = 3, groups: Any = None) -> Any:
@@ -453,7 +453,7 @@ class ClusterEstimator(ClusterMixin, Estimator):
         return as_configured(table_of_profiles(found, names), self)
 
     def _costs(self, matrix: Matrix, pool: Pool) -> Floats:
-        return self._model.place(matrix, pool).costs()
+        return self._model.assign(matrix, pool).costs()
 
     @property
     def _choice_schema(self) -> Schema:

@@ -63,7 +63,7 @@ def measure_cost_quantiles(
 
 
 def costs_at_share(quantiles: Floats | None, share: float) -> Floats:
-    """Return for each cluster (k,) the cost above which a row is a stranger at this share."""
+    """Return for each cluster (k,) the cost above which a row is an outlier at this share."""
     if quantiles is None:
         raise ValueError(
             "This model comes from a file of hardbayes 0.1.0, which does not tell how far out the "
@@ -148,7 +148,7 @@ def rank_within(
         weights[start:end] = weights[start:end][order]
 
 
-class Placed(NamedTuple):
+class Assigned(NamedTuple):
     """Where rows are."""
 
     labels: NDArray[np.int32]  # (n,): the number of each row's cluster
@@ -156,32 +156,32 @@ class Placed(NamedTuple):
     rounding: Floats | float  # (n,) or for all: what a row at the mean of its cluster may cost
 
 
-class CostPlacement(ABC):
-    """Rows placed by a ``model`` with a ``penalty`` and the ``cost_quantiles`` of its clusters."""
+class CostAssignment(ABC):
+    """Rows assigned by a ``model`` with a ``penalty`` and the ``cost_quantiles`` of its clusters."""
 
     model: Any
 
     @property
     @abstractmethod
-    def placed(self) -> Placed:
+    def assigned(self) -> Assigned:
         """Where the rows are."""
 
     def labels(self) -> NDArray[np.int32]:
         """Return the number of each row's cluster."""
-        return self.placed.labels
+        return self.assigned.labels
 
     def costs(self) -> Floats:
         """Return each row's cost there."""
-        return self.placed.costs
+        return self.assigned.costs
 
     def novel(self) -> NDArray[np.bool_]:
         """Return which rows cost more than a cluster of their own, rounding apart."""
-        return self.costs() > np.maximum(self.model.penalty, self.placed.rounding)
+        return self.costs() > np.maximum(self.model.penalty, self.assigned.rounding)
 
-    def strangers(self, share: float) -> NDArray[np.bool_]:
+    def outliers(self, share: float) -> NDArray[np.bool_]:
         """Return which rows cost more than all but this share of their cluster's training rows."""
         limits = costs_at_share(self.model.cost_quantiles, share)[self.labels()]
-        return self.costs() > np.maximum(limits, self.placed.rounding)
+        return self.costs() > np.maximum(limits, self.assigned.rounding)
 
 
 class AtOnce(NamedTuple):

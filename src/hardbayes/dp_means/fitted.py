@@ -1,4 +1,4 @@
-"""A fitted partition: everything needed to place new rows."""
+"""A fitted partition: everything needed to assign new rows."""
 
 from __future__ import annotations
 
@@ -123,13 +123,13 @@ class FittedPartition:
         quantiles = None if self.cost_quantiles is None else self.cost_quantiles[order]
         return replace(self, centres=self.centres[order], cost_quantiles=quantiles, _tables={})
 
-    def place(self, matrix: Matrix, pool: Pool) -> Placement:
+    def assign(self, matrix: Matrix, pool: Pool) -> Assignment:
         """Give each row of a checked matrix to its cheapest centre."""
         if self.columns.kept is not None:
             columns = self.columns.with_entries_of(matrix)
-            return self._on(columns).place(columns.of(matrix), pool)
+            return self._on(columns).assign(columns.of(matrix), pool)
         if is_sparse(matrix) and self.frame.shift.any():
-            return self._unshifted().place(matrix, pool)
+            return self._unshifted().assign(matrix, pool)
         self.geometry.check_reach(
             matrix, self.frame.scale, "Squared distances to the fitted centres"
         )
@@ -137,7 +137,7 @@ class FittedPartition:
         rows = rows_in_memory(matrix, self.geometry, self.frame, np.ones(1), largest, pool)
         table = self._table(rows, pool)
         rows.assign(table.view(), np.array([np.inf]))
-        return Placement(self, rows, table, self._weights_of(matrix))
+        return Assignment(self, rows, table, self._weights_of(matrix))
 
     def _table(self, rows: Rows, pool: Pool) -> CentreTable:
         """Return the centres laid out for such rows, kept for the next prediction."""
@@ -197,8 +197,8 @@ class FittedPartition:
 
 
 @dataclass(frozen=True)
-class Placement:
-    """Rows placed at the centres of a fitted partition; costs in the user's units."""
+class Assignment:
+    """Rows assigned to the centres of a fitted partition; costs in the user's units."""
 
     model: FittedPartition
     rows: Rows
@@ -234,7 +234,7 @@ class Placement:
         rounding = partition.geometry.equality_rounding(self.rows.n_columns)
         return self.weights * costs > np.maximum(opening, self.weights * rounding)
 
-    def strangers(
+    def outliers(
         self,
         share: float,
         costs: Floats | None = None,

@@ -14,8 +14,8 @@ from hardbayes.core import schema
 from hardbayes.core.arrays import Floats, chunks
 from hardbayes.core.fitted import (
     QUANTILES,
-    CostPlacement,
-    Placed,
+    Assigned,
+    CostAssignment,
     measure_cost_quantiles,
     trace_attributes,
 )
@@ -66,7 +66,7 @@ class FittedGaussians:
         self, matrix: NDArray[np.floating], labels: NDArray[np.int32], weights: Floats, pool: Pool
     ) -> FittedGaussians:
         """Return the model with the cost quantiles of the rows (n, d) that it was fitted to."""
-        costs = self.place(matrix, pool).costs()
+        costs = self.assign(matrix, pool).costs()
         quantiles = measure_cost_quantiles(costs, labels, self.clusters.k, weights)
         return replace(self, cost_quantiles=quantiles)
 
@@ -76,9 +76,9 @@ class FittedGaussians:
         quantiles = None if self.cost_quantiles is None else self.cost_quantiles[order]
         return replace(self, clusters=clusters, cost_quantiles=quantiles)
 
-    def place(self, matrix: NDArray[np.floating], pool: Pool) -> GaussianPlacement:
+    def assign(self, matrix: NDArray[np.floating], pool: Pool) -> GaussianAssignment:
         """Return the rows of a checked matrix, for prediction."""
-        return GaussianPlacement(self, matrix, pool)
+        return GaussianAssignment(self, matrix, pool)
 
     def to_arrays(self) -> dict[str, Any]:
         """Return everything as arrays and numbers."""
@@ -94,8 +94,8 @@ class FittedGaussians:
 
 
 @dataclass(frozen=True)
-class GaussianPlacement(CostPlacement):
-    """Rows placed in fitted clusters."""
+class GaussianAssignment(CostAssignment):
+    """Rows assigned to fitted clusters."""
 
     model: FittedGaussians
     matrix: NDArray[np.floating]
@@ -111,7 +111,7 @@ class GaussianPlacement(CostPlacement):
         return np.sqrt(costs)
 
     @cached_property
-    def placed(self) -> Placed:
+    def assigned(self) -> Assigned:
         """The cheapest clusters of the rows."""
         n = len(self.matrix)
         labels, costs = np.empty(n, np.int32), np.empty(n)
@@ -121,7 +121,7 @@ class GaussianPlacement(CostPlacement):
         # A row at a mean may cost something: the rounding of a plain sum grows with its weight.
         weights, means, _ = self.model.clusters
         rounding = distance_rounding(means.shape[1]) * np.square(means).max() * (1 + weights) ** 2
-        return Placed(labels, costs, (self.model.rate * rounding)[labels])
+        return Assigned(labels, costs, (self.model.rate * rounding)[labels])
 
     def _parts(self) -> Iterator[tuple[slice, GaussianRows]]:
         for part in chunks(*self.matrix.shape):

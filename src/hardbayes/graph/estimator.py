@@ -194,7 +194,7 @@ class GraphDPMeans(ClusterMixin, Learner):
             Numbers of clusters; 0 for a vertex without links.
         """
         check_is_fitted(self)
-        labels, is_novel = self._model.place(check_links(X, self.n_features_in_))
+        labels, is_novel = self._model.assign(check_links(X, self.n_features_in_))
         if novelty:
             labels[is_novel] = -1
         return labels

@@ -58,7 +58,7 @@ class FittedGraph:
     ratio: bool
     penalty: float
 
-    def place(self, links: sparse.csr_array) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    def assign(self, links: sparse.csr_array) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
         """Return the cluster of each new vertex (m,), and whether one of its own would be better.
 
         ``links`` (m, n) join new vertices with those of the fit. Each joins the cluster at which

@@ -212,7 +212,7 @@ converged_, status_, n_features_in_, feature_names_in_
         matrix = self._checked(X)
         numbers = group_numbers(groups, matrix.shape[0], self.groups_)
         with Pool(resolve_threads(self.n_jobs)) as pool:
-            return -self._model.place(matrix, pool, numbers).costs()
+            return -self._model.assign(matrix, pool, numbers).costs()
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> float:
         """Return minus the fit term of X under the fitted model, without penalties.

@@ -1,4 +1,4 @@
-"""A fitted hard HDP: everything needed to place new rows of known and unknown groups."""
+"""A fitted hard HDP: everything needed to assign new rows of known and unknown groups."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hardbayes.core.frame import Columns
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.loop import level_rounding
 from hardbayes.core.pool import Pool
-from hardbayes.dp_means.fitted import FittedPartition, Placement, check_history, fitted_partition
+from hardbayes.dp_means.fitted import Assignment, FittedPartition, check_history, fitted_partition
 from hardbayes.groups.descent import GroupedSolution
 from hardbayes.groups.problem import GroupedPartition, GroupedProblem
 
@@ -71,9 +71,9 @@ class FittedGroups:
         """Return the model with its clusters in another order (k,)."""
         return replace(self, clusters=self.clusters.reordered(order), in_use=self.in_use[:, order])
 
-    def place(
+    def assign(
         self, matrix: Matrix, pool: Pool, groups: NDArray[np.intp] | None = None
-    ) -> GroupedPlacement:
+    ) -> GroupedAssignment:
         """Give each row of a checked matrix to the cluster where it pays least.
 
         ``groups`` (n,): the number of each row's group, -1 where it is not known; None where no
@@ -83,20 +83,20 @@ class FittedGroups:
 
         if groups is None:
             groups = np.full(matrix.shape[0], -1, np.intp)
-        placed = self.clusters.place(matrix, pool)
-        model = placed.model  # in the frame of these rows
+        assigned = self.clusters.assign(matrix, pool)
+        model = assigned.model  # in the frame of these rows
         unit = model.frame.unit / self.clusters.frame.unit
         form = model.partition.direct_form(model.centres)
         local_penalty = self.local_penalty * unit
-        chosen = cheapest(placed.rows.take(), form, groups, self.in_use, local_penalty)
-        return GroupedPlacement(placed, *chosen, local_penalty)
+        chosen = cheapest(assigned.rows.take(), form, groups, self.in_use, local_penalty)
+        return GroupedAssignment(assigned, *chosen, local_penalty)
 
 
 @dataclass(frozen=True)
-class GroupedPlacement:
-    """Rows placed at the centres of a fitted model; costs in the user's units."""
+class GroupedAssignment:
+    """Rows assigned to the centres of a fitted model; costs in the user's units."""
 
-    placed: Placement
+    assigned: Assignment
     chosen: NDArray[np.int32]
     working_costs: Floats
     local_penalties: Floats  # what each row pays for a cluster that is new to its group
@@ -108,19 +108,19 @@ class GroupedPlacement:
 
     def costs(self) -> Floats:
         """Return each row's cost at its own centre, times what the row weighs."""
-        return self.placed.weights * self.working_costs / self.placed.model.frame.unit
+        return self.assigned.weights * self.working_costs / self.assigned.model.frame.unit
 
     def distances(self) -> Floats:
         """Return each row's distance (n, k) from every centre."""
-        return self.placed.distances()
+        return self.assigned.distances()
 
     def novel(self) -> NDArray[np.bool_]:
         """Return which rows would open a cluster of their own."""
-        return self.placed.novel(self.working_costs + self.local_penalties, self.local_penalty)
+        return self.assigned.novel(self.working_costs + self.local_penalties, self.local_penalty)
 
-    def strangers(self, share: float) -> NDArray[np.bool_]:
+    def outliers(self, share: float) -> NDArray[np.bool_]:
         """Return which rows cost more than all but this share of their cluster's training rows."""
-        return self.placed.strangers(share, self.working_costs, self.chosen)
+        return self.assigned.outliers(share, self.working_costs, self.chosen)
 
 
 def grouped_attributes(

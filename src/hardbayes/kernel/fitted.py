@@ -15,8 +15,8 @@ from hardbayes.core import schema
 from hardbayes.core.arrays import Floats, Matrix
 from hardbayes.core.fitted import (
     QUANTILES,
-    CostPlacement,
-    Placed,
+    Assigned,
+    CostAssignment,
     measure_cost_quantiles,
     trace_attributes,
 )
@@ -114,9 +114,9 @@ class FittedGram:
     cost_quantiles: Floats  # (k, shares)
     spectral: SpectralLabels | None = None  # None where each row goes to the nearest mean
 
-    def place(self, matrix: Matrix, pool: Pool) -> GramPlacement:
+    def assign(self, matrix: Matrix, pool: Pool) -> GramAssignment:
         """Place rows, or rows of kernel values."""
-        return GramPlacement(self, matrix)
+        return GramAssignment(self, matrix)
 
     def values(self, rows: Matrix) -> tuple[Any, Floats]:
         """Return kernel values (m, n) of new rows with those of the fit, and with themselves (m,).
@@ -158,8 +158,8 @@ class FittedGram:
 
 
 @dataclass(frozen=True)
-class GramPlacement(CostPlacement):
-    """Rows placed in fitted clusters."""
+class GramAssignment(CostAssignment):
+    """Rows assigned to fitted clusters."""
 
     model: FittedGram
     matrix: Matrix
@@ -176,7 +176,7 @@ class GramPlacement(CostPlacement):
         return np.sqrt(np.maximum(np.concatenate(parts), 0.0))
 
     @cached_property
-    def placed(self) -> Placed:
+    def assigned(self) -> Assigned:
         """The clusters of the rows, and squared distances from their means."""
         labels, costs, selves = [], [], []
         for values, own, gaps in self._parts():
@@ -186,7 +186,7 @@ class GramPlacement(CostPlacement):
             costs.append(np.maximum(own + gaps[np.arange(len(own)), chosen], 0.0))
             selves.append(own)
         rounding = ROUNDING * np.abs(np.concatenate(selves))
-        return Placed(np.concatenate(labels), np.concatenate(costs), rounding)
+        return Assigned(np.concatenate(labels), np.concatenate(costs), rounding)
 
     def _parts(self) -> Iterator[tuple[Any, Floats, Floats]]:
         """Yield kernel values, those of rows with themselves, and distances without the latter."""

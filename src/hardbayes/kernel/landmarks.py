@@ -18,7 +18,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 
 from hardbayes.core import schema
 from hardbayes.core.arrays import Floats, Matrix, chunks
-from hardbayes.core.fitted import QUANTILES, CostPlacement, Placed
+from hardbayes.core.fitted import QUANTILES, Assigned, CostAssignment
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.core.pool import Pool, one_blas_thread
@@ -107,9 +107,9 @@ class FittedKernelFeatures:
     cost_quantiles: Floats  # (k, shares)
     spectral: SpectralLabels | None = None  # None where each row goes to the nearest mean
 
-    def place(self, matrix: Matrix, pool: Pool) -> KernelFeaturePlacement:
+    def assign(self, matrix: Matrix, pool: Pool) -> KernelFeatureAssignment:
         """Place rows."""
-        return KernelFeaturePlacement(self, self.features(matrix))
+        return KernelFeatureAssignment(self, self.features(matrix))
 
     def shifted(self, shift: Floats | None) -> FittedKernelFeatures:
         """Return the model of rows from which ``shift`` (f,) has not been subtracted."""
@@ -142,8 +142,8 @@ class FittedKernelFeatures:
 
 
 @dataclass(frozen=True)
-class KernelFeaturePlacement(CostPlacement):
-    """Rows placed in fitted clusters."""
+class KernelFeatureAssignment(CostAssignment):
+    """Rows assigned to fitted clusters."""
 
     model: FittedKernelFeatures
     features: Any  # (m, f)
@@ -153,11 +153,11 @@ class KernelFeaturePlacement(CostPlacement):
         return euclidean_distances(self.features, self.model.centres)
 
     @cached_property
-    def placed(self) -> Placed:
+    def assigned(self) -> Assigned:
         """The clusters of the rows, and squared distances from their means."""
         with one_blas_thread():
             squares = euclidean_distances(self.features, self.model.centres, squared=True)
             spectral = self.model.spectral
             chosen = squares.argmin(axis=1) if spectral is None else spectral.labels(self.features)
         rounding = ROUNDING * float(np.square(self.model.centres).sum(axis=1).max())
-        return Placed(chosen.astype(np.int32), squares[np.arange(len(chosen)), chosen], rounding)
+        return Assigned(chosen.astype(np.int32), squares[np.arange(len(chosen)), chosen], rounding)
