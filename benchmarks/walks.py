@@ -68,7 +68,8 @@ def walks(folder: Path) -> dict[str, Callable[[], Any]]:
     words = make_word_histograms(random_state=0)[0]
     table = folder / "table.csv"
     np.savetxt(table, X, delimiter=",", header="a,b", comments="")
-    report = [str(table), "--report", str(folder / "page.html"), "-o", str(folder / "labels.csv")]
+    outputs = ["-o", str(folder / "labels.csv"), "--overwrite"]
+    report = [str(table), "--report", str(folder / "page.html"), *outputs]
     return {
         'DPMeans(50, search="paper")': lambda: DPMeans(50, search="paper").fit(X),
         "DPMeans(50)": lambda: DPMeans(50).fit(X),

@@ -269,7 +269,7 @@ def test_new_rows_weigh_their_length_as_in_a_fit(container):
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("prior_weight", [0.0, 3.0])
-def test_a_long_row_is_a_stranger_where_it_would_have_opened_a_cluster(prior_weight, container):
+def test_a_long_row_is_an_outlier_where_it_would_have_opened_a_cluster(prior_weight, container):
     near, far = [[8.0, 1.0, 1.0], [1.0, 1.0, 8.0]]
     heavy = KullbackLeibler(length_as_weight=True)
     model = paper(20.0, divergence=heavy, prior_weight=prior_weight)

@@ -1,6 +1,7 @@
 """penalty_path: solutions from one cluster to many, each as good as a fit of its own."""
 
 import copy
+import pickle
 import re
 import sys
 import warnings
@@ -11,8 +12,9 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from hardbayes import DPMeans, PenaltyPath, load, objective, penalty_path, save
+from hardbayes import DPMeans, PenaltyPath, by_size, load, objective, penalty_path, save
 from hardbayes.datasets import make_blobs_apart, make_three_gaussians, make_word_histograms
+from hardbayes.dp_means import penalty_path as dp_means_path
 from tests.conftest import assert_all_finite, assert_same_bits, make_blobs, quiet_fit
 from tests.dp_means.choice.mixtures import gaussians_apart
 from tests.reference.dp_means import same_partition
@@ -735,3 +737,45 @@ def test_a_frame_without_pandas_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match=r"to_frame needs pandas\. Install it"):
         path.to_frame()
+
+
+def test_a_fitted_estimator_keeps_its_choice_for_its_rows_and_parameters(monkeypatch):
+    X, _ = make_three_gaussians(120, random_state=0)
+    weights = np.linspace(0.5, 2.0, len(X))
+    fitted = DPMeans(random_state=0).fit(X, sample_weight=weights)
+    expected = penalty_path(X, estimator=clone(fitted), sample_weight=weights, n_penalties=5)
+    calls = []
+    choose = dp_means_path.choose_penalty
+    monkeypatch.setattr(
+        dp_means_path, "choose_penalty", lambda *given: calls.append(given) or choose(*given)
+    )
+
+    def chosen_anew(estimator, X, weights):
+        calls.clear()
+        path = penalty_path(X, estimator=estimator, sample_weight=weights, n_penalties=5)
+        return path, bool(calls)
+
+    for same in (fitted, by_size(fitted), copy.copy(fitted), pickle.loads(pickle.dumps(fitted))):
+        path, anew = chosen_anew(same, X.copy(), weights)
+        assert not anew
+        assert path.suggest() == expected.suggest() == fitted.cluster_penalty_
+        for name, column in expected.choice.items():
+            np.testing.assert_array_equal(path.choice[name], column)
+        for name in ("penalties", "n_clusters", "objectives"):
+            np.testing.assert_array_equal(getattr(path, name), getattr(expected, name))
+    assert chosen_anew(fitted, X + 1.0, weights)[1]
+    assert chosen_anew(fitted, X[::-1], weights[::-1])[1]
+    assert chosen_anew(fitted, X, None)[1]
+    assert chosen_anew(copy.copy(fitted).set_params(random_state=1), X, weights)[1]
+    assert chosen_anew(copy.copy(fitted).set_params(prior_weight=1.0), X, weights)[1]
+    assert chosen_anew(clone(fitted), X, weights)[1]
+    fitted.set_params(cluster_penalty=30.0).fit(X, sample_weight=weights)
+    assert chosen_anew(fitted, X, weights)[1]
+
+
+@pytest.mark.parametrize("rows", [sparse.csr_array, np.asfortranarray, np.float32])
+def test_any_kind_of_rows_is_known_again(rows, monkeypatch):
+    X = rows(make_three_gaussians(60, random_state=0)[0])
+    fitted = DPMeans(random_state=0).fit(X)
+    monkeypatch.setattr(dp_means_path, "choose_penalty", None)
+    assert penalty_path(X, estimator=fitted, n_penalties=3).suggest() == fitted.cluster_penalty_

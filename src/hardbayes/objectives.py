@@ -1,9 +1,4 @@
-"""The objective of any labelling, and clusters numbered by size.
-
-The objective of any labelling, to compare clusterings of any origin.
-
-Clusters numbered by size.
-"""
+"""The objective of any labelling, whatever it comes from; clusters numbered by size."""
 
 from copy import copy
 from dataclasses import replace

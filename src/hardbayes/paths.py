@@ -55,7 +55,8 @@ def penalty_path(
         there are many columns) are sampled; the sample is given the weight of all rows, so that its
         penalties are those of the whole.
     estimator : DPMeans, BPMeans, GraphDPMeans, KernelDPMeans, SpectralDPMeans or None, default=None
-        What to fit: its parameters but for the penalty. None is ``DPMeans()``; `GaussianDPMeans`
+        What to fit: its parameters but for the penalty. A fitted `DPMeans` whose penalty was "auto"
+        keeps its choice, where X is what it was fitted to. None is ``DPMeans()``; `GaussianDPMeans`
         and `KFeatures` are refused, for the one has a prior of its own at every number of clusters
         and the other no penalty. With
         ``search="paper"`` or ``method="collapsed"`` each penalty has a fit of its own, for these

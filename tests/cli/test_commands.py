@@ -68,7 +68,7 @@ def test_the_whole_table_with_clusters(hardbayes, blobs):
     assert read_csv("again.csv") == (header, found)
 
 
-def test_strangers_get_minus_one(hardbayes, blobs):
+def test_outliers_get_minus_one(hardbayes, blobs):
     hardbayes("cluster", "blobs.csv", "--columns", "a,b", "--save", "m", "-o", "l.csv")
     write_csv("new.csv", ["a", "b"], [[0, 0], [500, 500]])
     done = hardbayes("predict", "m", "new.csv", "--novelty", "0.01")

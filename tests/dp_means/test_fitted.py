@@ -9,13 +9,14 @@ import pytest
 from scipy import sparse
 
 from hardbayes import DPMeans
+from hardbayes.core import schema
 from hardbayes.core.frame import Columns
 from hardbayes.core.geometry import GEOMETRIES, geometry_for
 from hardbayes.core.loop import Status
 from hardbayes.core.pool import Pool
 from hardbayes.datasets import make_word_histograms
 from hardbayes.dp_means.descent import Solution
-from hardbayes.dp_means.fitted import FittedPartition, fitted_attributes
+from hardbayes.dp_means.fitted import MODEL, FittedPartition, fitted_attributes
 from hardbayes.dp_means.objective import Terms
 from tests.dp_means.partition_states import pose_here
 from tests.reference.dp_means import divergence_matrix, prepared_rows
@@ -90,28 +91,28 @@ def test_rows_are_placed_at_their_cheapest_centre(divergence, container):
     if divergence == "itakura_saito":
         container = np.asarray  # zeros are outside the domain
     X, model, centres = fitted(divergence)
-    placed = model.place(container(X), Pool(1))
+    assigned = model.assign(container(X), Pool(1))
     expected = divergence_matrix(prepared_rows(X, divergence), centres, divergence)
-    np.testing.assert_array_equal(placed.labels(), expected.argmin(axis=1))
+    np.testing.assert_array_equal(assigned.labels(), expected.argmin(axis=1))
     lengths = np.ones(50)
     if geometry_for(divergence).length_as_weight:
         lengths = geometry_for(divergence).row_sizes(X)
-    np.testing.assert_allclose(placed.costs(), lengths * expected.min(axis=1), rtol=1e-7)
+    np.testing.assert_allclose(assigned.costs(), lengths * expected.min(axis=1), rtol=1e-7)
     distances = np.sqrt(expected) if divergence == "squared_euclidean" else expected
-    np.testing.assert_allclose(placed.distances(), distances, rtol=1e-7)
+    np.testing.assert_allclose(assigned.distances(), distances, rtol=1e-7)
 
 
 @pytest.mark.parametrize("prior_weight", [0.0, 1.0])
 @pytest.mark.parametrize("divergence", ["squared_euclidean", "poisson"])
 def test_rows_above_their_opening_cost_are_novel(divergence, prior_weight):
     X, model, _ = fitted(divergence, prior_weight)
-    placed = model.place(X, Pool(1))
+    assigned = model.assign(X, Pool(1))
     geometry, frame, partition = model.geometry, model.frame, model.partition
     rows = frame.to_working(X)
     opening = np.broadcast_to(partition.opening_costs(rows, np.ones(50), 0.0), 50)
     costs = geometry.divergence(rows[:, np.newaxis], model.centres).min(axis=1)
     expected = costs > opening * (1 + 1e-9)
-    np.testing.assert_array_equal(placed.novel(), expected)
+    np.testing.assert_array_equal(assigned.novel(), expected)
     assert expected.sum() > 0
 
 
@@ -122,9 +123,9 @@ def test_rows_at_a_centre_are_never_novel():
     partition = problem.partition(0.0, 0.0, None)
     centres = problem.rows.take().dense() * (1 + 2.0**-52)
     model = FittedPartition(partition, problem.frame, centres, Columns(None, X.shape[1]), X.dtype)
-    placed = model.place(X, Pool(1))
-    assert (placed.costs() > 0).any() and not placed.novel().any()
-    assert model.place(X + 1e-3, Pool(1)).novel().all()
+    assigned = model.assign(X, Pool(1))
+    assert (assigned.costs() > 0).any() and not assigned.novel().any()
+    assert model.assign(X + 1e-3, Pool(1)).novel().all()
 
 
 def test_sparse_rows_are_placed_in_a_frame_without_a_shift():
@@ -136,17 +137,17 @@ def test_sparse_rows_are_placed_in_a_frame_without_a_shift():
     assert plain.partition.penalty / plain.frame.unit == pytest.approx(0.7)
     means = [m.frame.from_working(m.partition.prior_mean) for m in (plain, model)]
     np.testing.assert_allclose(*means, rtol=1e-15)
-    dense, thin = (model.place(rows, Pool(1)) for rows in (X, sparse.csr_array(X)))
+    dense, thin = (model.assign(rows, Pool(1)) for rows in (X, sparse.csr_array(X)))
     np.testing.assert_array_equal(dense.labels(), thin.labels())
     np.testing.assert_allclose(dense.costs(), thin.costs(), rtol=1e-9)
 
 
 def test_tables_are_kept_for_each_kind_of_rows_and_in_no_file():
     X, model, _ = fitted("squared_euclidean")
-    model.place(X, Pool(1))
+    model.assign(X, Pool(1))
     tables = dict(model._tables)
     assert list(tables) == [(np.dtype(np.float32), False)]
-    model.place(X[:3], Pool(1))
+    model.assign(X[:3], Pool(1))
     assert model._tables == tables  # the same objects
     state = model.__getstate__()
     assert state["_tables"] == {} and model._tables == tables
@@ -155,13 +156,22 @@ def test_tables_are_kept_for_each_kind_of_rows_and_in_no_file():
 def test_arrays_and_back():
     X, model, _ = fitted("poisson")
     arrays = model.to_arrays()
-    again = FittedPartition.from_arrays(model.geometry, 7, arrays | {"n_columns": 4})
+    again = FittedPartition.from_arrays(model.geometry, 7, 4, arrays)
     assert again.partition.max_clusters == 7
     assert again.partition.penalty == model.partition.penalty
     assert again.partition.prior_weight == model.partition.prior_weight
     assert again.frame.scale == model.frame.scale and again.frame.degree == model.frame.degree
     np.testing.assert_array_equal(again.centres, model.centres)
-    np.testing.assert_array_equal(again.place(X, Pool(1)).costs(), model.place(X, Pool(1)).costs())
+    np.testing.assert_array_equal(
+        again.assign(X, Pool(1)).costs(), model.assign(X, Pool(1)).costs()
+    )
+
+
+def read(arrays, geometry, n_columns=4):
+    """Check arrays from a file and return the model."""
+    state = arrays | {"n_features_in_": n_columns}
+    schema.check(state, MODEL | {"n_features_in_": schema.length("columns")})
+    return FittedPartition.from_arrays(geometry, None, n_columns, arrays)
 
 
 DAMAGE = {
@@ -172,27 +182,32 @@ DAMAGE = {
     "working_scale": 0.0,
     "working_centres": np.zeros((0, 4)),
     "working_columns": np.array([0, 2, 1, 3]),
-    "n_columns": 5,
     "more": 1.0,
 }
-OPTIONAL = {"working_columns", "n_columns", "more"}
+OPTIONAL = {"working_columns", "more"}
 
 
 @pytest.mark.parametrize("name", DAMAGE)
 def test_arrays_that_contradict_each_other_are_refused(name):
     _, model, _ = fitted("poisson")
-    damaged = model.to_arrays() | {"n_columns": 4, name: DAMAGE[name]}
+    damaged = model.to_arrays() | {name: DAMAGE[name]}
     with pytest.raises(ValueError, match="contradicts itself"):
-        FittedPartition.from_arrays(model.geometry, None, damaged)
+        read(damaged, model.geometry)
+
+
+def test_another_number_of_columns_is_refused():
+    _, model, _ = fitted("poisson")
+    with pytest.raises(ValueError, match="contradicts itself"):
+        read(model.to_arrays(), model.geometry, 5)
 
 
 @pytest.mark.parametrize("name", [name for name in DAMAGE if name not in OPTIONAL])
 def test_missing_arrays_are_named(name):
     _, model, _ = fitted("poisson")
-    arrays = model.to_arrays() | {"n_columns": 4}
+    arrays = model.to_arrays()
     del arrays[name]
     with pytest.raises(ValueError, match=f"incomplete.*{name}"):
-        FittedPartition.from_arrays(model.geometry, None, arrays)
+        read(arrays, model.geometry)
 
 
 ALL = Columns(None, 4)

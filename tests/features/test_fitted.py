@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from hardbayes.core import schema
 from hardbayes.core.frame import Frame
 from hardbayes.core.loop import Status
 from hardbayes.core.pool import Pool
 from hardbayes.features.descent import FeatureSolution, Point
-from hardbayes.features.fitted import FittedFeatures, fitted_attributes
+from hardbayes.features.fitted import MODEL, FittedFeatures, fitted_attributes
 from hardbayes.features.problem import pose_features
 from hardbayes.features.rows import Allocation
 
@@ -50,7 +51,7 @@ def test_arrays_that_cannot_be_are_refused(model, spoil):
     arrays = model.to_arrays()
     spoil(arrays)
     with pytest.raises(ValueError, match="saved model"):
-        FittedFeatures.from_arrays(arrays)
+        schema.check(arrays, MODEL)
 
 
 def test_attributes_are_in_the_order_of_weight_and_the_users_units():

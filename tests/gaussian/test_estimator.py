@@ -183,7 +183,7 @@ def test_scale_does_not_matter_to_the_automatic_prior(factor):
     np.testing.assert_allclose(plain.objective_, scaled.objective_, rtol=1e-6)
 
 
-def test_strangers_and_given_centres():
+def test_outliers_and_given_centres():
     X = np.vstack([np.random.default_rng(3).normal(size=(50, 2)) + c for c in ([0, 0], [20, 0])])
     model = GaussianDPMeans(
         0.5, covariance_prior=100.0, init=[[0.0, 0.0], [20.0, 0.0]], order="given"

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from hardbayes.core import schema
 from hardbayes.core.pool import Pool
-from hardbayes.gaussian.fitted import FittedGaussians
+from hardbayes.gaussian.fitted import FittedGaussians, schemas
 from hardbayes.gaussian.problem import whitening
 from tests.gaussian.test_gaussians import gaussians
 
@@ -36,11 +37,11 @@ def fitted(request):
 def test_placement(fitted):
     model, rows, costs = fitted
     with Pool(1) as pool:
-        placed = model.place(rows, pool)
-        np.testing.assert_array_equal(placed.labels(), costs.argmin(axis=1))
-        np.testing.assert_allclose(placed.costs(), costs.min(axis=1), rtol=1e-8)
-        np.testing.assert_allclose(placed.distances() ** 2, costs, rtol=1e-8)
-        np.testing.assert_array_equal(placed.novel(), costs.min(axis=1) > PENALTY)
+        assigned = model.assign(rows, pool)
+        np.testing.assert_array_equal(assigned.labels(), costs.argmin(axis=1))
+        np.testing.assert_allclose(assigned.costs(), costs.min(axis=1), rtol=1e-8)
+        np.testing.assert_allclose(assigned.distances() ** 2, costs, rtol=1e-8)
+        np.testing.assert_array_equal(assigned.novel(), costs.min(axis=1) > PENALTY)
 
 
 def test_arrays(fitted):
@@ -48,7 +49,7 @@ def test_arrays(fitted):
     again = FittedGaussians.from_arrays(model.whitening.diagonal, PENALTY, model.to_arrays())
     with Pool(1) as pool:
         np.testing.assert_array_equal(
-            again.place(rows, pool).distances(), model.place(rows, pool).distances()
+            again.assign(rows, pool).distances(), model.assign(rows, pool).distances()
         )
 
 
@@ -63,6 +64,6 @@ def test_arrays_that_contradict_each_other_are_refused(fitted):
     ]:
         arrays = model.to_arrays() | {name: value}
         with pytest.raises(ValueError, match="contradicts itself"):
-            FittedGaussians.from_arrays(model.whitening.diagonal, PENALTY, arrays)
+            schema.check(arrays, schemas(model.whitening.diagonal)[1])
     with pytest.raises(ValueError, match="incomplete"):
-        FittedGaussians.from_arrays(model.whitening.diagonal, PENALTY, {})
+        schema.check({}, schemas(model.whitening.diagonal)[1])

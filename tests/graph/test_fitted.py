@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from hardbayes.graph.fitted import FittedGraph, measure
+from hardbayes.core import schema
+from hardbayes.graph.fitted import MODEL, FittedGraph, measure
 from tests.graph.test_problem import posed
 from tests.reference.graphs import cuts, random_adjacency
 
@@ -50,6 +51,12 @@ def test_malformed_arrays_are_refused(fitted, name, value):
     adjacency, labels = fitted
     arrays = measure(posed(adjacency), labels, -0.5)[0].to_arrays() | {f"working_{name}": value}
     with pytest.raises(ValueError, match="saved model"):
-        FittedGraph.from_arrays(-0.5, arrays)
+        read(arrays)
     with pytest.raises(ValueError, match="incomplete"):
-        FittedGraph.from_arrays(-0.5, {})
+        read({})
+
+
+def read(arrays):
+    """Check arrays from a file and return the model."""
+    schema.check(arrays, MODEL)
+    return FittedGraph.from_arrays(-0.5, arrays)

@@ -250,7 +250,7 @@ def test_many_rows_say_that_they_were_sampled(monkeypatch):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_strangers(model):
+def test_outliers(model):
     fitted = model(random_state=0).fit(MOONS)
     far = [[30.0, 30.0]]
     assert fitted.predict(far, novelty=True)[0] == -1 and fitted.predict(far)[0] >= 0

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from hardbayes import HDPTopics
+from hardbayes.core import schema
 from hardbayes.core.pool import Pool
 from hardbayes.datasets import make_bars
 from hardbayes.topics import fitted as topics
@@ -39,16 +40,16 @@ def test_arrays_give_the_model_back(fitted):
 def test_arrays_that_are_no_model_are_refused(fitted, name, value):
     arrays = fitted._model.to_arrays() | {name: value}
     with pytest.raises(ValueError, match="The saved model"):
-        FittedTopics.from_arrays(arrays, 1.0)
+        schema.check(arrays, topics.MODEL)
 
 
 def test_missing_and_unknown_arrays_are_refused(fitted):
     arrays = fitted._model.to_arrays()
     with pytest.raises(ValueError, match="contradicts itself"):
-        FittedTopics.from_arrays(arrays | {"more": 1}, 1.0)
+        schema.check(arrays | {"more": 1}, topics.MODEL)
     del arrays["working_prior"]
     with pytest.raises(ValueError, match="incomplete"):
-        FittedTopics.from_arrays(arrays, 1.0)
+        schema.check(arrays, topics.MODEL)
 
 
 def test_labels_and_relevance_do_not_depend_on_chunks(fitted, monkeypatch):

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from hardbayes._version import __version__
-from hardbayes.cli import cluster, demo, features, graph, groups, path, predict, topics
+from hardbayes.cli import demo, features, graph, predict, topics
+from hardbayes.cli.cluster import add_cluster, add_groups, add_path
 from hardbayes.cli.terminal import CommandError, one_line
 
 DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
@@ -29,8 +30,9 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"hardbayes {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (demo, cluster, path, groups, features, topics, graph, predict):
-        command.add_parser(commands)
+    rest = (command.add_parser for command in (features, topics, graph, predict))
+    for add in (demo.add_parser, add_cluster, add_path, add_groups, *rest):
+        add(commands)
     return parser
 
 

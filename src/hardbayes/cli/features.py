@@ -7,11 +7,11 @@ import numpy as np
 
 from hardbayes.cli import options as shared
 from hardbayes.cli.messages import about_rows, predict_or_save, say, where_files_lie
-from hardbayes.cli.models import name_columns
 from hardbayes.cli.results import (
     RowResults,
     check_outputs,
     check_picture,
+    name_columns,
     write_figure,
     write_row_results,
 )

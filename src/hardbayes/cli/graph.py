@@ -1,6 +1,6 @@
 """``hardbayes graph``: clusters of the vertices of a graph.
 
-Edge lists: two columns of vertices, and perhaps weights.
+A graph is an edge list: two columns of vertices, and perhaps weights.
 """
 
 import argparse
@@ -13,8 +13,14 @@ import numpy as np
 
 from hardbayes.cli import options as shared
 from hardbayes.cli.messages import predict_or_save, say, where_files_lie
-from hardbayes.cli.models import save_values
-from hardbayes.cli.results import check_outputs, csv_bytes, json_bytes, write_report, write_result
+from hardbayes.cli.results import (
+    check_outputs,
+    csv_bytes,
+    json_bytes,
+    save_values,
+    write_report,
+    write_result,
+)
 from hardbayes.cli.tables import import_polars
 from hardbayes.cli.terminal import CommandError, cannot_read, computed, counted, rounded, shown_name
 from hardbayes.cli.text_tables import open_binary
@@ -22,6 +28,9 @@ from hardbayes.cli.text_tables import open_binary
 _COMMENTS = ("#", "%")
 _HEADERS = ("source", "from", "src", "node1", "vertex1")
 _LETTERS = ("u", "a", "i")  # a header where no other line has them
+
+MOST_CLUSTERS = 20
+MOST_VERTICES = 5
 
 
 class Edges(NamedTuple):
@@ -126,10 +135,6 @@ def _weight(path: Path, line: int, cell: str) -> float:
             f"{path}: line {line} has the weight {cell[:40]!r}; weights are numbers of zero or more"
         )
     return weight
-
-
-MOST_CLUSTERS = 20
-MOST_VERTICES = 5
 
 
 def add_parser(commands: Any) -> None:

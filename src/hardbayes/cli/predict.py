@@ -9,14 +9,15 @@ import numpy as np
 from hardbayes.cli import options as shared
 from hardbayes.cli.graph import links_of_new, read_edges
 from hardbayes.cli.messages import say
-from hardbayes.cli.models import Values, load_model, table_preparation
 from hardbayes.cli.preparation import Preparation, assembled, complete, is_missing
 from hardbayes.cli.readers import open_table
 from hardbayes.cli.results import check_outputs, csv_bytes, json_bytes, with_rows, write_result
 from hardbayes.cli.rows import check_column
 from hardbayes.cli.tables import Table
-from hardbayes.cli.terminal import CommandError, computed, counted, listed
+from hardbayes.cli.terminal import CommandError, cannot_read, computed, counted, listed
 from hardbayes.cli.topics import count_known_words, read_counts, read_texts, shares_bytes
+
+Values = dict[str, Any]
 
 
 def add_parser(commands: Any) -> None:
@@ -71,6 +72,29 @@ def run(options: argparse.Namespace) -> None:
         predict_documents(options, model, values)
     else:
         predict_rows(options, model, values, kind)
+
+
+def load_model(name: str) -> tuple[Any, Values | None]:
+    """Return a model and the values that prepare data for it, None for a plain table."""
+    from hardbayes.persistence.model import load_prepared
+
+    try:
+        return load_prepared(name)
+    except OSError as error:
+        raise cannot_read(name, error) from error
+    except ValueError as error:
+        raise CommandError(str(error)[:1].lower() + str(error)[1:].rstrip(".")) from error
+
+
+def table_preparation(name: str, model: Any, values: Values | None) -> Preparation | None:
+    """Return how tables are prepared for a model; None where columns count by their position."""
+    if values is not None:
+        try:
+            return Preparation.from_values(values, model.n_features_in_)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise cannot_read(name, "its preparation of columns contradicts itself") from error
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else Preparation([str(name) for name in names], {})
 
 
 def predict_vertices(options: argparse.Namespace, model: Any) -> None:
@@ -180,9 +204,9 @@ def tell(options: argparse.Namespace, what: str, labels: Any, notes: list[str]) 
     if labels is not None and len(labels):
         numbers, sizes = np.unique(labels, return_counts=True)
         counts = [f"{size:,} in {number}" for number, size in zip(numbers, sizes, strict=True)]
-        strangers = int((labels == -1).sum())
-        if strangers:
-            counts[0] = f"{strangers:,} in none (-1)"
+        n_outliers = int((labels == -1).sum())
+        if n_outliers:
+            counts[0] = f"{n_outliers:,} in none (-1)"
         say(f"Sizes: {', '.join(counts[:20])}{' ...' if len(counts) > 20 else ''}")
     if options.output is not None:
         say(f"Result: {options.output}")

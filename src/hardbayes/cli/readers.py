@@ -1,11 +1,4 @@
-"""Readers of tables: Parquet, arrays, folders of pictures; which one a file needs.
-
-Tables in Parquet files, NumPy's .npy and .npz, and SciPy's sparse .npz.
-
-A folder of pictures of one size as a table: a row for each, a column for each pixel.
-
-Which reader a file needs, by the end of its name.
-"""
+"""Readers of Parquet files, arrays and folders of pictures, and which reader a file needs."""
 
 import zipfile
 from functools import cached_property
@@ -18,6 +11,9 @@ from scipy import sparse
 from hardbayes.cli.tables import Cells, Table, import_polars, new_matrix
 from hardbayes.cli.terminal import CommandError, cannot_read
 from hardbayes.cli.text_tables import DelimitedTable, open_binary
+
+ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".pgm", ".ppm")
+_TEXT = (".csv", ".tsv", ".tab", ".txt", ".data", ".dat")
 
 
 class ParquetTable(Table):
@@ -140,9 +136,6 @@ def npz_table(path: Path) -> ArrayTable:
         raise cannot_read(path, damaged) from error
 
 
-ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".pgm", ".ppm")
-
-
 class PictureTable(Table):
     """Pictures in a folder, in shades of grey from 0 to 1."""
 
@@ -204,7 +197,6 @@ class PictureTable(Table):
             raise cannot_read(file, "it is not a picture, or damaged") from error
 
 
-_TEXT = (".csv", ".tsv", ".tab", ".txt", ".data", ".dat")
 _OTHERS = {".parquet": ParquetTable, ".pq": ParquetTable, ".npy": npy_table, ".npz": npz_table}
 
 

@@ -1,14 +1,6 @@
-"""Results as files: tables, pictures, reports, what the commands on rows write.
+"""The files that commands write: results as CSV or JSON, reports, models, pictures.
 
-Results as CSV or JSON, to a file or to standard output.
-
-What the commands on the rows of a table write.
-
-The option ``--report``: what was found as one HTML file.
-
-Writing of result files, checked in advance and atomic.
-
-Pictures of results, as files.
+Whether they can be written is checked before the work, and a file is written wholly or not at all.
 """
 
 import argparse
@@ -24,12 +16,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hardbayes.cli.models import Profiles, name_columns, profile, save_rows_model
+from hardbayes.cli.messages import Profiles, profile
+from hardbayes.cli.readers import ArrayTable
 from hardbayes.cli.rows import Rows
 from hardbayes.cli.tables import Table
 from hardbayes.cli.terminal import CommandError, cannot_write, computed
 from hardbayes.cli.text_tables import unique_names
 from hardbayes.persistence.atomic import atomic_write
+
+_NO_TEXT = (".parquet", ".pq", ".npy", ".npz", ".xlsx", ".xls", ".gz", ".zip")
+# A spreadsheet takes text that begins with these for a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+ENDINGS = (".png", ".pdf", ".svg")
 
 
 def report_rows(options: argparse.Namespace, model: Any, rows: Rows) -> None:
@@ -97,11 +95,6 @@ def write_atomically(path: Path, content: bytes) -> None:
             file.write(content)
     except (OSError, ValueError) as error:
         raise cannot_write(path, error) from error
-
-
-_NO_TEXT = (".parquet", ".pq", ".npy", ".npz", ".xlsx", ".xls", ".gz", ".zip")
-# A spreadsheet takes text that begins with these for a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def check_outputs(options: argparse.Namespace, *names: str) -> None:
@@ -264,7 +257,35 @@ def write_row_results(
     write_result(options, content)
 
 
-ENDINGS = (".png", ".pdf", ".svg")
+def save_rows_model(options: argparse.Namespace, model: Any, rows: Rows) -> None:
+    """Write the file of ``--save``, with the preparation unless the rows are as in the table."""
+    if options.save is None:
+        return
+    preparation = rows.preparation
+    plain = not preparation.levels and preparation.scale is None and preparation.fill is None
+    if plain and preparation.missing == "refuse":
+        save_values(options, model, None)
+    else:
+        save_values(options, model, preparation.to_values())
+
+
+def name_columns(model: Any, rows: Rows) -> None:
+    """Give a model the names of its columns, as a fit to a data frame would have.
+
+    Not where it was fitted to a whole array, which has no names.
+    """
+    if not (isinstance(rows.table, ArrayTable) and len(rows.table.names) == rows.X.shape[1]):
+        model.feature_names_in_ = np.array(rows.names, dtype=object)
+
+
+def save_values(options: argparse.Namespace, model: Any, values: dict[str, Any] | None) -> None:
+    """Write a model with the values that prepare new data for it."""
+    from hardbayes.persistence.model import save_prepared
+
+    try:
+        save_prepared(model, options.save, values, overwrite=options.overwrite)
+    except (OSError, ValueError) as error:
+        raise cannot_write(Path(options.save), error) from error
 
 
 def check_ending(name: Path | str) -> None:

@@ -1,13 +1,4 @@
-"""What people see of a command: errors in one line, numbers as words, a spinner.
-
-Numbers, lists and names as words.
-
-The error that ends a command with one line instead of a traceback.
-
-A fit or a prediction whose errors and warnings become plain lines.
-
-A line that shows that work goes on, where someone looks at a terminal.
-"""
+"""What people see of a command: errors in one line, numbers as words, a line while work goes on."""
 
 import math
 import re
@@ -20,6 +11,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hardbayes.core.progress import Report, shown_by
+
+MOST_LISTED = 8
+SECONDS = 0.1  # between two changes of the line
+_T = TypeVar("_T")
+_CELL = re.compile(r"row (\d+), column (\d+)")
 
 
 class CommandError(Exception):
@@ -47,9 +43,6 @@ def one_line(text: str) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
-MOST_LISTED = 8
-
-
 def listed(names: Sequence[str], most: int = MOST_LISTED) -> str:
     """Return names as text, the first ones of many."""
     shown = ", ".join(shown_name(name) for name in names[:most])
@@ -75,9 +68,6 @@ def rounded(value: float) -> str:
     digits = max(0, 3 - math.floor(math.log10(abs(value))))
     text = f"{value:,.{digits}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-SECONDS = 0.1  # between two changes of the line
 
 
 @contextmanager
@@ -125,10 +115,6 @@ def _terminal() -> Any:
     except ImportError:
         return None
     return Console(stderr=True)
-
-
-_T = TypeVar("_T")
-_CELL = re.compile(r"row (\d+), column (\d+)")
 
 
 def computed(

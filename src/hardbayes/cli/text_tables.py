@@ -1,8 +1,6 @@
-"""CSV and TSV files: how they are written, read block by block.
+"""CSV and TSV files, read block by block into one array.
 
-How a CSV or TSV file is written: checked bytes, separator, header, blocks of whole rows.
-
-CSV and TSV files, read block by block into one array.
+First what a file looks like: checked bytes, its separator, whether it has a header.
 """
 
 import codecs
@@ -23,6 +21,10 @@ HEAD_BYTES = 1 << 20
 MOST_COLUMNS = 100_000
 SEPARATORS = (",", "\t", ";", "|")
 _DECIMAL_COMMA = re.compile(rb"(?:^|;)\s*[+-]?\d+,\d+\s*(?:;|\r?\n|$)")
+
+# A column of text with this share of numbers is taken for numbers with mistakes.
+MOSTLY_NUMBERS = 0.9
+_BLANK_LINE = re.compile(rb"^[ \t]*\r?\n", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -198,11 +200,6 @@ def _is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-# A column of text with this share of numbers is taken for numbers with mistakes.
-MOSTLY_NUMBERS = 0.9
-_BLANK_LINE = re.compile(rb"^[ \t]*\r?\n", re.MULTILINE)
 
 
 class DelimitedTable(Table):

@@ -1,6 +1,6 @@
 """``hardbayes topics``: topics of documents.
 
-Documents: a folder of text files, a column of a table, or counts with a vocabulary.
+Documents are a folder of text files, a column of a table, or counts with a vocabulary.
 """
 
 import argparse
@@ -12,12 +12,12 @@ import numpy as np
 
 from hardbayes.cli import options as shared
 from hardbayes.cli.messages import model_name, same_command, say, where_files_lie
-from hardbayes.cli.models import save_values
 from hardbayes.cli.readers import npz_table, open_table
 from hardbayes.cli.results import (
     check_outputs,
     csv_bytes,
     json_bytes,
+    save_values,
     write_atomically,
     write_report,
     write_result,

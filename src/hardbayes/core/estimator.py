@@ -1,14 +1,10 @@
 """Base classes of all estimators: fit, predict, score, and the state for files.
 
-Base class of all estimators: fit, score, and the state for files.
-
-scikit-learn's callbacks, which it has from version 1.9 on: a fit is one task.
-
-Streams of random numbers.
-
-Base class of the clustering estimators: predict and transform.
+`Learner` has what all share, `Estimator` what those of rows do, and `ClusterEstimator` what those
+do that give each row to one cluster.
 """
 
+import hashlib
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -32,14 +28,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from hardbayes.core.arrays import Floats, Matrix
+from hardbayes.core.arrays import Floats, Matrix, is_sparse
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.core.html import found_html
 from hardbayes.core.loop import Status
-from hardbayes.core.plateaus import Columns, numbers_of, table_from
+from hardbayes.core.plateaus import Columns, Table, numbers_of, table_from
 from hardbayes.core.pool import Pool, resolve_threads
 from hardbayes.core.progress import Report, shown, to_standard_error
+from hardbayes.core.schema import Schema, array, check, contradiction
 from hardbayes.core.summaries import as_configured, numeric_table, profiles, table_of_profiles
 from hardbayes.core.validation import check_matrix, check_novelty, check_weights
 
@@ -51,7 +48,16 @@ except ImportError:  # an older scikit-learn
         """Stands in for scikit-learn's mixin: estimators have no ``set_callbacks``."""
 
 
-__all__ = ["CallbackSupportMixin", "fit_task"]
+AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
+#: Constraints of the parameters that all estimators have.
+SHARED_CONSTRAINTS: dict[str, list[Any]] = {
+    "search": [StrOptions({"split-merge", "paper"})],
+    "n_init": [AT_LEAST_ONE],
+    "max_iter": [AT_LEAST_ONE],
+    "random_state": ["random_state"],
+    "n_jobs": [AT_LEAST_ONE, Interval(Integral, None, -1, closed="right"), None],
+    "verbose": ["verbose"],
+}
 
 
 def fit_task(
@@ -95,18 +101,6 @@ def seeded_stream(seed: int) -> RandomState:
     return stream
 
 
-AT_LEAST_ONE = Interval(Integral, 1, None, closed="left")
-#: Constraints of the parameters that all estimators have.
-SHARED_CONSTRAINTS: dict[str, list[Any]] = {
-    "search": [StrOptions({"split-merge", "paper"})],
-    "n_init": [AT_LEAST_ONE],
-    "max_iter": [AT_LEAST_ONE],
-    "random_state": ["random_state"],
-    "n_jobs": [AT_LEAST_ONE, Interval(Integral, None, -1, closed="right"), None],
-    "verbose": ["verbose"],
-}
-
-
 class Learner(CallbackSupportMixin, ABC, BaseEstimator):
     """Base of all: the fitted state is ``_model`` and the attributes that end in ``_``."""
 
@@ -119,10 +113,15 @@ class Learner(CallbackSupportMixin, ABC, BaseEstimator):
     verbose: int
 
     @abstractmethod
-    def _model_from(self, arrays: dict[str, Any], fitted: dict[str, Any]) -> tuple[Any, int]:
-        """Return the model made of arrays from a file, and its number of columns.
+    def _schema(self, state: dict[str, Any]) -> Schema:
+        """Return what a state from a file must hold, but for names of columns."""
 
-        Raises ValueError if the fitted attributes contradict it.
+    @abstractmethod
+    def _model_from(self, state: dict[str, Any]) -> Any:
+        """Return the model in a state from a file, which is as the schema says.
+
+        Raises ValueError where its parts contradict each other nevertheless. IN/OUT state:
+        attributes that are no longer kept are taken out.
         """
 
     def _keep(self, fitted: dict[str, Any], status: Status) -> None:
@@ -131,8 +130,18 @@ class Learner(CallbackSupportMixin, ABC, BaseEstimator):
             kind = UserWarning if status is Status.REMARKED else ConvergenceWarning
             # The stack level skips fit and scikit-learn's wrapper of it.
             warnings.warn(fitted["status_"], kind, stacklevel=4)
-        kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}
+        self._set_fitted(fitted)
+
+    def _set_fitted(self, fitted: dict[str, Any]) -> Self:
+        """Set all fitted attributes at once, in place of those of an earlier fit; return self."""
+        earlier = ("_model", "_chosen_for")
+        kept = {
+            name: value
+            for name, value in vars(self).items()
+            if not name.endswith("_") and name not in earlier
+        }
         self.__dict__ = kept | fitted  # all attributes or none
+        return self
 
     def _stream(self) -> np.random.RandomState:
         """Return the generator of ``random_state``; for None a new one, not NumPy's global one."""
@@ -188,20 +197,19 @@ class Learner(CallbackSupportMixin, ABC, BaseEstimator):
         return state | self._model.to_arrays()
 
     def _set_state(self, state: dict[str, Any]) -> None:
-        arrays = {name: value for name, value in state.items() if not name.endswith("_")}
-        fitted = {name: value for name, value in state.items() if name.endswith("_")}
+        state = dict(state)
         for name, dtype in self._text_attributes.items():
-            if isinstance(fitted.get(name), list):
-                fitted[name] = np.array(fitted[name], dtype)
-        names = fitted.pop("feature_names_in_", None)
-        model, n_columns = self._model_from(arrays, fitted)
+            if isinstance(state.get(name), list):
+                state[name] = np.array(state[name], dtype)
+        names = state.pop("feature_names_in_", None)
+        check(state, self._schema(state))
         if names is not None:
-            if len(names) != n_columns:
-                raise ValueError(
-                    "The saved model contradicts itself: wrong number of feature names."
-                )
-            fitted["feature_names_in_"] = names
-        self.__dict__.update(fitted, _model=model)
+            if len(names) != state["n_features_in_"]:
+                raise contradiction("wrong number of feature names")
+            state["feature_names_in_"] = names
+        model = self._model_from(state)
+        fitted = {name: value for name, value in state.items() if name.endswith("_")}
+        self._set_fitted(fitted | {"_model": model})
 
 
 class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
@@ -312,6 +320,16 @@ def checked_data(
     return matrix, weights, {name: found[name] for name in names if name in found}
 
 
+def fingerprint(matrix: Matrix, weights: Floats | None) -> bytes:
+    """Return what tells rows and weights from any others: a digest of every number."""
+    parts = [matrix.indptr, matrix.indices, matrix.data] if is_sparse(matrix) else [matrix]
+    digest = hashlib.sha256(repr(matrix.shape).encode())
+    for part in parts if weights is None else [*parts, weights]:
+        digest.update(f"{part.dtype}{part.shape}".encode())
+        digest.update(np.ascontiguousarray(part).data)
+    return digest.digest()
+
+
 def weighted_sum(scores: Floats, sample_weight: Any) -> float:
     """Return the sum of the scores (n,) of rows with these weights."""
     weights = check_weights(sample_weight, scores[:, np.newaxis])
@@ -321,11 +339,12 @@ def weighted_sum(scores: Floats, sample_weight: Any) -> float:
 class ClusterEstimator(ClusterMixin, Estimator):
     """Base of the estimators that assign each row to one cluster.
 
-    Their ``_model`` has ``place(matrix, pool)``, which returns an object with ``labels()``,
-    ``costs()``, ``distances()``, ``novel()`` and ``strangers(share)`` of the rows.
+    Their ``_model`` has ``assign(matrix, pool)``, which returns an object with ``labels()``,
+    ``costs()``, ``distances()``, ``novel()`` and ``outliers(share)`` of the rows.
     """
 
     n_clusters_: int
+    penalty_choice_: Table
     #: Columns of ``penalty_choice_``, for estimators that have it.
     _choice_columns: ClassVar[Columns] = {}
     #: How to get a given number of clusters, for a user who passes ``n_clusters``.
@@ -352,7 +371,7 @@ class ClusterEstimator(ClusterMixin, Estimator):
             opened a cluster; weights are one, or the rows' lengths if the divergence has
             ``length_as_weight``. A share, 0 < novelty < 1: rows that lie farther out than all but
             that share of the training rows of their cluster, whatever the penalty; 0.01 would call
-            about one in a hundred training rows a stranger. Rows that differ from their centre by
+            about one in a hundred training rows an outlier. Rows that differ from their centre by
             rounding only are never among them.
 
         Returns
@@ -363,15 +382,15 @@ class ClusterEstimator(ClusterMixin, Estimator):
         return self._labels(self._checked(X), novelty)
 
     def _labels(self, matrix: Matrix, novelty: bool | float, **beside: Any) -> NDArray[np.int32]:
-        """Return the clusters of checked rows; what else there is goes to ``place``."""
+        """Return the clusters of checked rows; what else there is goes to ``assign``."""
         share = check_novelty(novelty)
         with Pool(resolve_threads(self.n_jobs)) as pool:
-            placed = self._model.place(matrix, pool, **beside)
-            labels = placed.labels()
+            assigned = self._model.assign(matrix, pool, **beside)
+            labels = assigned.labels()
             if share is not None:
-                labels[placed.strangers(share)] = -1
+                labels[assigned.outliers(share)] = -1
             elif novelty:
-                labels[placed.novel()] = -1
+                labels[assigned.novel()] = -1
         return labels
 
     def transform(self, X: Any) -> Floats:
@@ -390,7 +409,7 @@ class ClusterEstimator(ClusterMixin, Estimator):
         """
         matrix = self._checked(X)
         with Pool(resolve_threads(self.n_jobs)) as pool:
-            distances = self._model.place(matrix, pool).distances()
+            distances = self._model.assign(matrix, pool).distances()
         return distances.astype(matrix.dtype, copy=False)
 
     def summary(self, X: Any, *, values: Any = None, n_columns: int = 3, groups: Any = None) -> Any:
@@ -434,7 +453,12 @@ class ClusterEstimator(ClusterMixin, Estimator):
         return as_configured(table_of_profiles(found, names), self)
 
     def _costs(self, matrix: Matrix, pool: Pool) -> Floats:
-        return self._model.place(matrix, pool).costs()
+        return self._model.assign(matrix, pool).costs()
+
+    @property
+    def _choice_schema(self) -> Schema:
+        """What a file holds of the choice of a penalty, where there was one."""
+        return {"penalty_choice_": array("candidates", len(self._choice_columns), may_miss=True)}
 
     def _get_state(self) -> dict[str, Any]:
         state = super()._get_state()
@@ -443,10 +467,9 @@ class ClusterEstimator(ClusterMixin, Estimator):
         return state
 
     def _set_state(self, state: dict[str, Any]) -> None:
-        if "penalty_choice_" in state:
-            table = table_from(state["penalty_choice_"], self._choice_columns)
-            state = state | {"penalty_choice_": table}
         super()._set_state(state)
+        if "penalty_choice_" in state:
+            self.penalty_choice_ = table_from(state["penalty_choice_"], self._choice_columns)
 
     @property
     def _n_features_out(self) -> int:

@@ -1,18 +1,12 @@
-"""What fitted models share: attributes of the trace, assignments, quantiles of costs.
+"""What fitted models share: how far out rows lie, where new rows go, how the fit went.
 
-How far out the rows of each cluster lie: a few upper quantiles of their costs.
-
-A row is a stranger to its cluster, at a share of 0.01, if it costs more than all but that share of
-the cluster's training rows. Ten numbers for each cluster are enough for any share: between them the
-cost is linear in the logarithm of the share, as in an exponential tail, and so beyond the last.
+A row is an outlier of its cluster, at a share of 0.01, if it costs more than all but that share of
+the cluster's training rows. Ten quantiles for each cluster are enough for any share: between them
+the cost is linear in the logarithm of the share, as in an exponential tail, and so beyond the last.
 
 A quantile is the cluster's own where enough rows lie beyond it. Farther out, the shape of the tail
 is that of all clusters together, each in units of its own mean cost; of the smallest clusters only
 that mean cost is used, and the overall one with it, as if that came from a few rows more.
-
-Rows placed in fitted clusters whose costs are compared with a penalty.
-
-The fitted attributes that tell how a fit of clusters went.
 """
 
 from abc import ABC, abstractmethod
@@ -23,9 +17,12 @@ from numpy.typing import NDArray
 
 from hardbayes.core.arrays import Floats
 from hardbayes.core.loop import Status
+from hardbayes.core.schema import array
 
 #: Shares of the rows beyond each quantile.
 SHARES = np.array([1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001])
+#: In a file, the quantiles of the costs of each cluster's rows.
+QUANTILES = array("k", len(SHARES), low=0, source="cost_quantiles")
 # Rows beyond a quantile from which it is taken for the cluster's own.
 ENOUGH = 5
 # Rows of the overall mean cost that each cluster's is averaged with.
@@ -34,7 +31,9 @@ PSEUDO_ROWS = 4
 MOST_ROWS = 1 << 15
 
 
-def spread_of(costs: Floats, labels: NDArray[np.int32], n_clusters: int, weights: Floats) -> Floats:
+def measure_cost_quantiles(
+    costs: Floats, labels: NDArray[np.int32], n_clusters: int, weights: Floats
+) -> Floats:
     """Return the quantiles (k, shares) of the costs (n,) of the rows of each cluster.
 
     ``weights`` (n,) or (1,): what rows count.
@@ -63,18 +62,9 @@ def spread_of(costs: Floats, labels: NDArray[np.int32], n_clusters: int, weights
     return np.maximum.accumulate(np.where(is_own, own, unit[:, np.newaxis] * shape), axis=1)
 
 
-def is_spread(spread: Floats, n_clusters: int) -> bool:
-    """Whether an array may be the quantiles of so many clusters."""
-    return (
-        spread.shape == (n_clusters, len(SHARES))
-        and spread.dtype == np.float64
-        and bool((np.isfinite(spread) & (spread >= 0)).all())
-    )
-
-
-def costs_at_share(spread: Floats | None, share: float) -> Floats:
-    """Return for each cluster (k,) the cost above which a row is a stranger at this share."""
-    if spread is None:
+def costs_at_share(quantiles: Floats | None, share: float) -> Floats:
+    """Return for each cluster (k,) the cost above which a row is an outlier at this share."""
+    if quantiles is None:
         raise ValueError(
             "This model comes from a file of hardbayes 0.1.0, which does not tell how far out the "
             "rows of a cluster lie. Fit it again, or use novelty=True."
@@ -82,7 +72,7 @@ def costs_at_share(spread: Floats | None, share: float) -> Floats:
     places, wanted = -np.log(SHARES), -np.log(share)
     at = int(np.clip(np.searchsorted(places, wanted) - 1, 0, len(places) - 2))
     part = (wanted - places[at]) / (places[at + 1] - places[at])
-    return spread[:, at] + part * (spread[:, at + 1] - spread[:, at])
+    return quantiles[:, at] + part * (quantiles[:, at + 1] - quantiles[:, at])
 
 
 def _scales(
@@ -158,7 +148,7 @@ def rank_within(
         weights[start:end] = weights[start:end][order]
 
 
-class Placed(NamedTuple):
+class Assigned(NamedTuple):
     """Where rows are."""
 
     labels: NDArray[np.int32]  # (n,): the number of each row's cluster
@@ -166,32 +156,32 @@ class Placed(NamedTuple):
     rounding: Floats | float  # (n,) or for all: what a row at the mean of its cluster may cost
 
 
-class CostPlacement(ABC):
-    """Rows placed by a ``model`` with a ``penalty`` and the ``spread`` of its clusters."""
+class CostAssignment(ABC):
+    """Rows assigned by a ``model`` with a ``penalty`` and ``cost_quantiles`` of its clusters."""
 
     model: Any
 
     @property
     @abstractmethod
-    def placed(self) -> Placed:
+    def assigned(self) -> Assigned:
         """Where the rows are."""
 
     def labels(self) -> NDArray[np.int32]:
         """Return the number of each row's cluster."""
-        return self.placed.labels
+        return self.assigned.labels
 
     def costs(self) -> Floats:
         """Return each row's cost there."""
-        return self.placed.costs
+        return self.assigned.costs
 
     def novel(self) -> NDArray[np.bool_]:
         """Return which rows cost more than a cluster of their own, rounding apart."""
-        return self.costs() > np.maximum(self.model.penalty, self.placed.rounding)
+        return self.costs() > np.maximum(self.model.penalty, self.assigned.rounding)
 
-    def strangers(self, share: float) -> NDArray[np.bool_]:
+    def outliers(self, share: float) -> NDArray[np.bool_]:
         """Return which rows cost more than all but this share of their cluster's training rows."""
-        limits = costs_at_share(self.model.spread, share)[self.labels()]
-        return self.costs() > np.maximum(limits, self.placed.rounding)
+        limits = costs_at_share(self.model.cost_quantiles, share)[self.labels()]
+        return self.costs() > np.maximum(limits, self.assigned.rounding)
 
 
 class AtOnce(NamedTuple):

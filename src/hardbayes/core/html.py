@@ -1,8 +1,6 @@
 """HTML written from Python, and what notebooks show of a fitted model.
 
-HTML and SVG written from Python: texts and attributes are escaped, markup is not.
-
-What notebooks show above scikit-learn's diagram of a fitted model: what was found.
+Texts and attributes are escaped, markup is not.
 """
 
 from html import escape
@@ -11,6 +9,10 @@ from typing import Any
 import numpy as np
 
 _VOID = frozenset({"br", "hr", "input", "link", "meta"})  # elements that have no end
+
+_NOUNS = {"n_clusters_": "cluster", "n_topics_": "topic", "n_components_": "feature"}
+_MOST_BARS = 40  # clusters that are drawn
+_HEIGHT, _WIDTH, _GAP = 36, 10, 2
 
 
 class Markup(str):
@@ -59,11 +61,6 @@ def _attribute(key: str, value: Any) -> str:
         return ""
     key = key.rstrip("_").replace("_", "-")
     return f" {key}" if value is True else f' {key}="{escape(str(value))}"'
-
-
-_NOUNS = {"n_clusters_": "cluster", "n_topics_": "topic", "n_components_": "feature"}
-_MOST_BARS = 40  # clusters that are drawn
-_HEIGHT, _WIDTH, _GAP = 36, 10, 2
 
 
 def found_html(model: Any) -> Markup:

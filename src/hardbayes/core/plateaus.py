@@ -1,13 +1,9 @@
 """Plateaus of a path of penalties, and the table of candidates that estimators show.
 
-The optimal number of clusters or features at each penalty, by a lower convex hull.
-
 ``fit_k + penalty * k`` is least at a vertex of the lower convex hull of the points (k, fit_k), for
-penalties between the slopes on its two sides.
+penalties between the slopes on its two sides: that range is the plateau of k.
 
-The table of candidates that estimators show as ``penalty_choice_``: a dict of arrays.
-
-``pandas.DataFrame(model.penalty_choice_)`` prints it. In a file it is one array.
+The table is ``penalty_choice_``, a dict of arrays, which a file holds as one array.
 """
 
 from __future__ import annotations
@@ -20,6 +16,10 @@ import numpy as np
 from hardbayes.core.arrays import Floats
 
 ROUNDING = 1e-9  # relative width below which a plateau is taken for rounding
+
+#: One array for each column, one entry for each candidate.
+Table = dict[str, Any]
+Columns = dict[str, type]  # names of the columns, and the types of their entries
 
 
 class Plateau(NamedTuple):
@@ -121,26 +121,14 @@ def penalty_at(number: int, plateaus: list[Plateau]) -> float:
     return next((plateau.middle for plateau in plateaus if plateau.k == number), 0.0)
 
 
-#: One array for each column, one entry for each candidate.
-Table = dict[str, Any]
-Columns = dict[str, type]  # names of the columns, and the types of their entries
-
-
 def table_of(rows: Iterable[tuple[Any, ...]], columns: Columns) -> Table:
     """Return the table of candidates, each a tuple with a number for each column."""
     numbers = np.array(list(rows), np.float64)
     return table_from(numbers.reshape(-1, len(columns)), columns)
 
 
-def table_from(numbers: Any, columns: Columns) -> Table:
-    """Return the table of an array (candidates, columns) from a file."""
-    if not (
-        isinstance(numbers, np.ndarray)
-        and numbers.dtype == np.float64
-        and numbers.ndim == 2
-        and numbers.shape[1] == len(columns)
-    ):
-        raise ValueError("The saved model contradicts itself: 'penalty_choice_' is malformed.")
+def table_from(numbers: Floats, columns: Columns) -> Table:
+    """Return the table of an array (candidates, columns)."""
     return {name: numbers[:, at].astype(dtype) for at, (name, dtype) in enumerate(columns.items())}
 
 

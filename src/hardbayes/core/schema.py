@@ -1,137 +1,144 @@
-"""Checks of the fitted attributes read from a file."""
+"""What a fitted model is in a file, told as data, and the one function that checks it.
 
-from typing import Any
+A schema names the entries of a state: numbers, texts, and arrays with their dtypes and shapes. A
+length in a shape is a number or a name, and entries that name the same length must agree about it.
+So damaged and forged files are refused in one place, whatever model they hold.
+"""
+
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 import numpy as np
 
-Kinds = dict[str, type]
-Shapes = dict[str, tuple[int, ...]]
-
-ANY = -1  # stands for any length
-SCALARS: Kinds = {"objective_": float, "n_iter_": int, "converged_": bool, "status_": str}
-MOVES: Kinds = {"n_splits_": int, "n_merges_": int}
-CLUSTERS = SCALARS | MOVES | {"inertia_": float, "cluster_penalty_": float}
-CHOICE: Kinds = {"penalty_choice_": dict}
-PLATEAU: Kinds = {"plateau_width_": float, "plateau_reference_": float}
-SPECTRAL: Kinds = {"n_eigenvectors_": int, "lower_bound_": float}
-TWO_PENALTIES: Kinds = {"inertia_": float, "local_penalty_": float, "global_penalty_": float}
+LARGEST = float(np.finfo(np.float64).max)
+ANY_SHAPE = (...,)
+POSITIVE = float(np.nextafter(0.0, 1.0))  # the smallest number above zero
 
 
-def check_clusters(fitted: dict[str, Any], k: int, d: int) -> None:
-    """Raise ValueError unless these are all fitted attributes of k clusters in d columns."""
-    scalars = CLUSTERS | {"prior_weight_": float}
-    if set(fitted) >= set(PLATEAU):
-        scalars |= PLATEAU | (CHOICE if "penalty_choice_" in fitted else {})  # none in first files
-    shapes: Shapes = {"labels_": (ANY,), "cluster_weights_": (k,)}
-    _check(fitted, scalars, {"n_clusters_": k, "n_features_in_": d}, shapes)
+class Entry(NamedTuple):
+    """One entry of a state."""
+
+    kind: Any  # bool, int, float or str; of an array the dtype, or an abstract one
+    shape: tuple[Any, ...] | None = None  # lengths or their names, or ANY_SHAPE; None: no array
+    low: float = -LARGEST
+    high: float = LARGEST
+    below: str | None = None  # a length that all numbers are less than
+    length: str | None = None  # the length that the number tells
+    may_miss: bool = False  # for example in files of older versions
+    or_none: bool = False
+    source: str | None = None  # where it is in the model; None: by the name of the entry
 
 
-def check_gaussians(fitted: dict[str, Any], k: int, d: int, shape: tuple[int, ...]) -> None:
-    """Raise ValueError unless these are the attributes of k clusters with such covariances."""
-    scalars = CLUSTERS | (CHOICE if "penalty_choice_" in fitted else {})
-    shapes: Shapes = {
-        "labels_": (ANY,),
-        "cluster_weights_": (k,),
-        "cluster_centers_": (k, d),
-        "covariances_": (k, *shape),
-        "covariance_prior_": shape,
+Schema = dict[str, Entry]
+
+
+def number(**options: Any) -> Entry:
+    """Return an entry that is a finite number."""
+    return Entry(float, **options)
+
+
+def length(name: str, **options: Any) -> Entry:
+    """Return an entry that is an integer and tells a length."""
+    return Entry(int, length=name, **options)
+
+
+def array(*shape: int | str, dtype: Any = np.float64, **options: Any) -> Entry:
+    """Return an entry that is an array of finite numbers, or of other things."""
+    return Entry(dtype, shape, **options)
+
+
+TRACE: Schema = {
+    "objective_": number(),
+    "objective_history_": array("steps"),
+    "n_iter_": length("steps"),
+    "converged_": Entry(bool),
+    "status_": Entry(str),
+}
+MOVES: Schema = {"n_splits_": Entry(int, low=0), "n_merges_": Entry(int, low=0)}
+#: Attributes of clusters of rows.
+CLUSTERS: Schema = {
+    "n_clusters_": length("k", low=1),
+    "n_features_in_": length("columns"),
+    "labels_": array("n", dtype=np.int32, low=0, below="k"),
+    "cluster_weights_": array("k"),
+    "inertia_": number(),
+    **TRACE,
+    **MOVES,
+}
+
+
+def arrays_of(model: Any, schema: Schema) -> dict[str, Any]:
+    """Return the entries of a fitted model: arrays, numbers and texts."""
+    found = {
+        name: attrgetter(entry.source or name.removeprefix("working_"))(model)
+        for name, entry in schema.items()
     }
-    _check(fitted, scalars, {"n_clusters_": k, "n_features_in_": d}, shapes)
-
-
-def check_grouped(fitted: dict[str, Any], n_groups: int, k: int, d: int) -> None:
-    """Raise ValueError unless these are all fitted attributes of so many groups and clusters."""
-    scalars = SCALARS | MOVES | TWO_PENALTIES | {"prior_weight_": float}
-    shapes: Shapes = {
-        "labels_": (ANY,),
-        "local_labels_": (ANY,),
-        "cluster_weights_": (k,),
-        "groups_": (n_groups,),
-        "n_local_clusters_": (n_groups,),
-        "group_cluster_weights_": (n_groups, k),
+    return {
+        name: value for name, value in found.items() if value is not None or schema[name].or_none
     }
-    _check(fitted, scalars, {"n_clusters_": k, "n_features_in_": d}, shapes)
-    if len(fitted["local_labels_"]) != len(fitted["labels_"]):
-        raise _contradiction("local_labels_ are not as many as labels_")
 
 
-def check_graph_clusters(fitted: dict[str, Any], labels: Any, k: int) -> None:
-    """Raise ValueError unless these are the attributes of these labels (n,) of k clusters."""
-    n = len(labels)
-    scalars = SCALARS | MOVES | {"cut_": float, "cluster_penalty_": float}
-    shapes: Shapes = {"labels_": (n,), "vertex_names_": (n,)}
-    shapes |= {"cluster_weights_": (k,), "cuts_per_cluster_": (k,)}
-    _check(fitted, scalars, {"n_clusters_": k, "n_features_in_": n}, shapes)
-    if not np.array_equal(fitted["labels_"], labels):
-        raise _contradiction("labels_ are not those of the vertices")
+def values_of(state: dict[str, Any], schema: Schema) -> list[Any]:
+    """Return what a state holds for each entry of a schema, None for what is missing."""
+    return [state.get(name) for name in schema]
 
 
-def check_kernel_clusters(fitted: dict[str, Any], k: int, spectral: bool) -> None:
-    """Raise ValueError unless these are the attributes of k clusters in the space of a kernel."""
-    scalars = CLUSTERS | {"n_features_in_": int} | (SPECTRAL if spectral else {})
-    shapes: Shapes = {"labels_": (ANY,), "cluster_weights_": (k,)}
-    shapes |= {"eigenvalues_": (ANY,)} if spectral else {}
-    _check(fitted, scalars, {"n_clusters_": k}, shapes)
+def check(state: dict[str, Any], schema: Schema) -> None:
+    """Raise ValueError unless a state is as the schema says."""
+    missing = [name for name in schema if name not in state and not schema[name].may_miss]
+    if missing:
+        raise ValueError(f"The saved model is incomplete: there is no {' and no '.join(missing)}.")
+    if unknown := sorted(set(state) - set(schema)):
+        raise contradiction(f"{unknown[0]!r} is no part of it")
+    lengths: dict[str, int] = {}
+    given = {
+        name: value
+        for name, value in state.items()
+        if value is not None or not schema[name].or_none
+    }
+    for name, value in given.items():
+        _check_kind(name, value, schema[name])
+        for expected, own in _lengths(value, schema[name]):
+            known = lengths.setdefault(expected, own) if isinstance(expected, str) else expected
+            if known != own:
+                raise contradiction(f"{name!r} is malformed: {own} in place of {known}")
+    for name, value in given.items():
+        _check_range(name, value, schema[name], lengths)
 
 
-def check_features(fitted: dict[str, Any], k: int, d: int) -> None:
-    """Raise ValueError unless these are all fitted attributes of k features in d columns."""
-    scalars = SCALARS | {"inertia_": float, "component_penalty_": float}
-    shapes: Shapes = {"components_": (k, d), "membership_": (ANY, k)}
-    _check(fitted, scalars, {"n_components_": k, "n_features_in_": d}, shapes)
-    if fitted["membership_"].dtype != np.bool_:
-        raise _contradiction("membership_ holds other values than true and false")
-
-
-def check_topics(fitted: dict[str, Any], k: int, v: int) -> None:
-    """Raise ValueError unless these are all fitted attributes of k topics of v words."""
-    scalars = SCALARS | MOVES | TWO_PENALTIES
-    shapes: Shapes = {"labels_": (ANY,), "components_": (k, v), "relevance_": (k, v)}
-    shapes |= {"topic_weights_": (k,), "topic_documents_": (k,)}
-    if fitted.get("background_", 0) is None:
-        scalars |= {"background_": type(None)}
-    else:
-        shapes |= {"background_": (v,)}
-    _check(fitted, scalars, {"n_topics_": k, "n_features_in_": v}, shapes, least_label=-1)
-
-
-def _check(
-    fitted: dict[str, Any],
-    scalars: Kinds,
-    numbers: dict[str, int],
-    shapes: Shapes,
-    least_label: int = 0,
-) -> None:
-    """Raise ValueError unless there are these attributes alone, of these kinds, sizes and shapes.
-
-    The first of ``numbers`` is that of clusters, which bounds the labels.
-    """
-    shapes = shapes | {"objective_history_": (fitted.get("n_iter_", ANY),)}
-    kinds: Kinds = scalars | dict.fromkeys(numbers, int) | dict.fromkeys(shapes, np.ndarray)
-    if set(fitted) != set(kinds):
-        odd = sorted(set(fitted) ^ set(kinds))
-        raise ValueError(f"The saved model is incomplete or holds what it should not: {odd}.")
-    for name, kind in kinds.items():
-        if not isinstance(fitted[name], kind):
-            raise ValueError(f"The saved model holds a {type(fitted[name]).__name__} as {name}.")
-        no_bound = name == "lower_bound_" and fitted[name] == -np.inf
-        if kind is float and not np.isfinite(fitted[name]) and not no_bound:
-            raise ValueError(f"The saved model holds {fitted[name]} as {name}.")
-    for name, number in numbers.items():
-        if fitted[name] != number:
-            raise _contradiction(f"{name} is {fitted[name]}, not {number}")
-    for name, shape in shapes.items():
-        found = fitted[name].shape
-        if len(found) != len(shape) or any(
-            length not in (ANY, own) for length, own in zip(shape, found, strict=True)
-        ):
-            raise _contradiction(f"{name} has the shape {found}")
-    if "labels_" in shapes:
-        labels, k = fitted["labels_"], next(iter(numbers.values()))
-        outside = len(labels) and (labels.min() < least_label or labels.max() >= k)
-        if labels.dtype != np.int32 or outside:
-            raise _contradiction(f"labels_ are not numbers of {k} clusters")
-
-
-def _contradiction(what: str) -> ValueError:
+def contradiction(what: str) -> ValueError:
+    """Return the error for entries that cannot be those of one model."""
     return ValueError(f"The saved model contradicts itself: {what}.")
+
+
+def _check_kind(name: str, value: Any, entry: Entry) -> None:
+    if entry.shape is not None:
+        fits = (
+            isinstance(value, np.ndarray)
+            and np.issubdtype(value.dtype, entry.kind)
+            and (entry.shape == ANY_SHAPE or value.ndim == len(entry.shape))
+        )
+    elif isinstance(value, bool):  # Python's bools are integers
+        fits = entry.kind is bool
+    else:
+        fits = isinstance(value, (int, float) if entry.kind is float else entry.kind)
+    if not fits:
+        raise contradiction(f"{name!r} is malformed")
+
+
+def _lengths(value: Any, entry: Entry) -> list[tuple[int | str, int]]:
+    """Return lengths, by name or as they must be, beside those that a value has."""
+    if entry.length is not None:
+        return [(entry.length, value)]
+    if entry.shape in (None, ANY_SHAPE):
+        return []
+    return list(zip(entry.shape, value.shape, strict=True))
+
+
+def _check_range(name: str, value: Any, entry: Entry, lengths: dict[str, int]) -> None:
+    values = np.asarray(value)
+    if values.dtype.kind not in "iuf" or not values.size:
+        return
+    high = entry.high if entry.below is None else lengths[entry.below] - 1
+    if not (entry.low <= values.min() and values.max() <= high):  # nor is NaN in any range
+        raise contradiction(f"{name!r} holds numbers that it cannot hold")

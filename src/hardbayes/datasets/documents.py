@@ -1,8 +1,6 @@
 """Documents: bars on a grid of words, and sparse histograms of words.
 
-Bars: documents on a grid of words that mix a few horizontal and vertical topics.
-
-Word histograms: sparse counts of words in short documents.
+A document of bars mixes a few topics, each a horizontal or vertical bar of the grid.
 """
 
 from typing import Any

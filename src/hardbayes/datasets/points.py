@@ -1,9 +1,4 @@
-"""Clusters of points, and groups of rows that share clusters.
-
-Clusters of points: Gaussians that overlap, and balls that do not.
-
-Groups of rows that share clusters.
-"""
+"""Clusters of points, overlapping or apart, and groups of rows that share clusters."""
 
 import numpy as np
 from numpy.typing import NDArray

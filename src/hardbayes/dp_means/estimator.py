@@ -1,8 +1,6 @@
-"""DP-means: clusters, as many as pay for themselves.
+"""DP-means: clusters around centres by any divergence, as many as pay for themselves."""
 
-Base class of the estimators of clusters around centres, by any divergence.
-"""
-
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -11,12 +9,12 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from hardbayes.core.arrays import Floats, Matrix
-from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, ClusterEstimator
+from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, ClusterEstimator, fingerprint
 from hardbayes.core.frame import used_columns
 from hardbayes.core.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.core.loop import Status, counted
 from hardbayes.core.pool import Pool
-from hardbayes.core.schema import check_clusters
+from hardbayes.core.schema import Schema
 from hardbayes.core.validation import check_centres, touches_border
 from hardbayes.dp_means.choice.automatic import (
     COLUMNS,
@@ -28,7 +26,7 @@ from hardbayes.dp_means.choice.automatic import (
     spread_sentence,
 )
 from hardbayes.dp_means.choice.farthest_first import farthest_first_penalty
-from hardbayes.dp_means.fitted import FittedPartition, fitted_attributes
+from hardbayes.dp_means.fitted import ATTRIBUTES, MODEL, FittedPartition, fitted_attributes
 from hardbayes.dp_means.problem import Problem, pose
 from hardbayes.dp_means.starts import Starts, minimise
 
@@ -292,7 +290,7 @@ class DPMeans(DivergenceEstimator):
         geometry = self._geometry
         prior_weight = self._prior_weight_for(matrix)
         given = self._given_centres(matrix.shape[1])
-        columns = used_columns(matrix, geometry, given)
+        columns, every = used_columns(matrix, geometry, given), matrix
         matrix = columns.of(matrix)
         problem = pose(matrix, geometry, weights, pool)
         choice = None
@@ -319,6 +317,7 @@ class DPMeans(DivergenceEstimator):
         status = solution.status
         if choice is not None:
             fitted |= choice_attributes(choice)
+            fitted["_chosen_for"] = self._choice_inputs(every, weights)
             nearest = choice.shown
             if choice.n_clusters == fitted["n_clusters_"] == 1 and nearest is not None:
                 penalty = self._penalty_for(nearest.k, problem, prior_weight, choice)
@@ -331,6 +330,18 @@ class DPMeans(DivergenceEstimator):
             elif fitted["n_clusters_"] > 1 and (alone := one_column_sentence(matrix, geometry)):
                 status = remark(fitted, status, alone)
         return fitted, status
+
+    def _choice_inputs(self, matrix: Matrix, weights: Floats | None) -> tuple[Any, ...]:
+        """Return what an automatic penalty depends on, to know it again."""
+        names = (
+            "divergence", "prior_weight", "search", "method", "max_clusters", "random_state",
+        )  # fmt: skip
+        return fingerprint(matrix, weights), *(getattr(self, name) for name in names)
+
+    def _has_chosen_for(self, matrix: Matrix, weights: Floats | None) -> bool:
+        """Whether a fit with these parameters has chosen the penalty for these rows."""
+        known = getattr(self, "_chosen_for", None)
+        return known is not None and known == self._choice_inputs(matrix, weights)
 
     def _penalty(self, problem: Problem, prior_weight: float, choice: Choice | None) -> float:
         if choice is None:
@@ -353,15 +364,12 @@ class DPMeans(DivergenceEstimator):
     def _search(self) -> str:
         return "collapsed" if self.method == "collapsed" else self.search
 
-    def _model_from(
-        self, arrays: dict[str, Any], fitted: dict[str, Any]
-    ) -> tuple[FittedPartition, int]:
-        shown = fitted.pop("cluster_centers_", None)  # in files of version 0.1
-        if isinstance(shown, np.ndarray):
-            arrays["working_dtype"] = str(shown.dtype)
-        arrays["n_columns"] = fitted.get("n_features_in_")
-        model = FittedPartition.from_arrays(self._geometry, self.max_clusters, arrays)
-        if shown is not None and np.shape(shown) != (len(model.centres), model.n_columns):
-            raise ValueError("The saved model contradicts itself: centres have the wrong shape.")
-        check_clusters(fitted, len(model.centres), model.n_columns)
-        return model, model.n_columns
+    def _schema(self, state: dict[str, Any]) -> Schema:
+        return ATTRIBUTES | MODEL | self._choice_schema
+
+    def _model_from(self, state: dict[str, Any]) -> FittedPartition:
+        model = FittedPartition.from_arrays(
+            self._geometry, self.max_clusters, state["n_features_in_"], state
+        )
+        centres = state.pop("cluster_centers_", None)  # in files of version 0.1, without a dtype
+        return model if centres is None else replace(model, dtype=centres.dtype)

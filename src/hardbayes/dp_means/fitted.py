@@ -1,4 +1,4 @@
-"""A fitted partition: everything needed to place new rows."""
+"""A fitted partition: everything needed to assign new rows."""
 
 from __future__ import annotations
 
@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardbayes.core import schema
 from hardbayes.core.arrays import Floats, Matrix, is_sparse
-from hardbayes.core.fitted import costs_at_share, is_spread, spread_of, trace_attributes
+from hardbayes.core.fitted import (
+    QUANTILES,
+    costs_at_share,
+    measure_cost_quantiles,
+    trace_attributes,
+)
 from hardbayes.core.frame import Columns, Frame, cluster_bound, power_of_two_scale
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.geometry.squared_euclidean import FARTHEST
@@ -24,14 +30,40 @@ if TYPE_CHECKING:
     from hardbayes.dp_means.rows import Rows
 
 
+#: The attributes of a fitted estimator in a file.
+ATTRIBUTES = schema.CLUSTERS | {
+    "cluster_penalty_": schema.number(low=0),
+    "prior_weight_": schema.number(low=0),
+    # Only files of version 0.1.0 hold them.
+    "cluster_centers_": schema.array("k", "columns", dtype=np.floating, may_miss=True),
+    "plateau_width_": schema.number(may_miss=True),
+    "plateau_reference_": schema.number(may_miss=True),
+}
+#: What a file holds of a fitted partition, beside its divergence.
+MODEL = {
+    "working_columns": schema.array(
+        "d", dtype=np.intp, low=0, below="columns",
+        may_miss=True, or_none=True, source="columns.kept",
+    ),
+    "working_dtype": schema.Entry(str, may_miss=True, source="dtype.name"),
+    "working_penalty": schema.number(low=0, source="partition.penalty"),
+    "working_prior_weight": schema.number(low=0, source="partition.prior_weight"),
+    "working_mean": schema.array("d", low=-FARTHEST, high=FARTHEST, source="partition.prior_mean"),
+    "working_shift": schema.array("d", source="frame.shift"),
+    "working_scale": schema.number(low=2.0**-1000, high=2.0**1000, source="frame.scale"),
+    "working_centres": schema.array("k", "d", low=-FARTHEST, high=FARTHEST),
+    "working_spread": QUANTILES._replace(may_miss=True),
+}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class FittedPartition:
     """Centres (k, d) in the working coordinates of ``frame``, and what they were fitted with.
 
     Only columns that held entries in the fit count as columns here.
 
-    ``spread``: quantiles of the costs of each cluster's rows (see `core.fitted`), in working
-    units and for a weight of one; None where a file of version 0.1.0 does not tell.
+    ``cost_quantiles``: of each cluster's rows (see `core.fitted`), in working units and for a
+    weight of one; None where a file of version 0.1.0 does not tell.
     """
 
     partition: Partition
@@ -39,7 +71,7 @@ class FittedPartition:
     centres: Floats
     columns: Columns  # which of the user's these are
     dtype: np.dtype  # of the data
-    spread: Floats | None = None
+    cost_quantiles: Floats | None = None
     # The centres as kernels read them, by type of scores and whether rows are sparse.
     _tables: dict[tuple[np.dtype, bool], CentreTable] = field(
         default_factory=dict, repr=False, compare=False
@@ -66,71 +98,38 @@ class FittedPartition:
 
     def to_arrays(self) -> dict[str, Any]:
         """Return everything but the geometry, as arrays and numbers."""
-        return {
-            "working_columns": self.columns.kept,
-            "working_dtype": str(self.dtype),
-            "working_penalty": self.partition.penalty,
-            "working_prior_weight": self.partition.prior_weight,
-            "working_mean": self.partition.prior_mean,
-            "working_shift": self.frame.shift,
-            "working_scale": self.frame.scale,
-            "working_centres": self.centres,
-        } | ({} if self.spread is None else {"working_spread": self.spread})
+        return schema.arrays_of(self, MODEL)
 
     @classmethod
     def from_arrays(
-        cls, geometry: Geometry, max_clusters: int | None, arrays: dict[str, Any]
+        cls, geometry: Geometry, max_clusters: int | None, n_columns: int, arrays: dict[str, Any]
     ) -> FittedPartition:
         """Return what `to_arrays` was called on; raise ValueError where that cannot be."""
-        n_columns, kept = arrays.pop("n_columns"), arrays.pop("working_columns", None)
-        dtype = np.dtype({"float32": "float32"}.get(arrays.pop("working_dtype", ""), "float64"))
-        try:
-            penalty, prior_weight, mean, shift, scale, centres = (
-                arrays.pop(f"working_{name}")
-                for name in (
-                    "penalty", "prior_weight", "mean", "shift", "scale", "centres",
-                )
-            )  # fmt: skip
-            spread = arrays.pop("working_spread", None)
-            d = centres.shape[1]
-            columns = Columns(kept, n_columns)
-            sound = (
-                not arrays
-                and (d == n_columns if kept is None else _are_columns(kept, d, n_columns))
-                and centres.ndim == 2
-                and len(centres) > 0
-                and geometry.n_columns in (None, d)
-                and mean.shape == shift.shape == (d,)
-                and all(array.dtype == np.float64 for array in (centres, mean, shift))
-                and all((np.abs(array) < FARTHEST).all() for array in (centres, mean))
-                and np.isfinite(shift).all()
-                and penalty >= 0
-                and 0 <= prior_weight < np.inf
-                and 2.0**-1000 < scale < 2.0**1000
-                and (spread is None or is_spread(spread, len(centres)))
-            )
-        except (KeyError, AttributeError, IndexError, TypeError) as error:
-            raise ValueError(f"The saved model is incomplete: {error}") from None
-        if not sound:
-            raise ValueError("The saved model contradicts itself: its centres cannot be placed.")
+        values = schema.values_of(arrays, MODEL)
+        kept, dtype, penalty, prior_weight, mean, shift, scale, centres, quantiles = values
+        d = centres.shape[1]
+        in_order = d == n_columns if kept is None else (np.diff(kept) > 0).all()
+        if not len(centres) or not in_order or geometry.n_columns not in (None, d):
+            raise schema.contradiction("its centres do not fit its columns")
         partition = Partition(
             geometry, penalty, prior_weight, mean, max_clusters or cluster_bound(d)
         )
-        frame = Frame(shift, scale, geometry.degree or 0)
-        return cls(partition, frame, centres, columns, dtype, spread)
+        frame, columns = Frame(shift, scale, geometry.degree or 0), Columns(kept, n_columns)
+        kind = np.dtype("float32" if dtype == "float32" else "float64")
+        return cls(partition, frame, centres, columns, kind, quantiles)
 
     def reordered(self, order: NDArray[np.intp]) -> FittedPartition:
         """Return the model with its clusters in another order (k,)."""
-        spread = None if self.spread is None else self.spread[order]
-        return replace(self, centres=self.centres[order], spread=spread, _tables={})
+        quantiles = None if self.cost_quantiles is None else self.cost_quantiles[order]
+        return replace(self, centres=self.centres[order], cost_quantiles=quantiles, _tables={})
 
-    def place(self, matrix: Matrix, pool: Pool) -> Placement:
+    def assign(self, matrix: Matrix, pool: Pool) -> Assignment:
         """Give each row of a checked matrix to its cheapest centre."""
         if self.columns.kept is not None:
             columns = self.columns.with_entries_of(matrix)
-            return self._on(columns).place(columns.of(matrix), pool)
+            return self._on(columns).assign(columns.of(matrix), pool)
         if is_sparse(matrix) and self.frame.shift.any():
-            return self._unshifted().place(matrix, pool)
+            return self._unshifted().assign(matrix, pool)
         self.geometry.check_reach(
             matrix, self.frame.scale, "Squared distances to the fitted centres"
         )
@@ -138,7 +137,7 @@ class FittedPartition:
         rows = rows_in_memory(matrix, self.geometry, self.frame, np.ones(1), largest, pool)
         table = self._table(rows, pool)
         rows.assign(table.view(), np.array([np.inf]))
-        return Placement(self, rows, table, self._weights_of(matrix))
+        return Assignment(self, rows, table, self._weights_of(matrix))
 
     def _table(self, rows: Rows, pool: Pool) -> CentreTable:
         """Return the centres laid out for such rows, kept for the next prediction."""
@@ -170,7 +169,7 @@ class FittedPartition:
             mine.spread(self.centres),
             Columns(None, len(columns.kept)),
             self.dtype,
-            self.spread,
+            self.cost_quantiles,
             self._tables if same else {},
         )
 
@@ -184,33 +183,22 @@ class FittedPartition:
             penalty=self.partition.penalty / self.frame.unit * frame.unit,
             prior_mean=frame.to_working(self.frame.from_working(self.partition.prior_mean)),
         )
-        spread = self.spread
-        if spread is not None:
-            spread = spread / self.frame.unit * frame.unit
+        quantiles = self.cost_quantiles
+        if quantiles is not None:
+            quantiles = quantiles / self.frame.unit * frame.unit
         return replace(
             self,
             partition=partition,
             frame=frame,
             centres=frame.to_working(centres),
-            spread=spread,
+            cost_quantiles=quantiles,
             _tables={},
         )
 
 
-def _are_columns(kept: Any, d: int, n_columns: int) -> bool:
-    """Whether these are d of so many columns, in order."""
-    return bool(
-        kept.dtype == np.intp
-        and kept.shape == (d,)
-        and (np.diff(kept) > 0).all()
-        and kept[0] >= 0
-        and kept[-1] < n_columns
-    )
-
-
 @dataclass(frozen=True)
-class Placement:
-    """Rows placed at the centres of a fitted partition; costs in the user's units."""
+class Assignment:
+    """Rows assigned to the centres of a fitted partition; costs in the user's units."""
 
     model: FittedPartition
     rows: Rows
@@ -246,7 +234,7 @@ class Placement:
         rounding = partition.geometry.equality_rounding(self.rows.n_columns)
         return self.weights * costs > np.maximum(opening, self.weights * rounding)
 
-    def strangers(
+    def outliers(
         self,
         share: float,
         costs: Floats | None = None,
@@ -257,7 +245,7 @@ class Placement:
         But for rows no farther from their centre than rounding may put equal ones. ``costs`` and
         ``labels`` (n,): of the rows where they are, if not at their cheapest centres.
         """
-        limits = costs_at_share(self.model.spread, share)
+        limits = costs_at_share(self.model.cost_quantiles, share)
         rounding = self.model.geometry.equality_rounding(self.rows.n_columns)
         costs = self._working_costs if costs is None else costs
         return costs > np.maximum(limits, rounding)[self.labels() if labels is None else labels]
@@ -312,11 +300,11 @@ def fitted_partition(
 ) -> FittedPartition:
     """Return the model of a solution; ``penalty`` of a cluster in the user's units."""
     costs = problem.state(partition).costs_at(centres, labels)
-    spread = spread_of(costs, labels, len(centres), problem.rows.weights)
+    quantiles = measure_cost_quantiles(costs, labels, len(centres), problem.rows.weights)
     # New rows weigh one each, or what their length says, whatever the unit of weights here.
     prior_weight = partition.prior_weight / problem.weight_unit
     own = replace(partition, penalty=penalty * problem.frame.unit, prior_weight=prior_weight)
-    return FittedPartition(own, problem.frame, centres, columns, dtype, spread)
+    return FittedPartition(own, problem.frame, centres, columns, dtype, quantiles)
 
 
 def check_history(history: Floats, trace: Floats, geometry: Geometry) -> None:

@@ -1,19 +1,14 @@
 """The path of penalties for clusters, and fits with exactly so many clusters.
 
-The path of penalties for clusters.
+A fit at a penalty of zero under a cap of k has k clusters, whether or not any penalty gives as
+many; it begins with the partition of the path that has as many. Where k has a plateau, the model
+tells the penalty in its middle.
 
-Fits with exactly so many clusters, whether or not any penalty gives as many.
-
-A fit at a penalty of zero under a cap of k has k clusters, and begins with the partition of the
-path that has as many. Where k has a plateau, the model tells the penalty in its middle.
-
-Paths of the published algorithms, which cannot go on from one solution to the next.
-
-They open clusters only where single rows cost more than the penalty, so where a fit ends depends on
-where it began: each penalty has a fit of its own, from the start of the template.
+The published algorithms cannot go on from one solution to the next: they open clusters only where
+single rows cost more than the penalty, so where a fit ends depends on where it began. Each penalty
+has a fit of its own, from the start of the template.
 """
 
-import warnings
 from copy import copy, deepcopy
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -22,7 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
 from hardbayes.core.arrays import Floats, Matrix
 from hardbayes.core.estimator import checked_data
@@ -50,6 +44,8 @@ from hardbayes.dp_means.path import Path
 from hardbayes.dp_means.problem import Problem, pose
 from hardbayes.dp_means.starts import Starts, minimise
 
+HALVINGS = 8  # of an automatic prior that keeps rows together; then there is none
+
 
 def published_penalties(problem: Problem, prior_weight: float, n_penalties: int) -> Floats:
     """Return falling penalties from one cluster to many, as the papers' rule has them."""
@@ -63,15 +59,17 @@ def published_penalties(problem: Problem, prior_weight: float, n_penalties: int)
 
 
 def fits_at(
-    penalties: Floats, template: DPMeans, matrix: Matrix, weights: Floats | None
+    penalties: Floats,
+    template: DPMeans,
+    matrix: Matrix,
+    weights: Floats | None,
+    names: dict[str, Any],
 ) -> list[DPMeans]:
     """Return a fit of the template at each penalty; where one did not end, its status tells."""
     if weights is not None:
         weights = np.broadcast_to(weights, matrix.shape[0])
     models = [clone(template).set_params(cluster_penalty=float(p)) for p in penalties]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return [model.fit(matrix, sample_weight=weights) for model in models]
+    return [model._set_fitted(model._fit_rows(matrix, weights)[0] | names) for model in models]
 
 
 def runs(penalties: Floats, n_clusters: list[int]) -> list[Plateau]:
@@ -94,9 +92,6 @@ def runs(penalties: Floats, n_clusters: list[int]) -> list[Plateau]:
             if k not in found or plateau.width > found[k].width:
                 found[k] = plateau
     return [found[k] for k in sorted(found) if found[k].width > 0]
-
-
-HALVINGS = 8  # of an automatic prior that keeps rows together; then there is none
 
 
 @dataclass(frozen=True)
@@ -144,8 +139,7 @@ class ExactClusters:
         model = clone(template).set_params(cluster_penalty=penalty, max_clusters=n_clusters)
         if prior_weight != self.prior_weight:
             model.prior_weight = prior_weight
-        model.__dict__.update(fitted, **self.names)
-        return model
+        return model._set_fitted(fitted | self.names)
 
     def _fit(self, problem: Problem, start: Floats, partition: Partition) -> Solution:
         template = self.template
@@ -198,9 +192,9 @@ class PublishedClusters:
         """Return a fitted model."""
         capped = clone(self.template).set_params(max_clusters=n_clusters)
         for penalty in (penalty_at(n_clusters, self.plateaus), 0.0):
-            model = fits_at(np.array([penalty]), capped, self.matrix, self.weights)[0]
+            penalties = np.array([penalty])
+            model = fits_at(penalties, capped, self.matrix, self.weights, self.names)[0]
             if model.n_clusters_ == n_clusters:
-                model.__dict__.update(self.names)
                 return model
         raise ValueError(
             f"The published search ends with {model.n_clusters_} clusters where {n_clusters} are "
@@ -247,16 +241,18 @@ def trace_clusters(
         # With the same seed as in a fit, so that path and model agree.
         prior_weight = template._prior_weight_for(every)
         rng = template._stream()
-        choice = choose_penalty(
-            every, geometry, every_weight, prior_weight, cap, deepcopy(rng), pool
-        )
+        choice = None
+        if not template._has_chosen_for(every, every_weight):
+            choice = choose_penalty(
+                every, geometry, every_weight, prior_weight, cap, deepcopy(rng), pool
+            )
         matrix, weights, rows = sample_rows(every, every_weight, rng)
         columns = used_columns(matrix, geometry)
         problem = pose(columns.of(matrix), geometry, weights, pool)
         if plain._search != "split-merge":
             if penalties is None:
                 penalties = published_penalties(problem, prior_weight, n_penalties)
-            models = fits_at(penalties, template, matrix, weights)
+            models = fits_at(penalties, template, matrix, weights, names)
             found = runs(penalties, [model.n_clusters_ for model in models])
             exactly = PublishedClusters(plain, every, every_weight, names, found)
         else:
@@ -284,14 +280,16 @@ def trace_clusters(
             for penalty in penalties.tolist():
                 partition = problem.partition(penalty, prior_weight, cap)
                 solution = _solution_at(partition, path, problem, cap)
-                models.append(copy(plain).set_params(cluster_penalty=penalty))
-                models[-1].__dict__.update(
-                    fitted_attributes(solution, problem, partition, penalty, columns, matrix.dtype)
+                fitted = fitted_attributes(
+                    solution, problem, partition, penalty, columns, matrix.dtype
                 )
-        best_penalty = plain._penalty_for(choice.n_clusters, problem, prior_weight, choice)
-    for model in models:
-        model.__dict__.update(names)
-    table = choice_table(choice)
+                model = copy(plain).set_params(cluster_penalty=penalty)
+                models.append(model._set_fitted(fitted | names))
+        if choice is None:
+            best_penalty, table = template.cluster_penalty_, dict(template.penalty_choice_)
+        else:
+            best_penalty = plain._penalty_for(choice.n_clusters, problem, prior_weight, choice)
+            table = choice_table(choice)
     return PenaltyPath.of(penalties, models, found, best_penalty, exactly, rows, table)
 
 

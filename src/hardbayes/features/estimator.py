@@ -1,11 +1,4 @@
-"""BP-means and K-features: features that overlap, found or given in number.
-
-BP-means: overlapping features, each of which lowers the objective.
-
-K-features: a given number of overlapping features.
-
-What the estimators of overlapping features share: fitting, using, saving.
-"""
+"""BP-means and K-features: features that overlap, found or given in number."""
 
 import warnings
 from abc import abstractmethod
@@ -22,11 +15,11 @@ from hardbayes.core.arrays import Floats, Matrix
 from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, Estimator
 from hardbayes.core.loop import Status, counted
 from hardbayes.core.pool import Pool, resolve_threads
-from hardbayes.core.schema import check_features
+from hardbayes.core.schema import Schema
 from hardbayes.core.validation import check_membership
 from hardbayes.features.choice import feature_path
 from hardbayes.features.descent import FeatureSearch, FeatureSolution
-from hardbayes.features.fitted import FittedFeatures, fitted_attributes
+from hardbayes.features.fitted import ATTRIBUTES, MODEL, FittedFeatures, fitted_attributes
 from hardbayes.features.problem import FeatureAllocation, FeatureProblem, pose_features
 from hardbayes.features.starts import k_features_path, marked_if_capped, minimise_features, stepwise
 
@@ -114,12 +107,11 @@ class FeatureEstimator(Estimator):
         tags.transformer_tags.preserves_dtype = []  # memberships are booleans
         return tags
 
-    def _model_from(
-        self, arrays: dict[str, Any], fitted: dict[str, Any]
-    ) -> tuple[FittedFeatures, int]:
-        model = FittedFeatures.from_arrays(arrays)
-        check_features(fitted, *model.components.shape)
-        return model, model.components.shape[1]
+    def _schema(self, state: dict[str, Any]) -> Schema:
+        return ATTRIBUTES | MODEL
+
+    def _model_from(self, state: dict[str, Any]) -> FittedFeatures:
+        return FittedFeatures.from_arrays(state)
 
 
 class BPMeans(FeatureEstimator):

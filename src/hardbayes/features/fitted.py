@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hardbayes.core import schema
 from hardbayes.core.arrays import Floats, Matrix, is_sparse
 from hardbayes.core.frame import Frame
 from hardbayes.core.geometry.base import Geometry
@@ -17,6 +18,23 @@ from hardbayes.core.pool import Pool
 from hardbayes.features.descent import FeatureSolution
 from hardbayes.features.problem import FeatureProblem, feature_rows
 from hardbayes.features.rows import Allocation
+
+#: The attributes of a fitted estimator in a file.
+ATTRIBUTES = {
+    "n_components_": schema.length("k"),
+    "n_features_in_": schema.length("columns"),
+    "components_": schema.array("k", "columns", dtype=np.floating),
+    "membership_": schema.array("n", "k", dtype=np.bool_),
+    "component_penalty_": schema.number(low=0),
+    "inertia_": schema.number(),
+    **schema.TRACE,
+}
+#: What a file holds of a fitted model.
+MODEL = {
+    "working_shift": schema.array("columns", source="frame.shift"),
+    "working_scale": schema.number(low=2.0**-1000, high=2.0**1000, source="frame.scale"),
+    "working_components": schema.array("k", "columns", low=-FARTHEST, high=FARTHEST),
+}
 
 SENTENCES = {
     Status.CONVERGED: (
@@ -44,32 +62,12 @@ class FittedFeatures:
 
     def to_arrays(self) -> dict[str, Any]:
         """Return everything as arrays and numbers."""
-        return {
-            "working_shift": self.frame.shift,
-            "working_scale": self.frame.scale,
-            "working_components": self.components,
-        }
+        return schema.arrays_of(self, MODEL)
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Any]) -> FittedFeatures:
-        """Return the model that `to_arrays` was called on; raise ValueError if there is none."""
-        try:
-            shift, scale, components = (
-                arrays.pop(f"working_{name}") for name in ("shift", "scale", "components")
-            )
-            sound = (
-                not arrays
-                and components.ndim == 2
-                and shift.shape == components.shape[1:]
-                and components.dtype == shift.dtype == np.float64
-                and (np.abs(components) < FARTHEST).all()
-                and np.isfinite(shift).all()
-                and 2.0**-1000 < scale < 2.0**1000
-            )
-        except (KeyError, AttributeError, TypeError) as error:
-            raise ValueError(f"The saved model is incomplete: {error}") from None
-        if not sound:
-            raise ValueError("The saved model contradicts itself: its components cannot be used.")
+        """Return the model that `to_arrays` was called on."""
+        shift, scale, components = schema.values_of(arrays, MODEL)
         return cls(Frame(shift, scale, 2), np.ascontiguousarray(components))
 
     def allocate(self, matrix: Matrix, pool: Pool) -> tuple[NDArray[np.bool_], Floats]:

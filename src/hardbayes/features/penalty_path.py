@@ -56,10 +56,8 @@ def trace_features(
 
     def model(penalty: float, solution: FeatureSolution, cap: int | None) -> BPMeans:
         options = {"component_penalty": penalty, "max_components": cap}
-        made: BPMeans = clone(template).set_params(**options)
         fitted = fitted_attributes(solution, problem, penalty, matrix.dtype)
-        made.__dict__.update(fitted, **names)
-        return made
+        return clone(template).set_params(**options)._set_fitted(fitted | names)
 
     cap = template.max_components
     models = [model(float(p), s, cap) for p, s in zip(penalties, solutions, strict=True)]

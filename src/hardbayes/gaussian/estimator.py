@@ -1,7 +1,4 @@
-"""Gaussian DP-means: clusters that learn their own shapes, as many as pay for themselves.
-
-One fit of clusters with covariances: its prior and penalty, its start, and the descent.
-"""
+"""Gaussian DP-means: clusters that learn their own shapes, as many as pay for themselves."""
 
 from __future__ import annotations
 
@@ -18,12 +15,12 @@ from hardbayes.core.frame import cluster_bound
 from hardbayes.core.loop import Status, counted
 from hardbayes.core.plateaus import table_of
 from hardbayes.core.pool import Pool
-from hardbayes.core.schema import check_gaussians
+from hardbayes.core.schema import Schema
 from hardbayes.core.validation import check_centres
 from hardbayes.gaussian.choice.prior import choose_prior
 from hardbayes.gaussian.choice.rule import COLUMNS, Choice, choose_number
 from hardbayes.gaussian.choice.sample import Sample, take_sample
-from hardbayes.gaussian.fitted import FittedGaussians, fitted_attributes
+from hardbayes.gaussian.fitted import FittedGaussians, fitted_attributes, schemas
 from hardbayes.gaussian.problem import (
     GaussianPartition,
     Gaussians,
@@ -299,7 +296,7 @@ class GaussianDPMeans(ClusterEstimator):
         report = self._report_changes
         fitted, status = fit_rows(matrix, every, options, rng, pool, report, self._say)
         model: FittedGaussians = fitted["_model"]
-        fitted["_model"] = model.with_spread(matrix, fitted["labels_"], every, pool)
+        fitted["_model"] = model.with_cost_quantiles(matrix, fitted["labels_"], every, pool)
         return fitted, status
 
     def _options(self, d: int) -> Options:
@@ -320,11 +317,10 @@ class GaussianDPMeans(ClusterEstimator):
             max_steps=self.max_iter,
         )
 
-    def _model_from(
-        self, arrays: dict[str, Any], fitted: dict[str, Any]
-    ) -> tuple[FittedGaussians, int]:
-        penalty = fitted.get("cluster_penalty_", np.nan)  # checked below
-        model = FittedGaussians.from_arrays(self.covariance_type == "diag", penalty, arrays)
-        k, d = model.clusters.means.shape
-        check_gaussians(fitted, k, d, model.whitening.forward.shape)
-        return model, d
+    def _schema(self, state: dict[str, Any]) -> Schema:
+        attributes, model = schemas(self.covariance_type == "diag")
+        return attributes | model | self._choice_schema
+
+    def _model_from(self, state: dict[str, Any]) -> FittedGaussians:
+        diagonal = self.covariance_type == "diag"
+        return FittedGaussians.from_arrays(diagonal, state["cluster_penalty_"], state)

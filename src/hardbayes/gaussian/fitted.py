@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hardbayes.core import schema
 from hardbayes.core.arrays import Floats, chunks
-from hardbayes.core.fitted import CostPlacement, Placed, is_spread, spread_of, trace_attributes
+from hardbayes.core.fitted import (
+    QUANTILES,
+    Assigned,
+    CostAssignment,
+    measure_cost_quantiles,
+    trace_attributes,
+)
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean, distance_rounding
 from hardbayes.core.loop import level_rounding
@@ -22,7 +29,27 @@ from hardbayes.gaussian.search import GaussianSolution
 if TYPE_CHECKING:
     from hardbayes.gaussian.clusters import GaussianRows
 
-NAMES = ("middle", "forward", "backward", "weights", "means", "scatters")
+
+def schemas(diagonal: bool) -> tuple[schema.Schema, schema.Schema]:
+    """Return what a file holds of a fitted estimator: its attributes, and its model."""
+    shape = ("columns",) if diagonal else ("columns", "columns")
+    attributes = schema.CLUSTERS | {
+        "cluster_penalty_": schema.number(low=0),
+        "cluster_centers_": schema.array("k", "columns", dtype=np.floating),
+        "covariances_": schema.array("k", *shape),
+        "covariance_prior_": schema.array(*shape),
+    }
+    scatters = ("k", 1 if diagonal else "columns", "columns")
+    return attributes, {
+        "working_rate": schema.number(low=schema.POSITIVE),
+        "working_middle": schema.array("columns", source="whitening.middle"),
+        "working_forward": schema.array(*shape, source="whitening.forward"),
+        "working_backward": schema.array(*shape, source="whitening.backward"),
+        "working_weights": schema.array("k", source="clusters.weights"),
+        "working_means": schema.array("k", "columns", source="clusters.means"),
+        "working_scatters": schema.array(*scatters, source="clusters.scatters"),
+        "working_spread": QUANTILES._replace(may_miss=True),
+    }
 
 
 @dataclass(frozen=True)
@@ -34,67 +61,42 @@ class FittedGaussians:
     clusters: Gaussians
     rate: float  # the weight of the log-determinant
     penalty: float
-    spread: Floats | None = None  # quantiles of the costs of each cluster's rows (`core.fitted`)
+    cost_quantiles: Floats | None = None  # of each cluster's rows (see `core.fitted`)
 
-    def with_spread(
+    def with_cost_quantiles(
         self, matrix: NDArray[np.floating], labels: NDArray[np.int32], weights: Floats, pool: Pool
     ) -> FittedGaussians:
-        """Return the model with the spread of the rows (n, d) that it was fitted to."""
-        costs = self.place(matrix, pool).costs()
-        return replace(self, spread=spread_of(costs, labels, self.clusters.k, weights))
+        """Return the model with the cost quantiles of the rows (n, d) that it was fitted to."""
+        costs = self.assign(matrix, pool).costs()
+        quantiles = measure_cost_quantiles(costs, labels, self.clusters.k, weights)
+        return replace(self, cost_quantiles=quantiles)
 
     def reordered(self, order: NDArray[np.intp]) -> FittedGaussians:
         """Return the model with its clusters in another order (k,)."""
         clusters = Gaussians(*(array[order] for array in self.clusters))
-        spread = None if self.spread is None else self.spread[order]
-        return replace(self, clusters=clusters, spread=spread)
+        quantiles = None if self.cost_quantiles is None else self.cost_quantiles[order]
+        return replace(self, clusters=clusters, cost_quantiles=quantiles)
 
-    def place(self, matrix: NDArray[np.floating], pool: Pool) -> GaussianPlacement:
+    def assign(self, matrix: NDArray[np.floating], pool: Pool) -> GaussianAssignment:
         """Return the rows of a checked matrix, for prediction."""
-        return GaussianPlacement(self, matrix, pool)
+        return GaussianAssignment(self, matrix, pool)
 
     def to_arrays(self) -> dict[str, Any]:
         """Return everything as arrays and numbers."""
-        seen = self.whitening
-        arrays = (seen.middle, seen.forward, seen.backward, *self.clusters)
-        known = {"working_rate": self.rate} | {
-            f"working_{name}": array for name, array in zip(NAMES, arrays, strict=True)
-        }
-        return known if self.spread is None else known | {"working_spread": self.spread}
+        return schema.arrays_of(self, schemas(self.whitening.diagonal)[1])
 
     @classmethod
     def from_arrays(cls, diagonal: bool, penalty: float, arrays: dict[str, Any]) -> FittedGaussians:
-        """Return the model that `to_arrays` was called on; raise ValueError if it is malformed."""
-        try:
-            rate = arrays.pop("working_rate")
-            spread = arrays.pop("working_spread", None)
-            found = {name: arrays.pop(f"working_{name}") for name in NAMES}
-            k, d = found["means"].shape
-            shape = (d,) if diagonal else (d, d)
-            shapes: dict[str, tuple[int, ...]] = dict(middle=(d,), forward=shape, backward=shape)
-            shapes |= dict(weights=(k,), means=(k, d), scatters=(k, 1 if diagonal else d, d))
-            sound = (
-                not arrays
-                and k > 0
-                and 0 < rate < np.inf
-                and all(found[name].shape == shapes[name] for name in NAMES)
-                and all(found[name].dtype == np.float64 for name in NAMES)
-                and all(np.isfinite(found[name]).all() for name in NAMES)
-                and (spread is None or is_spread(spread, k))
-            )
-        except (KeyError, AttributeError, ValueError, TypeError) as error:
-            raise ValueError(f"The saved model is incomplete: {error}") from None
-        if not sound:
-            raise ValueError("The saved model contradicts itself: its clusters cannot be placed.")
-        own = {name: np.array(found[name], order="C") for name in NAMES}
-        whitening = Whitening(own["middle"], own["forward"], own["backward"])
-        clusters = Gaussians(own["weights"], own["means"], own["scatters"])
-        return cls(whitening, clusters, float(rate), penalty, spread)
+        """Return the model that `to_arrays` was called on."""
+        values = schema.values_of(arrays, schemas(diagonal)[1])
+        rate, middle, forward, backward, *clusters, quantiles = values
+        whitening = Whitening(middle, forward, backward)
+        return cls(whitening, Gaussians(*clusters), float(rate), penalty, quantiles)
 
 
 @dataclass(frozen=True)
-class GaussianPlacement(CostPlacement):
-    """Rows placed in fitted clusters."""
+class GaussianAssignment(CostAssignment):
+    """Rows assigned to fitted clusters."""
 
     model: FittedGaussians
     matrix: NDArray[np.floating]
@@ -110,7 +112,7 @@ class GaussianPlacement(CostPlacement):
         return np.sqrt(costs)
 
     @cached_property
-    def placed(self) -> Placed:
+    def assigned(self) -> Assigned:
         """The cheapest clusters of the rows."""
         n = len(self.matrix)
         labels, costs = np.empty(n, np.int32), np.empty(n)
@@ -120,7 +122,7 @@ class GaussianPlacement(CostPlacement):
         # A row at a mean may cost something: the rounding of a plain sum grows with its weight.
         weights, means, _ = self.model.clusters
         rounding = distance_rounding(means.shape[1]) * np.square(means).max() * (1 + weights) ** 2
-        return Placed(labels, costs, (self.model.rate * rounding)[labels])
+        return Assigned(labels, costs, (self.model.rate * rounding)[labels])
 
     def _parts(self) -> Iterator[tuple[slice, GaussianRows]]:
         for part in chunks(*self.matrix.shape):

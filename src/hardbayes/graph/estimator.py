@@ -13,9 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, Learner, fit_task
 from hardbayes.core.loop import Status
 from hardbayes.core.pool import Pool, resolve_threads
-from hardbayes.core.schema import check_graph_clusters
+from hardbayes.core.schema import Schema, contradiction
 from hardbayes.graph.choice import choose_penalty
 from hardbayes.graph.fitted import (
+    ATTRIBUTES,
+    MODEL,
     NO_CLUSTERS,
     NO_STRUCTURE,
     FittedGraph,
@@ -192,7 +194,7 @@ class GraphDPMeans(ClusterMixin, Learner):
             Numbers of clusters; 0 for a vertex without links.
         """
         check_is_fitted(self)
-        labels, is_novel = self._model.place(check_links(X, self.n_features_in_))
+        labels, is_novel = self._model.assign(check_links(X, self.n_features_in_))
         if novelty:
             labels[is_novel] = -1
         return labels
@@ -218,13 +220,14 @@ class GraphDPMeans(ClusterMixin, Learner):
         solution = best_fit(problem, penalty, *how)
         return fitted_attributes(solution, problem, penalty, most), solution.status
 
-    def _model_from(
-        self, arrays: dict[str, Any], fitted: dict[str, Any]
-    ) -> tuple[FittedGraph, int]:
-        penalty = fitted.get("cluster_penalty_", np.nan)  # checked below
-        model = FittedGraph.from_arrays(penalty, arrays)
-        check_graph_clusters(fitted, model.labels, len(model.sizes))
-        return model, len(model.labels)
+    def _schema(self, state: dict[str, Any]) -> Schema:
+        return ATTRIBUTES | MODEL
+
+    def _model_from(self, state: dict[str, Any]) -> FittedGraph:
+        model = FittedGraph.from_arrays(state["cluster_penalty_"], state)
+        if not np.array_equal(state["labels_"], model.labels):
+            raise contradiction("labels_ are not those of the vertices")
+        return model
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -9,13 +9,34 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from hardbayes.core import schema
 from hardbayes.core.arrays import Floats
 from hardbayes.core.fitted import AtOnce, trace_attributes
 from hardbayes.core.loop import level_rounding
 from hardbayes.graph.problem import GraphProblem
 from hardbayes.graph.search import GraphSolution
 
-NAMES = ("labels", "inside", "degrees", "sizes")
+#: The attributes of a fitted estimator in a file; columns are vertices.
+ATTRIBUTES = {
+    "n_clusters_": schema.length("k", low=1),
+    "n_features_in_": schema.length("n"),
+    "labels_": schema.array("n", dtype=np.int32, low=0, below="k"),
+    "vertex_names_": schema.array("n", dtype=np.generic),
+    "cluster_weights_": schema.array("k"),
+    "cuts_per_cluster_": schema.array("k"),
+    "cut_": schema.number(),
+    "cluster_penalty_": schema.number(),
+    **schema.TRACE,
+    **schema.MOVES,
+}
+#: What a file holds of a fitted model.
+MODEL = {
+    "working_labels": schema.array("n", dtype=np.int64, low=0, below="k"),
+    "working_inside": schema.array("k"),
+    "working_degrees": schema.array("k"),
+    "working_sizes": schema.array("k"),
+    "working_ratio": schema.Entry(bool),
+}
 NO_CLUSTERS = (
     "One cluster: its cut is zero, and at a penalty of {penalty:g} more clusters raise the "
     "objective. Pass a negative cluster_penalty for more."
@@ -37,7 +58,7 @@ class FittedGraph:
     ratio: bool
     penalty: float
 
-    def place(self, links: sparse.csr_array) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    def assign(self, links: sparse.csr_array) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
         """Return the cluster of each new vertex (m,), and whether one of its own would be better.
 
         ``links`` (m, n) join new vertices with those of the fit. Each joins the cluster at which
@@ -68,31 +89,15 @@ class FittedGraph:
 
     def to_arrays(self) -> dict[str, Any]:
         """Return everything as arrays and numbers."""
-        arrays = {f"working_{name}": getattr(self, name) for name in NAMES}
-        return arrays | {"working_ratio": self.ratio}
+        return schema.arrays_of(self, MODEL)
 
     @classmethod
     def from_arrays(cls, penalty: float, arrays: dict[str, Any]) -> FittedGraph:
-        """Return the model that `to_arrays` was called on; raise ValueError if it is malformed."""
-        try:
-            found = {name: np.array(arrays.pop(f"working_{name}")) for name in NAMES}
-            ratio = arrays.pop("working_ratio")
-            labels, k = found["labels"], len(found["sizes"])
-            sound = (
-                not arrays
-                and isinstance(ratio, bool)
-                and labels.dtype == np.int64
-                and labels.ndim == 1
-                and np.array_equal(np.bincount(labels), found["sizes"])
-                and all(found[name].shape == (k,) for name in NAMES[1:])
-                and all(found[name].dtype == np.float64 for name in NAMES[1:])
-                and all(np.isfinite(found[name]).all() for name in NAMES[1:])
-            )
-        except (KeyError, AttributeError, ValueError, TypeError) as error:
-            raise ValueError(f"The saved model is incomplete: {error}") from None
-        if not sound:
-            raise ValueError("The saved model contradicts itself: its clusters disagree.")
-        return cls(**found, ratio=ratio, penalty=penalty)
+        """Return what `to_arrays` was called on; raise ValueError where that cannot be."""
+        labels, inside, degrees, sizes, ratio = schema.values_of(arrays, MODEL)
+        if not np.array_equal(np.bincount(labels), sizes):
+            raise schema.contradiction("its clusters have other sizes")
+        return cls(labels, inside, degrees, sizes, ratio, penalty)
 
 
 def measure(

@@ -58,8 +58,8 @@ def trace_graph(
             end = best._replace(history=np.array([value]))
             model = clone(template).set_params(cluster_penalty=float(penalty))
             fitted = fitted_attributes(end, problem, float(penalty), most)
-            model.__dict__.update(fitted, vertex_names_=given_graph.vertex_names)
-            models.append(model)
+            fitted["vertex_names_"] = given_graph.vertex_names
+            models.append(model._set_fitted(fitted))
             described.append(describe(best.labels, float(penalty)))
         chosen = well_described(described)
         runs = _plateaus(problem, found)
@@ -103,9 +103,8 @@ class ExactCuts:
             value = end.objective + n_linked * (penalty - lowest) / problem.cost_unit
             end = end._replace(history=np.array([value]), status=Status.CONVERGED)
             fitted = fitted_attributes(end, problem, penalty, n_clusters)
-        template.cluster_penalty = penalty
-        template.__dict__.update(fitted, vertex_names_=self.graph.vertex_names)
-        return template
+        fitted["vertex_names_"] = self.graph.vertex_names
+        return template.set_params(cluster_penalty=penalty)._set_fitted(fitted)
 
 
 def _useful_penalties(

@@ -14,13 +14,14 @@ from hardbayes.core.frame import used_columns
 from hardbayes.core.geometry import Geometry
 from hardbayes.core.loop import Status
 from hardbayes.core.pool import Pool, resolve_threads
-from hardbayes.core.schema import check_grouped
+from hardbayes.core.schema import Schema
 from hardbayes.dp_means.choice.automatic import no_number_sentence, one_column_sentence
 from hardbayes.dp_means.choice.farthest_first import farthest_first_penalty
 from hardbayes.dp_means.estimator import DivergenceEstimator, remark
+from hardbayes.dp_means.fitted import MODEL
 from hardbayes.groups.choice import RATIO, GroupedChoice, choose_penalties
 from hardbayes.groups.descent import Found, minimise_grouped, minimise_without_groups
-from hardbayes.groups.fitted import FittedGroups, grouped_attributes
+from hardbayes.groups.fitted import ATTRIBUTES, OWN, FittedGroups, grouped_attributes
 from hardbayes.groups.problem import GroupedProblem, pose_groups
 from hardbayes.groups.reading import check_groups, group_numbers
 
@@ -211,7 +212,7 @@ converged_, status_, n_features_in_, feature_names_in_
         matrix = self._checked(X)
         numbers = group_numbers(groups, matrix.shape[0], self.groups_)
         with Pool(resolve_threads(self.n_jobs)) as pool:
-            return -self._model.place(matrix, pool, numbers).costs()
+            return -self._model.assign(matrix, pool, numbers).costs()
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> float:
         """Return minus the fit term of X under the fitted model, without penalties.
@@ -310,11 +311,10 @@ converged_, status_, n_features_in_, feature_names_in_
             return (choice.local_penalty, shared), choice
         return (local, max(0.0, shared - local)), choice
 
-    def _model_from(
-        self, arrays: dict[str, Any], fitted: dict[str, Any]
-    ) -> tuple[FittedGroups, int]:
-        arrays["n_columns"] = fitted.get("n_features_in_")
-        model = FittedGroups.from_arrays(self._geometry, self.max_clusters, arrays)
-        clusters = model.clusters
-        check_grouped(fitted, len(model.in_use), len(clusters.centres), clusters.n_columns)
-        return model, clusters.n_columns
+    def _schema(self, state: dict[str, Any]) -> Schema:
+        return ATTRIBUTES | MODEL | OWN
+
+    def _model_from(self, state: dict[str, Any]) -> FittedGroups:
+        return FittedGroups.from_arrays(
+            self._geometry, self.max_clusters, state["n_features_in_"], state
+        )

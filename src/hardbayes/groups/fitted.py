@@ -1,4 +1,4 @@
-"""A fitted hard HDP: everything needed to place new rows of known and unknown groups."""
+"""A fitted hard HDP: everything needed to assign new rows of known and unknown groups."""
 
 from __future__ import annotations
 
@@ -8,15 +8,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardbayes.core import schema
 from hardbayes.core.arrays import Floats, Matrix
 from hardbayes.core.fitted import trace_attributes
 from hardbayes.core.frame import Columns
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.loop import level_rounding
 from hardbayes.core.pool import Pool
-from hardbayes.dp_means.fitted import FittedPartition, Placement, check_history, fitted_partition
+from hardbayes.dp_means.fitted import Assignment, FittedPartition, check_history, fitted_partition
 from hardbayes.groups.descent import GroupedSolution
 from hardbayes.groups.problem import GroupedPartition, GroupedProblem
+
+#: The attributes of a fitted estimator in a file.
+ATTRIBUTES = schema.CLUSTERS | {
+    "local_penalty_": schema.number(low=0),
+    "global_penalty_": schema.number(low=0),
+    "prior_weight_": schema.number(low=0),
+    "local_labels_": schema.array("n", dtype=np.int32, low=-1, below="k"),
+    "groups_": schema.array("groups", dtype=np.generic),
+    "n_local_clusters_": schema.array("groups", dtype=np.integer, low=0),
+    "group_cluster_weights_": schema.array("groups", "k"),
+}
+#: What a file holds of a fitted model, beside its clusters.
+OWN = {
+    "working_local_penalty": schema.number(low=0, source="local_penalty"),
+    "in_use": schema.array("groups", "k", dtype=np.bool_),
+}
 
 
 @dataclass(frozen=True)
@@ -38,38 +55,25 @@ class FittedGroups:
 
     def to_arrays(self) -> dict[str, Any]:
         """Return everything but the geometry, as arrays and numbers."""
-        own = {"working_local_penalty": self.local_penalty, "in_use": self.in_use}
-        return self.clusters.to_arrays() | own
+        return self.clusters.to_arrays() | schema.arrays_of(self, OWN)
 
     @classmethod
     def from_arrays(
-        cls, geometry: Geometry, max_clusters: int | None, arrays: dict[str, Any]
+        cls, geometry: Geometry, max_clusters: int | None, n_columns: int, arrays: dict[str, Any]
     ) -> FittedGroups:
         """Return what `to_arrays` was called on; raise ValueError where that cannot be."""
-        try:
-            local_penalty, in_use = arrays.pop("working_local_penalty"), arrays.pop("in_use")
-            clusters = FittedPartition.from_arrays(geometry, max_clusters, arrays)
-            sound = (
-                in_use.dtype == np.bool_
-                and in_use.ndim == 2
-                and in_use.shape[1] == len(clusters.centres)
-                and len(in_use) > 0
-                and in_use.any(axis=0).all()
-                and 0 <= local_penalty < np.inf
-            )
-        except (KeyError, AttributeError, TypeError) as error:
-            raise ValueError(f"The saved model is incomplete: {error}") from None
-        if not sound:
-            raise ValueError("The saved model contradicts itself: its groups cannot be placed.")
-        return cls(clusters, local_penalty, in_use)
+        clusters = FittedPartition.from_arrays(geometry, max_clusters, n_columns, arrays)
+        if not arrays["in_use"].any(axis=0).all():
+            raise schema.contradiction("a cluster is in no group")
+        return cls(clusters, arrays["working_local_penalty"], arrays["in_use"])
 
     def reordered(self, order: NDArray[np.intp]) -> FittedGroups:
         """Return the model with its clusters in another order (k,)."""
         return replace(self, clusters=self.clusters.reordered(order), in_use=self.in_use[:, order])
 
-    def place(
+    def assign(
         self, matrix: Matrix, pool: Pool, groups: NDArray[np.intp] | None = None
-    ) -> GroupedPlacement:
+    ) -> GroupedAssignment:
         """Give each row of a checked matrix to the cluster where it pays least.
 
         ``groups`` (n,): the number of each row's group, -1 where it is not known; None where no
@@ -79,20 +83,20 @@ class FittedGroups:
 
         if groups is None:
             groups = np.full(matrix.shape[0], -1, np.intp)
-        placed = self.clusters.place(matrix, pool)
-        model = placed.model  # in the frame of these rows
+        assigned = self.clusters.assign(matrix, pool)
+        model = assigned.model  # in the frame of these rows
         unit = model.frame.unit / self.clusters.frame.unit
         form = model.partition.direct_form(model.centres)
         local_penalty = self.local_penalty * unit
-        chosen = cheapest(placed.rows.take(), form, groups, self.in_use, local_penalty)
-        return GroupedPlacement(placed, *chosen, local_penalty)
+        chosen = cheapest(assigned.rows.take(), form, groups, self.in_use, local_penalty)
+        return GroupedAssignment(assigned, *chosen, local_penalty)
 
 
 @dataclass(frozen=True)
-class GroupedPlacement:
-    """Rows placed at the centres of a fitted model; costs in the user's units."""
+class GroupedAssignment:
+    """Rows assigned to the centres of a fitted model; costs in the user's units."""
 
-    placed: Placement
+    assigned: Assignment
     chosen: NDArray[np.int32]
     working_costs: Floats
     local_penalties: Floats  # what each row pays for a cluster that is new to its group
@@ -104,19 +108,19 @@ class GroupedPlacement:
 
     def costs(self) -> Floats:
         """Return each row's cost at its own centre, times what the row weighs."""
-        return self.placed.weights * self.working_costs / self.placed.model.frame.unit
+        return self.assigned.weights * self.working_costs / self.assigned.model.frame.unit
 
     def distances(self) -> Floats:
         """Return each row's distance (n, k) from every centre."""
-        return self.placed.distances()
+        return self.assigned.distances()
 
     def novel(self) -> NDArray[np.bool_]:
         """Return which rows would open a cluster of their own."""
-        return self.placed.novel(self.working_costs + self.local_penalties, self.local_penalty)
+        return self.assigned.novel(self.working_costs + self.local_penalties, self.local_penalty)
 
-    def strangers(self, share: float) -> NDArray[np.bool_]:
+    def outliers(self, share: float) -> NDArray[np.bool_]:
         """Return which rows cost more than all but this share of their cluster's training rows."""
-        return self.placed.strangers(share, self.working_costs, self.chosen)
+        return self.assigned.outliers(share, self.working_costs, self.chosen)
 
 
 def grouped_attributes(

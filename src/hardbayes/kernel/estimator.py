@@ -1,7 +1,4 @@
-"""Kernel DP-means: clusters of any shape, as many as pay for themselves.
-
-Base class of the estimators of clusters in the space of a kernel.
-"""
+"""Kernel DP-means: clusters of any shape, as many as pay for themselves."""
 
 import warnings
 from dataclasses import replace
@@ -15,13 +12,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from hardbayes.core.arrays import Floats, Matrix
 from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, ClusterEstimator
-from hardbayes.core.fitted import spread_of
+from hardbayes.core.fitted import measure_cost_quantiles
 from hardbayes.core.loop import Status
 from hardbayes.core.pool import Pool
-from hardbayes.core.schema import check_kernel_clusters
+from hardbayes.core.schema import Schema
 from hardbayes.dp_means.estimator import DPMeans
+from hardbayes.kernel import landmarks
 from hardbayes.kernel.choice import KernelChoice, choose_clusters
-from hardbayes.kernel.fitted import FittedGram, fitted_attributes
+from hardbayes.kernel.fitted import ATTRIBUTES, MODEL, SPECTRAL, FittedGram, fitted_attributes
 from hardbayes.kernel.landmarks import FittedKernelFeatures, KernelFeatureMap, landmark_map
 from hardbayes.kernel.problem import MANY_ROWS, KernelOptions, KernelProblem, make_problem
 from hardbayes.kernel.search import KernelSearch, extend_labels, minimise
@@ -36,6 +34,16 @@ INDEFINITE = (
     "that predict may differ from labels_. Add a multiple of the identity to a kernel matrix to "
     "avoid it."
 )
+
+MANY = (
+    " Of so many rows clusters were found on a sample; then rows moved until a step gained less "
+    "than 0.01 %."
+)
+# Attributes of a fit of features that hold for the rows as well.
+OF_FEATURES = (
+    "labels_", "n_clusters_", "cluster_weights_", "inertia_", "objective_", "objective_history_",
+    "n_iter_", "n_splits_", "n_merges_", "converged_",
+)  # fmt: skip
 
 
 class GramEstimator(ClusterEstimator):
@@ -109,36 +117,19 @@ class GramEstimator(ClusterEstimator):
             )
         return landmark_map(problem.mercer, problem.seen.take(problem.anchors))
 
-    def _model_from(
-        self, arrays: dict[str, Any], fitted: dict[str, Any]
-    ) -> tuple[FittedGram | FittedKernelFeatures, int]:
-        penalty = fitted.get("cluster_penalty_", np.nan)  # checked below
-        model: FittedGram | FittedKernelFeatures
-        if "working_centres" in arrays:
-            model = FittedKernelFeatures.from_arrays(penalty, arrays)
-            k = len(model.centres)
-        else:
-            model = FittedGram.from_arrays(penalty, arrays)
-            k = len(model.volumes)
-        check_kernel_clusters(fitted, k, self._has_spectrum)
-        return model, fitted["n_features_in_"]
+    def _schema(self, state: dict[str, Any]) -> Schema:
+        model = landmarks.MODEL if "working_centres" in state else MODEL
+        return ATTRIBUTES | model | (SPECTRAL if self._has_spectrum else {})
+
+    def _model_from(self, state: dict[str, Any]) -> FittedGram | FittedKernelFeatures:
+        kind = FittedKernelFeatures if "working_centres" in state else FittedGram
+        return kind.from_arrays(state["cluster_penalty_"], state)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
-
-
-MANY = (
-    " Of so many rows clusters were found on a sample; then rows moved until a step gained less "
-    "than 0.01 %."
-)
-# Attributes of a fit of features that hold for the rows as well.
-OF_FEATURES = (
-    "labels_", "n_clusters_", "cluster_weights_", "inertia_", "objective_", "objective_history_",
-    "n_iter_", "n_splits_", "n_merges_", "converged_",
-)  # fmt: skip
 
 
 class KernelDPMeans(GramEstimator):
@@ -340,7 +331,7 @@ class KernelDPMeans(GramEstimator):
         fitted, status = inner._fit_rows(rows, problem.weights)
         centres = fitted["_model"].shown_centres()
         costs = np.square(rows - centres[fitted["labels_"]]).sum(axis=1)
-        quantiles = spread_of(costs, fitted["labels_"], len(centres), problem.weights)
+        quantiles = measure_cost_quantiles(costs, fitted["labels_"], len(centres), problem.weights)
         found = {name: fitted[name] for name in OF_FEATURES}
         return found | {
             "_model": FittedKernelFeatures(features, centres, penalty, quantiles),

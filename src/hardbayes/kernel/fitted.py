@@ -11,8 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from hardbayes.core import schema
 from hardbayes.core.arrays import Floats, Matrix
-from hardbayes.core.fitted import CostPlacement, Placed, is_spread, spread_of, trace_attributes
+from hardbayes.core.fitted import (
+    QUANTILES,
+    Assigned,
+    CostAssignment,
+    measure_cost_quantiles,
+    trace_attributes,
+)
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.core.loop import level_rounding
@@ -26,9 +33,54 @@ if TYPE_CHECKING:
 
 SLAB = 1 << 21  # kernel values of new rows that are held at a time
 ROUNDING = 1e-12  # of squared distances, by the kernel value of a row with itself
-SAVED_KERNEL = ("gamma", "degree", "coef0")
 MOST_MEASURED = 1 << 12  # rows whose distances tell how far out those of a cluster lie
-CLUSTERS = ("labels", "weights", "inside", "volumes", "spread")
+
+
+def rows_schema(name: str, number: str) -> schema.Schema:
+    """Return what a file holds of rows, dense or sparse; ``number``: the name of their number."""
+    return {
+        name: schema.Entry(np.float64, schema.ANY_SHAPE, or_none=True),
+        f"{name}_bandwidths": schema.array(number, or_none=True, may_miss=True),
+        f"{name}_scales": schema.array(number, or_none=True, may_miss=True),
+        f"{name}_indptr": schema.array(f"ends of {number}", dtype=np.integer, may_miss=True),
+        f"{name}_indices": schema.array(f"entries of {number}", dtype=np.integer, may_miss=True),
+        f"{name}_columns": schema.length("columns", may_miss=True),
+    }
+
+
+#: The attributes of a fitted estimator in a file, and what spectral clusters have besides.
+ATTRIBUTES = schema.CLUSTERS | {"cluster_penalty_": schema.number(low=0)}
+SPECTRAL = {
+    "n_eigenvectors_": schema.length("eigenvectors"),
+    "eigenvalues_": schema.array("eigenvectors"),
+    "lower_bound_": schema.number(low=-np.inf),
+}
+PARAMETERS = ("gamma", "degree", "coef0")
+#: What a file holds of a kernel, and of how rows are labelled by eigenvectors.
+KERNEL = {
+    **{f"working_{name}": schema.number(or_none=True, may_miss=True) for name in PARAMETERS},
+    "working_kernel": schema.Entry(str),
+    "working_least_bandwidth": schema.number(low=0, may_miss=True),
+    "working_anchor_weights": schema.array("anchors", or_none=True, may_miss=True),
+    "working_anchor_counts": schema.array("anchors", or_none=True, may_miss=True),
+    **rows_schema("working_anchors", "anchors"),
+}
+LABELLING = {
+    "working_factors": schema.array("inputs", "k", or_none=True, source="spectral.factors"),
+    "working_constants": schema.array("k", or_none=True, source="spectral.constants"),
+}
+CLUSTERS_OF_ROWS = {
+    "working_labels": schema.array("n", dtype=np.int64, low=0, below="k"),
+    "working_weights": schema.array("n", low=0),
+    "working_inside": schema.array("k"),
+    "working_volumes": schema.array("k", low=schema.POSITIVE),
+    "working_spread": QUANTILES,
+    "working_self_value": schema.number(or_none=True),
+    "working_shift": schema.array("columns", or_none=True),
+    "working_scales": schema.array("n", or_none=True),
+}
+#: What a file holds of clusters of rows that are kept.
+MODEL = CLUSTERS_OF_ROWS | LABELLING | KERNEL | rows_schema("working_rows", "n")
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,12 +113,12 @@ class FittedGram:
     penalty: float
     self_value: float | None  # the kernel value of any row with itself, where values are given
     shift: Floats | None  # (d,): subtracted from rows
-    spread: Floats  # (k, shares)
+    cost_quantiles: Floats  # (k, shares)
     spectral: SpectralLabels | None = None  # None where each row goes to the nearest mean
 
-    def place(self, matrix: Matrix, pool: Pool) -> GramPlacement:
+    def assign(self, matrix: Matrix, pool: Pool) -> GramAssignment:
         """Place rows, or rows of kernel values."""
-        return GramPlacement(self, matrix)
+        return GramAssignment(self, matrix)
 
     def values(self, rows: Matrix) -> tuple[Any, Floats]:
         """Return kernel values (m, n) of new rows with those of the fit, and with themselves (m,).
@@ -88,48 +140,28 @@ class FittedGram:
 
     def to_arrays(self) -> dict[str, Any]:
         """Return everything as arrays and numbers; raise ValueError where a kernel is code."""
-        found = {name: getattr(self, name) for name in CLUSTERS}
-        found |= {"self_value": self.self_value, "shift": self.shift, "scales": self.scales}
-        found |= spectral_arrays(self.spectral)
-        found |= mercer_arrays(self.mercer) | rows_arrays("rows", self.seen)
-        return {f"working_{name}": value for name, value in found.items()}
+        own = schema.arrays_of(self, CLUSTERS_OF_ROWS)
+        own |= kernel_arrays(self.mercer, self.spectral)
+        return own | rows_arrays("working_rows", self.seen)
 
     @classmethod
     def from_arrays(cls, penalty: float, arrays: dict[str, Any]) -> FittedGram:
-        """Return the model that `to_arrays` was called on; raise ValueError if it is malformed."""
-        try:
-            own = {name.removeprefix("working_"): value for name, value in arrays.items()}
-            seen, mercer = rows_from("rows", own), mercer_from(own)
-            clusters = {name: np.array(own.pop(name)) for name in CLUSTERS}
-            spectral = spectral_from(own)
-            model = cls(
-                mercer, seen, own.pop("scales"), penalty=penalty, spectral=spectral,
-                self_value=own.pop("self_value"), shift=own.pop("shift"), **clusters,
-            )  # fmt: skip
-            k, n = len(model.volumes), len(model.labels)
-            sound = (
-                not own
-                and model.labels.dtype == np.int64
-                and model.labels.min() >= 0
-                and model.labels.max() < k
-                and model.weights.shape == (n,)
-                and model.inside.shape == (k,)
-                and bool(np.isfinite(model.inside).all() and (model.volumes > 0).all())
-                and is_spread(model.spread, k)
-                and (mercer is None) == (seen is None)
-                and (seen is None or seen.rows.shape[0] == n)
-                and (spectral is None or spectral.factors.shape[0] == n)
-            )
-        except (KeyError, AttributeError, ValueError, TypeError, IndexError) as error:
-            raise ValueError(f"The saved model is incomplete: {error}") from None
-        if not sound:
-            raise ValueError("The saved model contradicts itself: its clusters disagree.")
-        return model
+        """Return what `to_arrays` was called on; raise ValueError where that cannot be."""
+        values = schema.values_of(arrays, CLUSTERS_OF_ROWS)
+        labels, weights, inside, volumes, quantiles, self_value, shift, scales = values
+        seen, mercer = rows_from("working_rows", arrays), mercer_from(arrays)
+        spectral = spectral_from(arrays, len(labels))
+        if (mercer is None) != (seen is None) or (seen and seen.rows.shape[0] != len(labels)):
+            raise schema.contradiction("its rows disagree")
+        return cls(
+            mercer, seen, scales, weights, labels, inside, volumes, penalty, self_value, shift,
+            quantiles, spectral,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
-class GramPlacement(CostPlacement):
-    """Rows placed in fitted clusters."""
+class GramAssignment(CostAssignment):
+    """Rows assigned to fitted clusters."""
 
     model: FittedGram
     matrix: Matrix
@@ -146,7 +178,7 @@ class GramPlacement(CostPlacement):
         return np.sqrt(np.maximum(np.concatenate(parts), 0.0))
 
     @cached_property
-    def placed(self) -> Placed:
+    def assigned(self) -> Assigned:
         """The clusters of the rows, and squared distances from their means."""
         labels, costs, selves = [], [], []
         for values, own, gaps in self._parts():
@@ -156,7 +188,7 @@ class GramPlacement(CostPlacement):
             costs.append(np.maximum(own + gaps[np.arange(len(own)), chosen], 0.0))
             selves.append(own)
         rounding = ROUNDING * np.abs(np.concatenate(selves))
-        return Placed(np.concatenate(labels), np.concatenate(costs), rounding)
+        return Assigned(np.concatenate(labels), np.concatenate(costs), rounding)
 
     def _parts(self) -> Iterator[tuple[Any, Floats, Floats]]:
         """Yield kernel values, those of rows with themselves, and distances without the latter."""
@@ -182,41 +214,39 @@ class GramPlacement(CostPlacement):
             )
 
 
-def spectral_arrays(spectral: SpectralLabels | None) -> dict[str, Any]:
-    """Return how rows are labelled as arrays."""
-    return {name: getattr(spectral, name, None) for name in ("factors", "constants")}
-
-
-def spectral_from(own: dict[str, Any]) -> SpectralLabels | None:
-    """Return how rows are labelled by these arrays, which are taken out of them."""
-    factors, constants = own.pop("factors"), own.pop("constants")
-    return None if factors is None else SpectralLabels(factors, constants)
-
-
-def mercer_arrays(mercer: Mercer | None) -> dict[str, Any]:
-    """Return a kernel as arrays and numbers."""
+def kernel_arrays(mercer: Mercer | None, spectral: SpectralLabels | None) -> dict[str, Any]:
+    """Return a kernel, and how rows are labelled, as arrays and numbers."""
+    labelling = {name: getattr(spectral, name.removeprefix("working_"), None) for name in LABELLING}
     if mercer is None:
-        return {"kernel": "precomputed"} | rows_arrays("anchors", None)
+        return labelling | {"working_kernel": "precomputed", "working_anchors": None}
     if not isinstance(mercer.kernel, str):
         raise ValueError("its kernel is a function, which a file does not hold; use a name")
-    found: dict[str, Any] = {name: mercer.parameters.get(name) for name in SAVED_KERNEL}
-    found |= {"kernel": mercer.kernel, "least_bandwidth": mercer.least_bandwidth}
-    return (
-        found
-        | {"anchor_weights": mercer.anchor_weights, "anchor_counts": mercer.anchor_counts}
-        | rows_arrays("anchors", mercer.anchors)
-    )
+    found = {f"working_{name}": mercer.parameters.get(name) for name in PARAMETERS}
+    for name in ("kernel", "least_bandwidth", "anchor_weights", "anchor_counts"):
+        found[f"working_{name}"] = getattr(mercer, name)
+    return labelling | found | rows_arrays("working_anchors", mercer.anchors)
 
 
-def mercer_from(own: dict[str, Any]) -> Mercer | None:
-    """Return the kernel of these arrays, which are taken out of them."""
-    kernel, anchors = own.pop("kernel"), rows_from("anchors", own)
+def mercer_from(arrays: dict[str, Any]) -> Mercer | None:
+    """Return the kernel of these arrays; None where kernel values are given."""
+    *given, kernel, bandwidth, weights, counts = schema.values_of(arrays, KERNEL)[:7]
     if kernel == "precomputed":
         return None
-    given = {name: own.pop(name) for name in SAVED_KERNEL}
-    parameters = {name: value for name, value in given.items() if value is not None}
-    names = ("anchor_counts", "least_bandwidth", "anchor_weights")
-    return Mercer(kernel, parameters, anchors, *(own.pop(name) for name in names))
+    if bandwidth is None:
+        raise schema.contradiction("its kernel is incomplete")
+    parameters = {n: value for n, value in zip(PARAMETERS, given, strict=True) if value is not None}
+    anchors = rows_from("working_anchors", arrays)
+    return Mercer(kernel, parameters, anchors, counts, bandwidth, weights)
+
+
+def spectral_from(arrays: dict[str, Any], n_inputs: int) -> SpectralLabels | None:
+    """Return how rows are labelled by these arrays; None where each goes to the nearest mean."""
+    factors, constants = schema.values_of(arrays, LABELLING)
+    if factors is None and constants is None:
+        return None
+    if factors is None or constants is None or len(factors) != n_inputs:
+        raise schema.contradiction("its eigenvectors disagree with its rows")
+    return SpectralLabels(factors, constants)
 
 
 def rows_arrays(name: str, seen: Seen | None) -> dict[str, Any]:
@@ -231,19 +261,17 @@ def rows_arrays(name: str, seen: Seen | None) -> dict[str, Any]:
     return found | parts | {name: rows.data, f"{name}_columns": int(rows.shape[1])}
 
 
-def rows_from(name: str, own: dict[str, Any]) -> Seen | None:
-    """Return the rows of these arrays, which are taken out of them."""
-    rows = own.pop(name)
+def rows_from(name: str, arrays: dict[str, Any]) -> Seen | None:
+    """Return the rows of these arrays; raise ValueError where there cannot be such rows."""
+    parts = ("", "_bandwidths", "_scales", "_indptr", "_indices", "_columns")
+    rows, bandwidths, scales, indptr, indices, n_columns = (arrays.get(name + p) for p in parts)
     if rows is None:
         return None
-    bandwidths, scales = own.pop(f"{name}_bandwidths"), own.pop(f"{name}_scales")
-    if f"{name}_indptr" in own:
-        indptr, indices = own.pop(f"{name}_indptr"), own.pop(f"{name}_indices")
-        shape = (len(indptr) - 1, own.pop(f"{name}_columns"))
-        rows = sparse.csr_array((rows, indices, indptr), shape=shape)
+    if indptr is not None:
+        rows = sparse.csr_array((rows, indices, indptr), shape=(len(indptr) - 1, n_columns))
         rows.check_format(full_check=True)
-    if rows.ndim != 2:
-        raise ValueError(f"{name} are no rows")
+    if rows.ndim != 2 or rows.shape[1] != arrays["n_features_in_"]:
+        raise schema.contradiction(f"{name!r} are no rows")
     return Seen(rows, bandwidths, scales)
 
 
@@ -262,10 +290,12 @@ def fitted_attributes(
     ids = ids[:: -(-len(ids) // MOST_MEASURED)]
     costs = model.distances(clusters, ids)
     volumes = clusters.volumes
+    own = labels[ids].astype(np.int32)
+    quantiles = measure_cost_quantiles(costs, own, len(volumes), weights[ids])
     fitted = FittedGram(
         problem.mercer, problem.seen, problem.scales, problem.weights, labels, clusters.inside,
         volumes, model.penalty, problem.self_value, problem.shift,
-        spread_of(costs, labels[ids].astype(np.int32), len(volumes), weights[ids]), spectral,
+        quantiles, spectral,
     )  # fmt: skip
     return {
         "_model": fitted,

@@ -16,21 +16,34 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.metrics.pairwise import euclidean_distances
 
+from hardbayes.core import schema
 from hardbayes.core.arrays import Floats, Matrix, chunks
-from hardbayes.core.fitted import CostPlacement, Placed, is_spread
+from hardbayes.core.fitted import QUANTILES, Assigned, CostAssignment
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.core.pool import Pool, one_blas_thread
 from hardbayes.kernel.fitted import (
+    KERNEL,
+    LABELLING,
     SpectralLabels,
-    mercer_arrays,
+    kernel_arrays,
     mercer_from,
     rows_arrays,
     rows_from,
-    spectral_arrays,
+    rows_schema,
     spectral_from,
 )
 from hardbayes.kernel.mercer import Mercer, Seen
+
+CENTRES = {
+    "working_centres": schema.array("k", "features"),
+    "working_spread": QUANTILES,
+    "working_normalisation": schema.array(
+        "landmarks", "features", or_none=True, source="features.normalisation"
+    ),
+}
+#: What a file holds of clusters of features.
+MODEL = CENTRES | LABELLING | KERNEL | rows_schema("working_landmarks", "landmarks")
 
 SMALLEST = 1e-12  # eigenvalues of the landmarks' kernel matrix, by the largest, that count
 ROUNDING = 1e-12  # of squared distances, by the largest squared length
@@ -91,12 +104,12 @@ class FittedKernelFeatures:
     features: KernelFeatureMap
     centres: Floats  # (k, f)
     penalty: float
-    spread: Floats  # (k, shares)
+    cost_quantiles: Floats  # (k, shares)
     spectral: SpectralLabels | None = None  # None where each row goes to the nearest mean
 
-    def place(self, matrix: Matrix, pool: Pool) -> KernelFeaturePlacement:
+    def assign(self, matrix: Matrix, pool: Pool) -> KernelFeatureAssignment:
         """Place rows."""
-        return KernelFeaturePlacement(self, self.features(matrix))
+        return KernelFeatureAssignment(self, self.features(matrix))
 
     def shifted(self, shift: Floats | None) -> FittedKernelFeatures:
         """Return the model of rows from which ``shift`` (f,) has not been subtracted."""
@@ -111,40 +124,26 @@ class FittedKernelFeatures:
 
     def to_arrays(self) -> dict[str, Any]:
         """Return everything as arrays and numbers; raise ValueError where a kernel is code."""
-        found: dict[str, Any] = {"centres": self.centres, "spread": self.spread}
-        found["normalisation"] = self.features.normalisation
-        found |= spectral_arrays(self.spectral) | mercer_arrays(self.features.mercer)
-        found |= rows_arrays("landmarks", self.features.landmarks)
-        return {f"working_{name}": value for name, value in found.items()}
+        landmarks = rows_arrays("working_landmarks", self.features.landmarks)
+        kernel = kernel_arrays(self.features.mercer, self.spectral)
+        return schema.arrays_of(self, CENTRES) | kernel | landmarks
 
     @classmethod
     def from_arrays(cls, penalty: float, arrays: dict[str, Any]) -> FittedKernelFeatures:
-        """Return the model that `to_arrays` was called on; raise ValueError if it is malformed."""
-        try:
-            own = {name.removeprefix("working_"): value for name, value in arrays.items()}
-            landmarks, mercer = rows_from("landmarks", own), mercer_from(own)
-            features = KernelFeatureMap(mercer, landmarks, own.pop("normalisation"))
-            spectral = spectral_from(own)
-            model = cls(features, own.pop("centres"), penalty, own.pop("spread"), spectral)
-            k, f = model.centres.shape
-            sound = (
-                not own
-                and bool(np.isfinite(model.centres).all())
-                and is_spread(model.spread, k)
-                and (mercer is None) == (landmarks is None)
-                and (features.normalisation is None or features.normalisation.shape[1] == f)
-                and (spectral is None or spectral.factors.shape[0] == f)
-            )
-        except (KeyError, AttributeError, ValueError, TypeError, IndexError) as error:
-            raise ValueError(f"The saved model is incomplete: {error}") from None
-        if not sound:
-            raise ValueError("The saved model contradicts itself: its clusters disagree.")
-        return model
+        """Return what `to_arrays` was called on; raise ValueError where that cannot be."""
+        centres, quantiles, normalisation = schema.values_of(arrays, CENTRES)
+        landmarks, mercer = rows_from("working_landmarks", arrays), mercer_from(arrays)
+        spectral = spectral_from(arrays, centres.shape[1])
+        features = KernelFeatureMap(mercer, landmarks, normalisation)
+        n_known = 0 if normalisation is None else len(normalisation)
+        if (mercer is None) != (landmarks is None) or features.n_landmarks != n_known:
+            raise schema.contradiction("its landmarks disagree")
+        return cls(features, centres, penalty, quantiles, spectral)
 
 
 @dataclass(frozen=True)
-class KernelFeaturePlacement(CostPlacement):
-    """Rows placed in fitted clusters."""
+class KernelFeatureAssignment(CostAssignment):
+    """Rows assigned to fitted clusters."""
 
     model: FittedKernelFeatures
     features: Any  # (m, f)
@@ -154,11 +153,11 @@ class KernelFeaturePlacement(CostPlacement):
         return euclidean_distances(self.features, self.model.centres)
 
     @cached_property
-    def placed(self) -> Placed:
+    def assigned(self) -> Assigned:
         """The clusters of the rows, and squared distances from their means."""
         with one_blas_thread():
             squares = euclidean_distances(self.features, self.model.centres, squared=True)
             spectral = self.model.spectral
             chosen = squares.argmin(axis=1) if spectral is None else spectral.labels(self.features)
         rounding = ROUNDING * float(np.square(self.model.centres).sum(axis=1).max())
-        return Placed(chosen.astype(np.int32), squares[np.arange(len(chosen)), chosen], rounding)
+        return Assigned(chosen.astype(np.int32), squares[np.arange(len(chosen)), chosen], rounding)

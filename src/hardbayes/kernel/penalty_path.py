@@ -60,13 +60,12 @@ def trace_kernel(
         if penalties is None:
             penalties = search.useful_penalties(n_penalties)
         if continues:
-            models = search.models(plain, penalties)
+            models = search.models(plain, penalties, names)
         else:
             models = [clone(plain).set_params(cluster_penalty=float(p)) for p in penalties]
             for model in models:
-                model.__dict__.update(model._fitted(matrix, weights, model._stream(), pool)[0])
-    for model in models:
-        model.__dict__.update(names)
+                fitted, _ = model._fitted(matrix, weights, model._stream(), pool)
+                model._set_fitted(fitted | names)
     is_spectral = isinstance(template, SpectralDPMeans)
     best = choice.spectral_penalty if is_spectral else choice.penalty
     if continues:
@@ -117,7 +116,7 @@ class _Continued:
                 break
         return np.geomspace(2.0 * first, penalty, n_penalties)
 
-    def models(self, plain: Any, penalties: Floats) -> list[Any]:
+    def models(self, plain: Any, penalties: Floats, names: dict[str, Any]) -> list[Any]:
         """Return a model at each penalty: the best of all partitions."""
         labels = self.found[1][1].labels
         for penalty in penalties:
@@ -130,9 +129,8 @@ class _Continued:
             status = Status.CONVERGED if k < self.most else Status.CAPPED
             end = end._replace(history=np.array([fit + penalty * k]), status=status)
             model = clone(plain).set_params(cluster_penalty=float(penalty))
-            at = self._model(float(penalty))
-            model.__dict__.update(fitted_attributes(end, self.problem, at))
-            models.append(model)
+            fitted = fitted_attributes(end, self.problem, self._model(float(penalty)))
+            models.append(model._set_fitted(fitted | names))
         return models
 
     def plateaus(self) -> list[Plateau]:
@@ -167,8 +165,7 @@ class ExactKernel:
             with Pool(resolve_threads(model.n_jobs)) as pool:
                 fitted, _ = model._fitted(self.matrix, self.weights, model._stream(), pool)
             if fitted["n_clusters_"] == n_clusters:
-                model.__dict__.update(fitted, **self.names)
-                return model
+                return model._set_fitted(fitted | self.names)
         raise ValueError(
             f"There are {fitted['n_clusters_']} clusters, not {n_clusters}: the kernel tells no "
             "more rows apart."

@@ -1,8 +1,8 @@
-"""Spectral DP-means: as many clusters as eigenvalues exceed the penalty.
+"""Spectral DP-means: as many clusters as eigenvalues exceed the penalty, found in one step.
 
-It is the spectral relaxation of kernel DP-means, and a fit takes one step. Eigenvectors whose
-eigenvalues exceed the penalty are computed, of a sample where rows are many, and each row is given
-to a cluster by its entries in them.
+It is the spectral relaxation of kernel DP-means. Eigenvectors whose eigenvalues exceed the penalty
+are computed, of a sample where rows are many, and each row is given to a cluster by its entries in
+them.
 """
 
 from dataclasses import replace
@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hardbayes.core.arrays import Floats, Matrix
-from hardbayes.core.fitted import AtOnce, spread_of, trace_attributes
+from hardbayes.core.fitted import AtOnce, measure_cost_quantiles, trace_attributes
 from hardbayes.core.loop import Status
 from hardbayes.core.pool import Pool
 from hardbayes.kernel.choice import choose_clusters
@@ -112,8 +112,8 @@ def relax_features(
     member[np.arange(problem.n), labels] = weights / volumes[labels]
     centres = np.ascontiguousarray(np.asarray(features.T @ member).T)
     costs = squared_distances(features, centres, labels)
-    spread = spread_of(costs, labels.astype(np.int32), k, weights)
-    model = FittedKernelFeatures(map_, centres, penalty, spread, spectral).shifted(problem.shift)
+    quantiles = measure_cost_quantiles(costs, labels.astype(np.int32), k, weights)
+    model = FittedKernelFeatures(map_, centres, penalty, quantiles, spectral).shifted(problem.shift)
     inertia = float(weights @ costs)
     return {
         "_model": model,

@@ -1,13 +1,10 @@
-"""Named Python values and geometry objects in model files.
-
-Named Python values to strict JSON plus arrays, and back.
+"""Named Python values and geometry objects as strict JSON plus arrays, and back.
 
 None, booleans, integers, finite floats and text are stored as JSON. All other values are objects
 with one key: ``{"float": "nan" | "inf" | "-inf"}``, ``{"array": name}`` for an entry of the array
 table, and ``{"strings": name}`` for a list of text, whose UTF-8 bytes and lengths are the two
 entries ``name.utf8`` and ``name.lengths`` (the header has no space for a million column names).
-
-Geometry objects in model files: which can be saved, and how they are restored.
+A geometry is the name of its class and the arguments that it was made with.
 """
 
 import math
@@ -31,6 +28,19 @@ from hardbayes.persistence.container import ArrayEntry, ModelFileError, as_stora
 _NON_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 # Plain attribute names; names with two leading underscores are reserved by Python.
 _NAME = re.compile(r"(?!__)[A-Za-z_][A-Za-z0-9_]{0,99}")
+
+# The only geometries that a file can name, with the types of their constructor's arguments, which
+# are also attributes. A user's own geometry is code, and so are the functions of a family.
+ARGUMENTS: dict[type[Geometry], dict[str, type]] = {
+    Cosine: {},
+    ItakuraSaito: {"shape": float},
+    KullbackLeibler: {"length_as_weight": bool},
+    Logistic: {},
+    Mahalanobis: {"matrix": np.ndarray},
+    Poisson: {},
+    SquaredEuclidean: {},
+}
+CLASSES = {cls.__name__: cls for cls in ARGUMENTS}
 
 
 def encode(
@@ -179,20 +189,6 @@ def _decode_strings(key: str, arrays: dict[str, np.ndarray]) -> list[str]:
 
 def _in_range(value: int) -> bool:
     return -(2**63) <= value < 2**64
-
-
-# The only geometries that a file can name, with the types of their constructor's arguments, which
-# are also attributes. A user's own geometry is code, and so are the functions of a family.
-ARGUMENTS: dict[type[Geometry], dict[str, type]] = {
-    Cosine: {},
-    ItakuraSaito: {"shape": float},
-    KullbackLeibler: {"length_as_weight": bool},
-    Logistic: {},
-    Mahalanobis: {"matrix": np.ndarray},
-    Poisson: {},
-    SquaredEuclidean: {},
-}
-CLASSES = {cls.__name__: cls for cls in ARGUMENTS}
 
 
 def described(geometry: object) -> dict[str, Any]:

@@ -1,9 +1,4 @@
-"""What all plots share: matplotlib, colours, the projection to the plane.
-
-Import of matplotlib, and the colours and markers of all plots.
-
-Projection of rows in any dimension to the plane.
-"""
+"""What all plots share: the import of matplotlib, colours, the projection of rows to the plane."""
 
 from typing import Any
 
@@ -13,6 +8,19 @@ from scipy.sparse import issparse
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
+
+# For text from the user, such as column names: dollar signs and backslashes are not parsed as
+# formulas.
+LITERAL = {"parse_math": False, "usetex": False}
+# Okabe and Ito's colours, distinct for the common types of colour blindness, without their black
+# (used for centres) and yellow (too pale on white). Then those farthest from all before, in CIELAB.
+COLORS = (
+    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9",
+    "#0000FF", "#00E100", "#FF00E1", "#694BD2", "#FF005A", "#695A1E", "#B4D25A", "#871E1E",
+    "#FFA587", "#008700", "#1E5A5A", "#870078", "#F087FF", "#FF3CA5",
+)  # fmt: skip
+# When all colours are used, the next clusters get the next marker.
+MARKERS = ("o", "^", "s", "D", "v", "P", "<", ">")
 
 
 def check_matplotlib(caller: str) -> None:
@@ -67,21 +75,6 @@ def check_at_least_one(name: str, number: int, caller: str) -> None:
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural if it is not one."""
     return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-# For text from the user, such as column names: dollar signs and backslashes are not parsed as
-# formulas.
-LITERAL = {"parse_math": False, "usetex": False}
-
-# Okabe and Ito's colours, distinct for the common types of colour blindness, without their black
-# (used for centres) and yellow (too pale on white). Then those farthest from all before, in CIELAB.
-COLORS = (
-    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9",
-    "#0000FF", "#00E100", "#FF00E1", "#694BD2", "#FF005A", "#695A1E", "#B4D25A", "#871E1E",
-    "#FFA587", "#008700", "#1E5A5A", "#870078", "#F087FF", "#FF3CA5",
-)  # fmt: skip
-# When all colours are used, the next clusters get the next marker.
-MARKERS = ("o", "^", "s", "D", "v", "P", "<", ">")
 
 
 def comparable_rows(model: Any, X: Any) -> Any:

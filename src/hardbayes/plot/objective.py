@@ -1,9 +1,4 @@
-"""Plot of the objective against the step of the fit, alone or beside the clusters.
-
-Plot of the objective against the step of the fit.
-
-Clusters and objective of a fit side by side.
-"""
+"""Plot of the objective against the step of the fit, alone or beside the clusters."""
 
 from __future__ import annotations
 

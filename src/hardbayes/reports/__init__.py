@@ -1,7 +1,7 @@
 """Reports of fitted models: one HTML file that needs no network and no other file.
 
-`facts` gathers what there is to say, `sections` writes it, `page` puts it into the template
-``page.html`` with its style sheet and its script.
+`kinds` says what a report of each kind of model consists of; every other file but `page` gathers
+what there is to say about one subject and writes its sections.
 """
 
 from hardbayes.reports.writing import report

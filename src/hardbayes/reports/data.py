@@ -1,11 +1,4 @@
-"""The rows of a report, and those that are typical or doubtful.
-
-The rows of a report: what the model sees, what people read, and how rows are called.
-
-Rows that are most typical of their clusters, and rows that could be elsewhere.
-
-The most typical and the most doubtful rows.
-"""
+"""The rows of a report, what they and their columns are called, the typical and the doubtful."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -20,6 +13,10 @@ from sklearn.utils.validation import check_array
 from hardbayes.core.html import tag
 from hardbayes.core.summaries import numeric_table
 from hardbayes.reports.pieces import Section, mark, section, short, table
+
+N_TYPICAL = 24  # of all clusters, but three of each at most, and one at least
+N_DOUBTFUL = 12
+_CELLS = 1 << 21  # distances that are held at once
 
 
 @dataclass(frozen=True)
@@ -133,11 +130,6 @@ def row_of(values: Any, row: int) -> NDArray[np.float64]:
     """Return one row of a table (n, d), dense."""
     own = values[[row]].toarray() if issparse(values) else values[[row]]
     return np.asarray(own, np.float64).ravel()
-
-
-N_TYPICAL = 24  # of all clusters, but three of each at most, and one at least
-N_DOUBTFUL = 12
-_CELLS = 1 << 21  # distances that are held at once
 
 
 class Doubtful(NamedTuple):

@@ -1,9 +1,4 @@
-"""
-
-Features: what each adds to a row, which rows have it, and rows rebuilt from features.
-
-Features by their components, as pictures where rows are pictures.
-"""
+"""Features: what each adds to a row, which rows have it, and rows rebuilt from features."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -1,9 +1,4 @@
-"""
-
-Clusters of a graph: the ordered adjacency matrix, cuts, central and doubtful vertices.
-
-Clusters of a graph: the ordered adjacency matrix and tables.
-"""
+"""Clusters of a graph: the ordered adjacency matrix, cuts, central and doubtful vertices."""
 
 from typing import Any, NamedTuple
 

@@ -1,12 +1,12 @@
 """What a report of each kind of model consists of."""
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from hardbayes.core.penalty_path import PenaltyPath
 from hardbayes.paths import WITH_PATHS, penalty_path
@@ -176,7 +176,8 @@ def _solutions(
         return None
     if not isinstance(path, PenaltyPath):
         beside = {} if given.sample_weight is None else {"sample_weight": given.sample_weight}
-        template = clone(given.model).set_params(verbose=0)
+        # The fitted model itself: what its fit has chosen need not be chosen again.
+        template = copy(given.model).set_params(verbose=0)
         path = penalty_path(given.X, estimator=template, **beside)
     return solutions_of(path, given.model, number, penalty, labels_of)
 

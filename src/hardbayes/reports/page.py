@@ -1,10 +1,6 @@
-"""The whole page: head, usage, style sheet and script.
+"""The whole page: its head, how to use the model, and the template with its style sheet and script.
 
-The whole page: the template, its style sheet and script, and a policy that allows no other.
-
-The head of a report: what was found in what.
-
-How to use the model: a few lines of code.
+A content security policy allows no other script and nothing from elsewhere.
 """
 
 import base64

@@ -1,10 +1,6 @@
-"""Why there are so many clusters: the path of penalties, and how the objective fell.
+"""Why there are so many clusters, as a section: reasons, the path of penalties, how the fit went.
 
-Why there are so many clusters: reasons, the path of penalties, and the rows in the plane.
-
-The path of penalties: a chart with a handle, a slider below it, and a table.
-
-How the objective fell.
+The path is a chart with a handle and a slider below it, beside the rows in the plane, and a table.
 """
 
 from typing import Any
@@ -33,6 +29,9 @@ from hardbayes.reports.solutions import Solution, Solutions
 CHART = (640, 330)
 _NAMED = 7  # plateaus that are labelled; more labels would overlap
 _LEAST_GAP = 18  # between two labels
+
+ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
+_MOST_DOTS = 60
 
 
 def across_of(found: Solutions) -> Scale:
@@ -159,9 +158,6 @@ def path_table(found: Solutions, thing: str) -> Markup:
     return details("All numbers of the path", table(caption, [head[at] for at in kept], told))
 
 
-ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
-
-
 def solutions_section(
     title: str,
     reasons: list[str],
@@ -241,9 +237,6 @@ def _choice_table(choice: dict[str, Any]) -> Markup:
     head = [name.replace("_", " ") for name in names] + ["chosen"]
     caption = "Numbers of clusters that were compared; widths are logarithms of factors"
     return details("What the automatic choice compared", table(caption, head, rows))
-
-
-_MOST_DOTS = 60
 
 
 def trace_section(model: Any) -> Section:

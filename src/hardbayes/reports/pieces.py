@@ -1,11 +1,4 @@
-"""Pieces of which sections are made: numbers, tables, pictures.
-
-Tables and other pieces that all sections use.
-
-Scales and pieces of which the pictures of a report are made.
-
-Numbers as a report prints them.
-"""
+"""Pieces of which all sections are made: numbers, tables, scales and bars."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -15,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardbayes.core.html import Markup, join, tag
+
+N_COLOURS = 8  # of the style sheet; then the next shape begins
 
 
 def short(number: float) -> str:
@@ -51,9 +46,6 @@ def signed(number: float) -> str:
 def listed(words: list[str]) -> str:
     """Return words as one phrase: "a, b and c"."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
-N_COLOURS = 8  # of the style sheet; then the next shape begins
 
 
 class Scale(NamedTuple):

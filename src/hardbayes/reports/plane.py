@@ -1,7 +1,4 @@
-"""Rows, or the vertices of a small graph, in the plane.
-
-Where rows are drawn in the plane.
-"""
+"""Where rows, or the vertices of a small graph, are drawn in the plane."""
 
 from typing import Any, NamedTuple
 
@@ -26,6 +23,8 @@ from hardbayes.reports.pieces import (
 MOST_POINTS = 10_000
 WIDTH, HEIGHT = 1200, 900  # of the picture, in units of coordinates
 MARGINS = (90, 60, 30, 90)  # left, top, right, bottom
+
+_MOST_IN_LEGEND = 40
 
 
 class Plane(NamedTuple):
@@ -78,9 +77,6 @@ def placed(
 def spaced(n: int, most: int) -> NDArray[np.intp]:
     """Return the numbers of at most so many of n rows, evenly spaced."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.intp))
-
-
-_MOST_IN_LEGEND = 40
 
 
 def point_size(plane: Plane) -> int:

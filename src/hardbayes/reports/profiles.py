@@ -1,11 +1,4 @@
-"""What sets clusters apart, and which clusters groups use.
-
-Profiles of the largest clusters, and the columns that tell them apart best.
-
-What sets clusters apart, in the columns' own units.
-
-Which clusters the groups of a model use.
-"""
+"""What sets clusters apart, in the columns' own units, and which clusters groups use."""
 
 from typing import Any, NamedTuple
 
@@ -34,6 +27,12 @@ MOST_PROFILES = 24  # clusters whose profiles are printed
 MOST_COLUMNS = 60  # columns from which on not all means are printed
 N_APART = 8  # columns of a profile
 N_TELLING = 6  # columns printed beside rows
+
+_MOST_MEANS = 12  # clusters of the table of all means
+_DEVIATION_LEVELS = (0.5, 1.0, 1.5, 2.0)  # standard deviations from which on a cell is darker
+_MOST_GROUPS = 40
+_MOST_CLUSTERS = 14
+_SHARE_LEVELS = (0.1, 0.3, 0.5, 0.7)  # shares of a group from which on a cell is darker
 
 
 class Profiles(NamedTuple):
@@ -68,10 +67,6 @@ def profiles_of(data: Data, labels: NDArray[np.int32], n_clusters: int) -> Profi
     ranked = sorted(apart, key=lambda column: (-apart[column], column))
     telling = ranked[:N_TELLING] or list(range(min(N_TELLING, n_columns)))
     return Profiles(every, found, n_clusters, telling, complete)
-
-
-_MOST_MEANS = 12  # clusters of the table of all means
-_DEVIATION_LEVELS = (0.5, 1.0, 1.5, 2.0)  # standard deviations from which on a cell is darker
 
 
 def profiles_section(found: Profiles, columns: list[str]) -> Section:
@@ -196,11 +191,6 @@ def level(difference: float) -> str:
     """Return the class of a cell by its difference in standard deviations."""
     steps = sum(abs(difference) >= least for least in _DEVIATION_LEVELS)
     return "" if not steps else f"{'above' if difference > 0 else 'below'}{steps}"
-
-
-_MOST_GROUPS = 40
-_MOST_CLUSTERS = 14
-_SHARE_LEVELS = (0.1, 0.3, 0.5, 0.7)  # shares of a group from which on a cell is darker
 
 
 def groups_section(model: Any) -> Section | None:

@@ -1,9 +1,4 @@
-"""Solutions at other penalties, and reasons for the chosen one.
-
-Solutions at other penalties: the steps of a path, numbered so that colours stay.
-
-Why there are so many clusters: sentences from the evidence that a model keeps.
-"""
+"""Solutions at other penalties, numbered so that colours stay, and reasons for the fitted one."""
 
 from collections.abc import Callable
 from itertools import groupby, pairwise

@@ -1,9 +1,4 @@
-"""
-
-Topics: their words, their weight, and the documents they are strongest in.
-
-Topics by their words and documents.
-"""
+"""Topics: their words, their weight, and the documents they are strongest in."""
 
 from typing import Any, NamedTuple
 

@@ -1,7 +1,4 @@
-"""Topics of documents, their number found from what a topic costs: the hard HDP on words.
-
-The words that describe topics.
-"""
+"""Topics of documents, their number found from what a topic costs: the hard HDP on words."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ from hardbayes.core.frame import cluster_bound
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.loop import Status
 from hardbayes.core.pool import Pool, resolve_threads
-from hardbayes.core.schema import check_topics
+from hardbayes.core.schema import Schema, contradiction
 from hardbayes.topics.choice import GROUPS, global_penalty, group_documents, local_rate
 from hardbayes.topics.descent import (
     STEEPNESS,
@@ -31,7 +28,7 @@ from hardbayes.topics.descent import (
     best_of_starts,
     with_about_n_topics,
 )
-from hardbayes.topics.fitted import FittedTopics, fitted_attributes
+from hardbayes.topics.fitted import ATTRIBUTES, MODEL, FittedTopics, fitted_attributes
 from hardbayes.topics.problem import (
     LocalPenalty,
     SharedTopics,
@@ -48,6 +45,12 @@ if TYPE_CHECKING:
 
 RANKINGS = ("relevance", "share")
 
+_NUMBER_OR_AUTO = [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")]
+# What the background costs each document, as a share of its local penalty, under "auto".
+BACKGROUND_SHARE = 0.5
+# Pseudo-words of each topic, for each word of the vocabulary.
+PRIOR = 0.5
+
 
 def top_word_ids(model: Any, n: int, by: str = "relevance") -> NDArray[np.intp]:
     """Return the columns (k, n) of the words of a fitted `HDPTopics`, the best of each topic first.
@@ -59,13 +62,6 @@ def top_word_ids(model: Any, n: int, by: str = "relevance") -> NDArray[np.intp]:
     scores = model.relevance_ if by == "relevance" else model.components_
     order = np.lexsort((-model.components_, -np.maximum(scores, 0.0)), axis=1)
     return order[:, :n]
-
-
-_NUMBER_OR_AUTO = [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")]
-# What the background costs each document, as a share of its local penalty, under "auto".
-BACKGROUND_SHARE = 0.5
-# Pseudo-words of each topic, for each word of the vocabulary.
-PRIOR = 0.5
 
 
 class HDPTopics(Estimator):
@@ -418,9 +414,11 @@ class HDPTopics(Estimator):
         tags.transformer_tags.preserves_dtype = []  # shares are float64
         return tags
 
-    def _model_from(
-        self, arrays: dict[str, Any], fitted: dict[str, Any]
-    ) -> tuple[FittedTopics, int]:
-        model = FittedTopics.from_arrays(arrays, float(fitted.get("global_penalty_", 0.0)))
-        check_topics(fitted, model.totals.shape[1] - model.topics.n_free, len(model.totals))
-        return model, len(model.totals)
+    def _schema(self, state: dict[str, Any]) -> Schema:
+        return ATTRIBUTES | MODEL
+
+    def _model_from(self, state: dict[str, Any]) -> FittedTopics:
+        model = FittedTopics.from_arrays(state, state["global_penalty_"])
+        if model.totals.shape[1] != state["n_topics_"] + model.topics.n_free:
+            raise contradiction("its topics are not as many")
+        return model

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from hardbayes.core import schema
 from hardbayes.core.arrays import Floats, Matrix, Topics
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.loop import Status, counted, level_rounding
@@ -43,8 +44,36 @@ MISSED = (
     "a number within a tenth of it. Wish for another number, or set global_penalty."
 )
 CHUNK = 1 << 14  # documents whose shares are held at once
-ARRAYS = ("totals", "prior", "factors")
-NUMBERS = ("mean_sum", "scale", "quantum", "local_amount", "background_share")
+
+#: The attributes of a fitted estimator in a file.
+ATTRIBUTES = {
+    "n_topics_": schema.length("k", low=1),
+    "n_features_in_": schema.length("columns"),
+    "labels_": schema.array("n", dtype=np.int32, low=-1, below="k"),
+    "components_": schema.array("k", "columns"),
+    "relevance_": schema.array("k", "columns"),
+    "topic_weights_": schema.array("k"),
+    "topic_documents_": schema.array("k", dtype=np.number),
+    "background_": schema.array("columns", or_none=True),
+    "inertia_": schema.number(),
+    "local_penalty_": schema.number(low=0),
+    "global_penalty_": schema.number(low=0),
+    **schema.TRACE,
+    **schema.MOVES,
+}
+#: What a file holds of a fitted model.
+MODEL = {
+    "working_totals": schema.array("columns", "k and background", low=0),
+    "working_prior": schema.array("columns", low=0, source="structure.prior"),
+    "working_factors": schema.array("columns", low=0, source="weights.factors"),
+    "working_mean_sum": schema.number(low=0, source="weights.mean_sum"),
+    "working_scale": schema.number(low=0, source="weights.scale"),
+    "working_quantum": schema.number(low=schema.POSITIVE, source="weights.quantum"),
+    "working_local_amount": schema.number(low=0, source="penalty.amount"),
+    "working_per_word": schema.Entry(bool, source="penalty.per_word"),
+    "working_has_background": schema.Entry(bool, source="structure.has_background"),
+    "working_background_share": schema.number(low=0, source="structure.background_share"),
+}
 
 
 @dataclass(frozen=True)
@@ -105,48 +134,17 @@ class FittedTopics:
 
     def to_arrays(self) -> dict[str, Any]:
         """Return everything as arrays and numbers."""
-        return {
-            "working_totals": self.totals,
-            "working_prior": self.structure.prior,
-            "working_factors": self.weights.factors,
-            "working_mean_sum": self.weights.mean_sum,
-            "working_scale": self.weights.scale,
-            "working_quantum": self.weights.quantum,
-            "working_local_amount": self.penalty.amount,
-            "working_per_word": self.penalty.per_word,
-            "working_has_background": self.structure.has_background,
-            "working_background_share": self.structure.background_share,
-        }
+        return schema.arrays_of(self, MODEL)
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, Any], global_penalty: float) -> FittedTopics:
-        """Return the model that `to_arrays` was called on; raise ValueError if there is none."""
-        try:
-            names = (*ARRAYS, *NUMBERS, "per_word", "has_background")
-            found = {name: arrays.pop(f"working_{name}") for name in names}
-            totals, prior, factors = (found[name] for name in ARRAYS)
-            sound = (
-                not arrays
-                and totals.ndim == 2
-                and totals.shape[1] > found["has_background"]
-                and prior.shape == factors.shape == totals.shape[:1]
-                and totals.dtype == prior.dtype == factors.dtype == np.float64
-                and all(np.isfinite(a).all() and (a >= 0).all() for a in (totals, prior, factors))
-                and all(np.isfinite(found[name]) and found[name] >= 0 for name in NUMBERS)
-                and found["quantum"] > 0
-                and isinstance(found["per_word"], bool)
-                and isinstance(found["has_background"], bool)
-            )
-        except (KeyError, AttributeError, TypeError) as error:
-            raise ValueError(f"The saved model is incomplete: {error}") from None
-        if not sound:
-            raise ValueError("The saved model contradicts itself: its topics cannot be used.")
-        weights = WordWeights(factors, found["mean_sum"], found["scale"], found["quantum"])
-        structure = SharedTopics(
-            prior, global_penalty, found["has_background"], found["background_share"]
-        )
-        penalty = LocalPenalty(found["local_amount"], found["per_word"])
-        return cls(structure, np.ascontiguousarray(totals), weights, penalty)
+        """Return the model that `to_arrays` was called on."""
+        values = schema.values_of(arrays, MODEL)
+        totals, prior, factors, *weights, local, per_word, background, share = values
+        structure = SharedTopics(prior, global_penalty, background, share)
+        penalty = LocalPenalty(local, per_word)
+        words = WordWeights(factors, *weights)
+        return cls(structure, np.ascontiguousarray(totals), words, penalty)
 
 
 def relevance(having: Floats, sizes: Floats) -> Floats:

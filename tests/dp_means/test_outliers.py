@@ -1,4 +1,4 @@
-"""predict(X, novelty=share): strangers by the spread of each cluster's own rows."""
+"""predict(X, novelty=share): outliers by the spread of each cluster's own rows."""
 
 import numpy as np
 import pytest
@@ -80,7 +80,7 @@ def test_a_share_for_other_divergences_and_sparse_rows():
     )
 
 
-def test_equal_rows_are_no_strangers():
+def test_equal_rows_are_no_outliers():
     X = np.repeat([[0.1, 0.3], [7.0, 7.0]], 20, axis=0)
     model = quiet_fit(DPMeans(1.0), X)
     assert (model.predict(X, novelty=0.5) >= 0).all()
