@@ -195,9 +195,9 @@ STAGES = {
     # Splits come before births: they see whole clusters, and a cap is soon full.
     "split-merge": ("choose", "move_rows", "regroup", "merge", "split", "sweep", "exchange"),
 }
-MAX_EXCHANGES = 30
+MAX_EXCHANGES = 30  # of clusters in one fit, unless the caller says otherwise
 MAX_REGROUPS = 10  # moves of groups, which end with the first that gains less than this part
-LEAST_GAIN = 1e-4
+LEAST_GAIN = 1e-4  # of the objective
 
 
 class Solution(NamedTuple, Generic[S]):

@@ -63,7 +63,7 @@ def _attribute(key: str, value: Any) -> str:
 
 _NOUNS = {"n_clusters_": "cluster", "n_topics_": "topic", "n_components_": "feature"}
 _MOST_BARS = 40  # clusters that are drawn
-_HEIGHT, _WIDTH, _GAP = 36, 10, 2
+_HEIGHT, _WIDTH, _GAP = 36, 10, 2  # of bars, in pixels
 
 
 def found_html(model: Any) -> Markup:
