@@ -5,19 +5,30 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# The oldest Python and the oldest versions of everything else that hardbayes supports.
+OLDEST_PYTHON ?= python3.11
+OLDEST_VENV ?= .venv-oldest
+IN_PARALLEL := --numprocesses auto --maxprocesses 4
+# What `make quick` runs: what users call, on small data, and the literal algorithms of every model.
+QUICK := tests/test_first_steps.py tests/test_docstrings.py tests/dp_means/test_literal.py \
+  tests/features/test_literal.py tests/topics/test_literal.py tests/graph/test_estimator.py
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test lint check bench docs dist clean
+.PHONY: help demo quick test test-oldest coverage fix lint check bench docs dist clean
 
 help:
 	@echo "make demo    cluster a small data set and draw it (hardbayes-demo.png)"
-	@echo "make test    run the tests"
+	@echo "make quick   run the tests of what users call, on small data: less than a minute"
+	@echo "make test    run all tests"
+	@echo "make fix     format the code, and mend what lint can mend"
 	@echo "make lint    formatting, lint, types and import layers"
 	@echo "make check   lint, then test"
+	@echo "make coverage     run all tests, and print which lines they leave out"
+	@echo "make test-oldest  run all tests with the oldest supported versions (TESTS=...: some)"
 	@echo "make bench   compare speed and quality with other libraries"
 	@echo "make docs    build the documentation (docs/_build/html/index.html)"
 	@echo "make dist    build the source distribution and the wheel"
@@ -26,8 +37,22 @@ help:
 demo: $(VENV)/.installed-plot
 	@$(BIN)/hardbayes demo
 
+quick: $(VENV)/.installed-test
+	$(BIN)/python -m pytest --quiet $(IN_PARALLEL) $(QUICK)
+
 test: $(VENV)/.installed-test
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4
+	$(BIN)/python -m pytest $(IN_PARALLEL) $(TESTS)
+
+test-oldest:
+	@$(MAKE) --no-print-directory test PYTHON=$(OLDEST_PYTHON) VENV=$(OLDEST_VENV) \
+	  CONSTRAINTS=.ci/oldest.txt
+
+coverage: $(VENV)/.installed-test
+	$(BIN)/python -m pytest $(IN_PARALLEL) --cov --cov-report=term-missing $(TESTS)
+
+fix: $(VENV)/.installed-test
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .
@@ -49,15 +74,15 @@ dist: $(VENV)/.installed-test
 	$(BIN)/python -m build
 
 clean:
-	rm -rf $(VENV) dist build hardbayes-demo.png hardbayes-demo.html
+	rm -rf $(VENV) $(OLDEST_VENV) dist build hardbayes-demo.png hardbayes-demo.html
 	rm -rf docs/_build docs/api docs/gallery docs/project
-	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .numba_cache
+	rm -rf .coverage .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .numba_cache
 	find src tests benchmarks -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 # One stamp for each extra: installed again only when what it installs has changed.
-$(VENV)/.installed-%: pyproject.toml src/hardbayes/_version.py | $(VENV)/.created
+$(VENV)/.installed-%: pyproject.toml src/hardbayes/_version.py $(CONSTRAINTS) | $(VENV)/.created
 	@echo "Installing hardbayes[$*] into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --editable ".[$*]"
+	@$(BIN)/python -m pip install --quiet --editable ".[$*]" $(addprefix --constraint ,$(CONSTRAINTS))
 	@touch $@
 
 $(VENV)/.created:

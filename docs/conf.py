@@ -3,6 +3,7 @@
 import inspect
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import matplotlib as mpl
@@ -12,6 +13,9 @@ from hardbayes import __version__
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
+sys.path.insert(0, str(ROOT))
+from benchmarks import constants  # noqa: E402 - it lies in the root
+
 # Pages and scripts that lie outside docs/ are copied here, where Sphinx finds them.
 SCRIPTS = HERE / "_build" / "scripts"
 PROJECT = HERE / "project"
@@ -84,12 +88,15 @@ def read_page(app, page, source):
 
 
 def copy_pages():
-    """Copy the scripts and the pages of the root; a page that has not changed stays as it is."""
+    """Copy the scripts and the pages of the root, and write the page of constants.
+
+    A page that has not changed stays as it is.
+    """
     shutil.copytree(ROOT / "examples", SCRIPTS, dirs_exist_ok=True)
     PROJECT.mkdir(exist_ok=True)
-    for name in PROJECT_PAGES:
-        text = (ROOT / name).read_text(encoding="utf-8")
-        text = text.replace("](docs/", "](../").replace("](README.md)", "](../index.md)")
+    pages = {name: (ROOT / name).read_text(encoding="utf-8") for name in PROJECT_PAGES}
+    for name, page in {**pages, "constants.md": constants.page()}.items():
+        text = page.replace("](docs/", "](../").replace("](README.md)", "](../index.md)")
         text = text.replace("](LICENSE)", "](../../LICENSE)")
         copy = PROJECT / name
         if not copy.exists() or copy.read_text(encoding="utf-8") != text:

@@ -8,6 +8,7 @@ import sys
 import textwrap
 import warnings
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ LIBRARY = PACKAGE.parent
 
 
 def kernel_cache():
-    """Folder for the compiled kernels of exactly these sources, shared by all test runs.
+    """Folder for the compiled kernels of exactly these sources and numba, shared by test runs.
 
     numba compiles a cached kernel anew when its own file changes, but not when a file that it calls
     into does.
@@ -33,6 +34,7 @@ def kernel_cache():
     compiled = [path for folder in folders for path in sorted(folder.rglob("*.py"))]
     sources = [*core, *compiled, *sorted(PACKAGE.glob("*/compiled.py"))]
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources))
+    digest.update(version("numba").encode())
     return ROOT / ".numba_cache" / digest.hexdigest()[:16]
 
 

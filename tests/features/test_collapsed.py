@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hardbayes.features.moves import sweep_collapsed, swept_collapsed
+from hardbayes.features.moves import run_collapsed_sweep, sweep_collapsed
 from hardbayes.features.problem import FeatureAllocation
 from tests.features.conftest import make_case
 
@@ -21,6 +21,6 @@ def test_none_where_no_row_changes():
 
 
 def test_sums_are_of_the_allocation_returned(case):
-    swept, sums = swept_collapsed(case.rows, FeatureAllocation(1.0, 5), case.optimum.allocation)
+    swept, sums = run_collapsed_sweep(case.rows, FeatureAllocation(1.0, 5), case.optimum.allocation)
     assert sums.fit == case.rows.collect(swept).fit
     assert sums.changed > 0

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hardbayes.features.moves import combine_features, combined, drop_costs, drop_feature
+from hardbayes.features.moves import combine, combine_features, drop_costs, drop_feature
 from hardbayes.features.problem import FeatureAllocation
 from hardbayes.features.rows import Allocation, Combination
 from tests.features.conftest import make_case
@@ -59,7 +59,7 @@ def test_no_combination_where_features_are_right():
 def test_combinations_are_boolean_functions(factors, function):
     Z = (np.random.default_rng(0).random((9, 3)) < 0.5).astype(np.uint8)
     A = np.arange(6.0).reshape(3, 2)
-    found = combined(Allocation(A, Z), Combination(-1.0, [0], (0, 2), factors))
+    found = combine(Allocation(A, Z), Combination(-1.0, [0], (0, 2), factors))
     column = function(Z[:, 0].astype(bool), Z[:, 2].astype(bool))
     np.testing.assert_array_equal(found.membership, np.column_stack([Z[:, 1:], column]))
     np.testing.assert_array_equal(found.components, [*A[1:], [0.0, 0.0]])

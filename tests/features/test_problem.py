@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hardbayes.core.pool import Pool
-from hardbayes.features.problem import MOST_COMPONENTS, pose_features
+from hardbayes.features.problem import MAX_COMPONENTS, pose_features
 from hardbayes.features.rows import Allocation
 
 
@@ -33,7 +33,7 @@ def test_units_are_those_of_the_user(offset, weights, pool):
 def test_the_cap_is_at_most_the_number_of_rows(pool):
     few, many = (pose_features(np.eye(n), None, pool) for n in (3, 100))
     assert (few.cap(None), few.cap(2)) == (3, 2)
-    assert (many.cap(None), many.cap(80)) == (MOST_COMPONENTS, 80)
+    assert (many.cap(None), many.cap(80)) == (MAX_COMPONENTS, 80)
 
 
 def test_a_penalty_that_vanishes_is_refused(pool):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hardbayes.features.moves import refitted, without_dependent
+from hardbayes.features.moves import drop_dependent, refit_components
 from hardbayes.features.rows import Allocation
 from tests.reference.feature_rows import NumpyFeatureRows
 from tests.reference.features import least_squares
@@ -19,7 +19,7 @@ def rows():
 def test_components_at_least_squares(rows, given):
     Z = (np.random.default_rng(1).random((12, 3)) < 0.5).astype(np.uint8)
     allocation = Allocation(np.zeros((3, 3)), Z)
-    found = refitted(rows, allocation, rows.collect(allocation) if given else None)
+    found = refit_components(rows, allocation, rows.collect(allocation) if given else None)
     np.testing.assert_allclose(found.components, least_squares(rows.X, Z, rows.weights)[0])
     np.testing.assert_array_equal(found.membership, Z)
 
@@ -29,8 +29,8 @@ def test_dependent_columns_are_dropped(rows):
     Z[:, 1] = Z[:, 0]
     allocation = Allocation(np.ones((3, 3)), Z)
     for found in (
-        refitted(rows, allocation),
-        without_dependent(allocation, rows.collect(allocation)),
+        refit_components(rows, allocation),
+        drop_dependent(allocation, rows.collect(allocation)),
     ):
         np.testing.assert_array_equal(found.membership, Z[:, [0, 2]])
         expected = least_squares(rows.X, Z[:, [0, 2]], rows.weights)[0]

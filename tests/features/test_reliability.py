@@ -119,7 +119,7 @@ def test_an_interrupt_leaves_the_old_model(dice, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(feature_restarts, "refitted", interrupt)
+    monkeypatch.setattr(feature_restarts, "refit_components", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit(2 * dice)
     assert all(vars(model)[name] is value for name, value in before.items())
@@ -143,7 +143,7 @@ def test_sweeps_that_run_out_give_a_warning_and_a_model():
 
 @pytest.mark.parametrize("max_iter", [1, 3])
 def test_perturbations_of_noise_end(max_iter, capfd, monkeypatch):
-    monkeypatch.setattr(feature_restarts, "MOST_PERTURBATIONS", 10)
+    monkeypatch.setattr(feature_restarts, "MAX_PERTURBATIONS", 10)
     X = np.random.default_rng(0).standard_normal((150, 8))
     model = BPMeans(3.0, max_iter=max_iter, random_state=0, verbose=1)
     quiet_fit(model, X)

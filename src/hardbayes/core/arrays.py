@@ -18,7 +18,7 @@ from scipy import sparse
 Floats: TypeAlias = NDArray[np.floating]
 Matrix: TypeAlias = Floats | sparse.csr_array
 
-CHUNK_BYTES = 1 << 21
+CHUNK_BYTES = 1 << 21  # of rows that are visited at a time, so that they stay in cache
 SAFE = (1e-250, 1e250)  # sums of squares that neither overflow nor underflow
 
 

@@ -30,9 +30,9 @@ STAGES = {
     # Splits come before births: they see whole clusters, and a cap is soon full.
     "split-merge": ("choose", "move_rows", "regroup", "merge", "split", "sweep", "exchange"),
 }
-MAX_EXCHANGES = 30
+MAX_EXCHANGES = 30  # of clusters in one fit, unless the caller says otherwise
 MAX_REGROUPS = 10  # moves of groups, which end with the first that gains less than this part
-MIN_GAIN = 1e-4
+MIN_GAIN = 1e-4  # of the objective
 # By which a move must lower the objective: of the penalty and of the unit of costs; an exchange on
 # large data, of the objective.
 RELATIVE_TOLERANCE = 1e-9

@@ -1,20 +1,18 @@
 """How kernels are compiled: options, decorators, and what happens while a user waits."""
 
 import gc
+import os
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
+import numba
 from numba import njit
-from numba.core import event
-
-try:
-    linking: Any = import_module("hardbayes.core.linking")
-except (ImportError, AttributeError):  # of numba's internals: then compiling only takes longer
-    linking = None
+from numba.core import compiler, errors, event
 
 # No fastmath: it reorders sums and removes guards against inf and NaN. With the numpy error model a
 # division by zero gives inf. Kernels allocate nothing, so reference counting is switched off: its
@@ -27,13 +25,100 @@ OPTIONS = {
     "_nrt": False,
     "no_cfunc_wrapper": True,
 }
+
+
+class Linking(event.Listener):
+    """Our compilers (`hardbayes.core.linking`) while they work, else numba's own.
+
+    Ours are built on internals of numba. Where a version has changed these, and a kernel does not
+    compile for it, kernels are compiled by plain numba: to the same numbers, in more time. With
+    HARDBAYES_LINKING=0 in the environment they are from the start.
+    """
+
+    def __init__(self) -> None:
+        self.is_on = os.environ.get("HARDBAYES_LINKING") != "0"
+        self._linked: list[Any] = []  # functions that our compilers made for kernels
+        try:
+            self._ours = import_module("hardbayes.core.linking") if self.is_on else None
+        except Exception as error:
+            self._give_up(error)
+
+    def pipeline(self, name: str) -> Callable[..., Any]:
+        """Return what numba calls to make a compiler: the one of ours of this name, or its own."""
+
+        def make(*arguments: Any) -> Any:
+            if self.is_on:
+                return getattr(self._ours, name)(*arguments)
+            plain = compiler.Compiler(*arguments)
+            plain.state.flags.forceinline = name == "InliningCompiler"
+            return plain
+
+        return make
+
+    def guard(self, kernel: Any) -> None:
+        """Compile a kernel by plain numba where our compilers fail and numba does not."""
+        compile_kernel = kernel._compiler.compile
+
+        def compile_guarded(arguments: Any, return_type: Any) -> Any:
+            was_on = self.is_on
+            try:
+                return compile_kernel(arguments, return_type)
+            except errors.ForceLiteralArg:  # a request, not a failure
+                raise
+            except Exception as error:
+                if not was_on:
+                    raise
+                self.is_on = False
+                self._forget(kernel)
+                try:
+                    compiled = compile_kernel(arguments, return_type)
+                except Exception:  # it is the kernel that is wrong
+                    self.is_on = True
+                    self._forget(kernel)
+                    raise error from None
+                self._give_up(error)
+                return compiled
+
+        kernel._compiler.compile = compile_guarded
+
+    def on_start(self, compiled: event.Event) -> None:
+        """Note a function that is compiled for kernels."""
+        function = compiled.data["dispatcher"]
+        if self.is_on and _is_ours(compiled) and not function.targetoptions.get("cache"):
+            self._linked.append(function)
+
+    def on_end(self, compiled: event.Event) -> None:
+        """Do nothing."""
+
+    def _forget(self, kernel: Any) -> None:
+        """Drop the functions that were compiled for kernels, and what could not be compiled."""
+        with suppress(AttributeError):  # of numba's internals, too
+            kernel._compiler._failed_cache.clear()
+            while self._linked:
+                function = self._linked.pop()
+                function._compiler._failed_cache.clear()
+                function._make_finalizer()()
+                function._reset_overloads()
+
+    def _give_up(self, error: Exception) -> None:
+        self.is_on = False
+        warnings.warn(
+            f"numba {numba.__version__} has changed internals that hardbayes compiles its kernels "
+            f"with ({type(error).__name__}). Plain numba compiles them instead, to the same "
+            "results, but takes longer. Install another version of numba, or set "
+            "HARDBAYES_LINKING=0 to compile in this way without a warning.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+
+linking = Linking()
 # For functions that kernels call the options are the same, but for the compiler: where they differ,
 # numba compiles an overload once more.
-KERNEL, SHARED, INLINE = OPTIONS, OPTIONS, {**OPTIONS, "forceinline": True}
-if linking is not None:
-    KERNEL = {**OPTIONS, "pipeline_class": linking.KernelCompiler}
-    SHARED = {**OPTIONS, "no_cpython_wrapper": False, "pipeline_class": linking.SharedCompiler}
-    INLINE = {**SHARED, "pipeline_class": linking.InliningCompiler}
+KERNEL = {**OPTIONS, "pipeline_class": linking.pipeline("KernelCompiler")}
+_LINKED = {**OPTIONS, "no_cpython_wrapper": False}
+SHARED = {**_LINKED, "pipeline_class": linking.pipeline("SharedCompiler")}
+INLINE = {**_LINKED, "pipeline_class": linking.pipeline("InliningCompiler")}
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -68,8 +153,10 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     try:
         compiled = njit(cache=True, **KERNEL)(function)
     except RuntimeError:  # no writable cache folder: compile in every process
-        return njit(**KERNEL)(function)
-    _forgive(compiled._cache)
+        compiled = njit(**KERNEL)(function)
+    else:
+        _forgive(compiled._cache)
+    linking.guard(compiled)
     return compiled
 
 
@@ -164,5 +251,6 @@ def _is_ours(compiled: event.Event) -> bool:
     return bool(function.__module__.startswith("hardbayes."))
 
 
+event.register("numba:compile", linking)
 event.register("numba:compile", Notice())
 event.register("numba:compile", CollectorPause())

@@ -107,6 +107,7 @@ def dip_of_distribution(x, f, vertices):
         high = new_high
 
 
+# Sample sizes and levels of the table below; between them the dip is interpolated.
 SIZES = np.array([8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024, 2048, 4096])
 # fmt: off
 LEVELS = np.array(

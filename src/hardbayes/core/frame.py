@@ -24,14 +24,16 @@ from scipy.sparse import csr_array
 from hardbayes.core.arrays import Floats, Matrix, chunks, is_sparse
 from hardbayes.core.geometry.base import Geometry
 
-FOLD = 512
+FOLD = (
+    512  # numbers compared at once: in shorter rows NumPy takes longer for calls than for numbers
+)
 # A column is shifted only where its offset would cost more than three bits.
 FAR = 8.0
 
-ALWAYS_ALLOWED = 64
+ALWAYS_ALLOWED = 64  # clusters, where the user sets no cap, however many columns there are
 # A bound on k * d where the user sets no cap: four arrays of this many doubles are a gigabyte.
 LARGEST_TABLE = 1 << 25
-SMALLEST_PENALTY = 1e-290
+SMALLEST_PENALTY = 1e-290  # in working units: below, its products underflow
 
 
 class Frame(NamedTuple):

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from functools import cache
 from importlib.util import find_spec
 
-BAR_WIDTH = 30
+BAR_WIDTH = 30  # letters
 _ERASE = "\r\x1b[2K"  # to the begin of the line, which is cleared
 
 

@@ -32,7 +32,7 @@ from hardbayes.core.simd.scores import (
 )
 from hardbayes.core.simd.vectors import QUAD, inner_product, squared_distance, sum_of_scaled_squares
 
-EPSILON = float(np.finfo(np.float64).eps)
+EPSILON = float(np.finfo(np.float64).eps)  # twice the rounding of one operation in float64
 ROUNDINGS = 8  # of a score, beside those of its products
 RUN = 256  # rows whose bounds are looked at together
 

@@ -1,13 +1,9 @@
-"""A fit of overlapping features: stages, the ways to sweep, how hard to search.
+"""One fit of overlapping features: how it sweeps, which moves it tries, how hard it searches.
 
-A fit of overlapping features: sweeps until no row changes, then moves on whole features.
-
-A row has a set of features, components come from one least-squares problem, and a sweep is one pass
-that returns its sums: unlike for a partition, only the allocation is kept from sweep to sweep.
-
-Three ways to sweep and refit: as published, with components integrated out, by local search.
-
-How hard a feature allocation is minimised: the published steps, or those and better ones.
+Sweeps until no row changes, then moves on whole features. A row has a set of features, components
+come from one least-squares problem, and a sweep is one pass that returns its sums: unlike for a
+partition, only the allocation is kept from sweep to sweep. There are three ways to sweep and refit:
+as published, with components integrated out, and by local search.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,18 +17,18 @@ from numpy.random import RandomState
 from hardbayes.core.arrays import Floats
 from hardbayes.core.loop import Status, alternate
 from hardbayes.features.moves import (
-    ROUNDING,
+    RELATIVE_TOLERANCE,
     LocalOptimum,
     Move,
     Proposal,
     combine_features,
+    drop_dependent,
     drop_feature,
     open_at_rows,
     open_feature,
-    refitted,
+    refit_components,
+    run_collapsed_sweep,
     sweep_collapsed,
-    swept_collapsed,
-    without_dependent,
 )
 from hardbayes.features.problem import FeatureAllocation
 from hardbayes.features.rows import Allocation, FeatureRows, Sums
@@ -148,7 +144,7 @@ class FeatureDescent:
         if len(self.trace) >= self.max_sweeps:
             self.optimum = None  # no sweep is left for the proposal: the fit has not converged
             return True
-        step = self._step_from(refitted(self.rows, proposal.allocation))
+        step = self._step_from(refit_components(self.rows, proposal.allocation))
         total = self.structure.total
         if not total(*step.points[0]) < total(*self.trace[-1]):
             return False
@@ -195,8 +191,8 @@ def collapsed_step(
     _: int,
 ) -> Step:
     """Sweep once with components integrated out, refit."""
-    allocation = allocation if is_refitted else refitted(rows, allocation)
-    return _refit(rows, *swept_collapsed(rows, structure, allocation), is_refitted=True)
+    allocation = allocation if is_refitted else refit_components(rows, allocation)
+    return _refit(rows, *run_collapsed_sweep(rows, structure, allocation), is_refitted=True)
 
 
 def local_search_step(
@@ -210,7 +206,7 @@ def local_search_step(
     found = rows.local_search(allocation, is_refitted=is_refitted, max_sweeps=max_sweeps)
     points = [Point(fit, len(allocation.components)) for fit in found.fits]
     if not found.is_independent:
-        allocation = without_dependent(allocation, found.sums)
+        allocation = drop_dependent(allocation, found.sums)
         points[-1] = Point(found.sums.fit, len(allocation.components))
     return Step(allocation, points, found.sums, found.converged)
 
@@ -219,7 +215,7 @@ def _refit(rows: FeatureRows, allocation: Allocation, sums: Sums, is_refitted: b
     """Refit after one sweep, unless nothing has changed."""
     converged = sums.changed == 0 and is_refitted
     if not converged:
-        allocation = refitted(rows, allocation, sums)
+        allocation = refit_components(rows, allocation, sums)
     return Step(allocation, [Point(sums.fit, len(allocation.components))], sums, converged)
 
 
@@ -252,7 +248,10 @@ class FeatureSearch:
 
     def improves(self, point: Point, solution: FeatureSolution) -> bool:
         """Whether the objective is lower at a point than where a solution ended."""
-        return self.structure.total(*point) < self.objective(solution) - ROUNDING * solution.fit
+        return (
+            self.structure.total(*point)
+            < self.objective(solution) - RELATIVE_TOLERANCE * solution.fit
+        )
 
     def would_open(self, rows: FeatureRows, solution: FeatureSolution, rng: RandomState) -> bool:
         """Whether another feature would lower the objective."""

@@ -1,8 +1,7 @@
-"""Rows in memory: passes that a search for features needs, and the collapsed sweep.
+"""Rows in memory, and the passes over them that a search for features needs.
 
-Rows in memory, and the passes over them that a search for features needs.
-
-A collapsed sweep: rows one after another, features opened and closed between them.
+Most passes share tiles among threads. A collapsed sweep visits rows one after another, and opens
+and closes features between them.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from hardbayes.features.compiled.collapsing import (
     COMBINATIONS,
     DONE,
     OPENS,
-    ROUNDING,
+    RELATIVE_TOLERANCE,
     STANDS_ALONE,
     best_combination,
     collapse,
@@ -36,7 +35,7 @@ from hardbayes.features.compiled.collapsing import (
     pair_totals,
 )
 from hardbayes.features.compiled.layout import (
-    MOST_EXACT,
+    MAX_EXACT,
     Features,
     Workspace,
     draw_seeds,
@@ -55,6 +54,10 @@ from hardbayes.features.rows import (
 )
 from hardbayes.features.tiles import Tile, Tiles
 
+DRAWS = 2  # seeds of a new feature, besides the worst row: more starts against their time
+PAIR_NUMBERS = 1 << 23  # that totals of pairs may take: 64 megabytes
+FLIPS = 8  # rounds of pair flips that one row usually needs at most: estimates how long a call is
+MAX_CALL_WORK = 1 << 28  # multiply-adds in one call of a kernel: some tenths of a second
 WINDOW = 1 << 12  # rows in one call, so that an interrupt need not wait for a whole tile
 
 
@@ -134,19 +137,13 @@ class CollapsedSweep:
         self._membership = np.ascontiguousarray(membership[:, kept])
         self._lay_out(components, inverse)
         why, _, cost, _ = self._collapse(tile, np.inf, row, row + 1)
-        if why == DONE and cost < self._penalty * (1.0 - ROUNDING):
+        if why == DONE and cost < self._penalty * (1.0 - RELATIVE_TOLERANCE):
             self._changed += 1
         else:
             self._state, self._membership = before, membership
 
     def _lay_out(self, components: Floats, inverse: Floats) -> None:
         self._state = new_collapsed(components, inverse, self._tiles.origin)
-
-
-DRAWS = 2  # seeds of a new feature, besides the worst row
-PAIR_NUMBERS = 1 << 23  # that totals of pairs may take: 64 megabytes
-FLIPS = 8  # rounds of flips of two features, where they are too many to compare all subsets
-LONGEST_CALL = 1 << 28  # multiply-adds in one call of a kernel: some tenths of a second
 
 
 class MemoryFeatureRows:
@@ -369,11 +366,11 @@ class MemoryFeatureRows:
     def _rows_a_call(self, allocation: Allocation) -> int:
         """Return how many rows a kernel decides in one call, so that it can be interrupted soon."""
         k, d = allocation.components.shape
-        decision = 1 << k if k <= MOST_EXACT else FLIPS * k * k
-        return max(64, LONGEST_CALL // (k * d + decision + 1))
+        decision = 1 << k if k <= MAX_EXACT else FLIPS * k * k
+        return max(64, MAX_CALL_WORK // (k * d + decision + 1))
 
     def _best_rule(self, allocation: Allocation) -> int:
-        return EXACT if len(allocation.components) <= MOST_EXACT else FLIP_PAIRS
+        return EXACT if len(allocation.components) <= MAX_EXACT else FLIP_PAIRS
 
     def _new_features(self, allocation: Allocation) -> Features:
         # Those of a model may be read-only; the kernel also refits, so it is given a copy of these.

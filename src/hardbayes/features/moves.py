@@ -1,29 +1,20 @@
-"""Moves on whole features.
+"""Moves on whole features: what a fit does besides sweeps to leave a local optimum.
 
-What a move on features starts from, and what it returns.
+- Drop a feature, or replace one or two columns of Z by a combination of two.
+- Open a feature: grown from residuals where a fit has converged, or at single rows. The second is
+  the published way (Broderick, Kulis & Jordan 2013, section 3): a row whose cost is above the
+  penalty opens a feature at its residual, and rows visited later in the same sweep may have it. A
+  row decides on old features before it sees new ones. So one parallel pass decides old features for
+  all rows, and each birth needs one pass more, over the rows after it.
+- Sweep once with components integrated out.
+- Draw one column of Z anew. Of the ways tried to perturb an allocation (a feature dropped and
+  another grown, one added and the cheapest dropped, two at once) this reached the best known
+  objectives soonest.
 
-New features: grown from residuals where a fit has converged, or opened at single rows.
-
-The second is the published way (Broderick, Kulis & Jordan 2013, section 3): a row whose cost is
-above the penalty opens a feature at its residual, and rows visited later in the same sweep may have
-it. A row decides on old features before it sees new ones. So one parallel pass decides old features
-for all rows, and each birth needs one pass more, over the rows after it.
-
-Moves on columns of Z: drop one, or replace one or two by a combination of two.
-
-Least squares for a given membership; columns of Z that depend on others are dropped.
-
-A sweep with components integrated out, as a step of its own and as a move.
-
-A perturbation of an allocation, to leave a local optimum: one column of Z drawn anew.
-
-Of the ways tried (a feature dropped and another grown, one added and the cheapest dropped, two at
-once) this reached the best known objectives soonest.
-
-The canonical form of a model: a base that all rows have, and features of at most half of them.
-
-Memberships with the same span fit equally well. Where a column of ones is in it, one feature can be
-a base, and any other can be exchanged for its complement.
+Also the refit, which drops columns of Z that depend on others, and the canonical form. Memberships
+with the same span fit equally well: where a column of ones is in it, one feature can be a base that
+all rows have, and any other can be exchanged for its complement, so that at most half of the rows
+have it.
 """
 
 from collections.abc import Callable
@@ -41,7 +32,10 @@ from hardbayes.features.rows import Allocation, Combination, FeatureRows, NewFea
 Move = Callable[[FeatureRows, FeatureAllocation, "LocalOptimum", RandomState], "Proposal | None"]
 
 # Improvements below this share of the fit term are rounding.
-ROUNDING = 1e-10
+RELATIVE_TOLERANCE = 1e-10
+# A column of Z is dependent if no more than this share of it is outside the span of the others: far
+# above the rounding of sums of products, far below a column that fits anything.
+DEPENDENT = 1e-9
 
 
 class LocalOptimum(NamedTuple):
@@ -53,7 +47,7 @@ class LocalOptimum(NamedTuple):
 
     def is_lowered_by(self, change: float) -> bool:
         """Whether a change of the objective is below rounding."""
-        return change < -ROUNDING * self.sums.fit
+        return change < -RELATIVE_TOLERANCE * self.sums.fit
 
 
 class Proposal(NamedTuple):
@@ -61,10 +55,6 @@ class Proposal(NamedTuple):
 
     change: float  # of the objective, exact up to rounding once components are at least squares
     allocation: Allocation  # shares no memory with the present one; components need a refit
-
-
-# A column is dependent if no more than this share of it is outside the span of the others.
-DEPENDENT = 1e-9
 
 
 def open_feature(
@@ -88,7 +78,7 @@ def open_feature(
     change = structure.penalty - float(feature.total @ feature.total / outside)
     if not optimum.is_lowered_by(change):
         return None
-    return Proposal(change, with_feature(optimum.allocation, feature))
+    return Proposal(change, add_feature(optimum.allocation, feature))
 
 
 def open_at_rows(
@@ -110,13 +100,13 @@ def open_at_rows(
         opener = visited + int(above[0])
         feature = rows.feature_at_row(allocation, opener)
         feature.rows[:opener] = 0
-        allocation = with_feature(allocation, feature)
+        allocation = add_feature(allocation, feature)
         costs -= np.where(feature.rows, weights * feature.gains, 0.0)
         visited = opener + 1
     return None if len(allocation.components) == n_before else allocation
 
 
-def with_feature(allocation: Allocation, feature: NewFeature) -> Allocation:
+def add_feature(allocation: Allocation, feature: NewFeature) -> Allocation:
     """Return the allocation with one feature more."""
     return Allocation(
         np.concatenate([allocation.components, feature.component[np.newaxis]]),
@@ -152,10 +142,10 @@ def combine_features(
     )
     if not optimum.is_lowered_by(found.change):
         return None
-    return Proposal(found.change, combined(optimum.allocation, found))
+    return Proposal(found.change, combine(optimum.allocation, found))
 
 
-def combined(allocation: Allocation, combination: Combination) -> Allocation:
+def combine(allocation: Allocation, combination: Combination) -> Allocation:
     """Return the allocation after a combination; its component, the last, is zero."""
     (n, k), d = allocation.membership.shape, allocation.components.shape[1]
     kept = [a for a in range(k) if a not in combination.removed]
@@ -170,7 +160,9 @@ def combined(allocation: Allocation, combination: Combination) -> Allocation:
     return Allocation(components, membership)
 
 
-def refitted(rows: FeatureRows, allocation: Allocation, sums: Sums | None = None) -> Allocation:
+def refit_components(
+    rows: FeatureRows, allocation: Allocation, sums: Sums | None = None
+) -> Allocation:
     """Return the allocation at least squares; its components may be changed in place.
 
     ``sums`` of the allocation, if there are any yet.
@@ -178,10 +170,10 @@ def refitted(rows: FeatureRows, allocation: Allocation, sums: Sums | None = None
     sums = rows.collect(allocation) if sums is None else sums
     if rows.refit(allocation.components, sums):
         return allocation
-    return without_dependent(allocation, sums)
+    return drop_dependent(allocation, sums)
 
 
-def without_dependent(allocation: Allocation, sums: Sums) -> Allocation:
+def drop_dependent(allocation: Allocation, sums: Sums) -> Allocation:
     """Return the allocation at least squares without columns of Z that depend on others.
 
     The others fit the rows as well, for a smaller penalty.
@@ -190,7 +182,7 @@ def without_dependent(allocation: Allocation, sums: Sums) -> Allocation:
     return Allocation(components, allocation.keep(kept).membership)
 
 
-def swept_collapsed(
+def run_collapsed_sweep(
     rows: FeatureRows, structure: FeatureAllocation, allocation: Allocation
 ) -> tuple[Allocation, Sums]:
     """Return a copy after one collapsed sweep, and its sums; IN components at least squares."""
@@ -205,16 +197,16 @@ def sweep_collapsed(
     rows: FeatureRows, structure: FeatureAllocation, optimum: LocalOptimum, _: object = None
 ) -> Proposal | None:
     """Propose the allocation after a collapsed sweep, if that changes any row."""
-    swept, sums = swept_collapsed(rows, structure, optimum.allocation)
+    swept, sums = run_collapsed_sweep(rows, structure, optimum.allocation)
     if sums.changed == 0:
         return None
     # Components have drifted a little from least squares, in as many updates as there are rows.
-    swept = refitted(rows, swept, sums)
+    swept = refit_components(rows, swept, sums)
     before = structure.total(optimum.sums.fit, len(optimum.allocation.components))
     return Proposal(structure.total(sums.fit, len(swept.components)) - before, swept)
 
 
-def perturbed(allocation: Allocation, max_components: int, rng: RandomState) -> Allocation:
+def perturb(allocation: Allocation, max_components: int, rng: RandomState) -> Allocation:
     """Return a copy with one column, or one more below the cap, of random zeros and ones.
 
     Components need a refit.
@@ -231,9 +223,6 @@ def perturbed(allocation: Allocation, max_components: int, rng: RandomState) -> 
     return Allocation(components, membership)
 
 
-DEPENDENCE_TOLERANCE = 1e-9
-
-
 def canonical_membership(
     membership: NDArray[np.uint8], gram: Floats, weight: float
 ) -> NDArray[np.uint8] | None:
@@ -244,9 +233,9 @@ def canonical_membership(
     """
     own = np.diagonal(gram)
     coefficients = np.linalg.solve(gram, own)  # of the column of ones
-    if not len(own) or weight - own @ coefficients > DEPENDENCE_TOLERANCE * weight:
+    if not len(own) or weight - own @ coefficients > DEPENDENT * weight:
         return None
-    base = int(np.argmax(np.where(np.abs(coefficients) > DEPENDENCE_TOLERANCE, own, -1.0)))
+    base = int(np.argmax(np.where(np.abs(coefficients) > DEPENDENT, own, -1.0)))
     heavy = own > weight / 2
     heavy[base] = False
     if own[base] >= weight and not heavy.any():

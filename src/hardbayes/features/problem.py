@@ -1,8 +1,7 @@
 """From a data matrix to rows whose features can be searched, and what features cost.
 
-From a data matrix to rows whose features can be searched, and back to the user's units.
-
-A feature allocation of the rows: each row has any set of features, and adds their components.
+Rows are in working coordinates; a solution goes back to the user's units. Each row has any set of
+features, and is explained by the sum of their components.
 """
 
 from dataclasses import dataclass
@@ -12,12 +11,15 @@ from numpy.typing import NDArray
 
 from hardbayes.core.arrays import Floats, Matrix
 from hardbayes.core.frame import Frame, check_size, frame_for, power_of_two_scale
-from hardbayes.core.geometry import geometry_for
+from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.core.pool import Pool, import_whole
 from hardbayes.features.rows import FeatureRows
 
 # The cap on the number of features where the user sets none.
-MOST_COMPONENTS = 64
+MAX_COMPONENTS = 64
+# A column is dependent if no more than this share of it is outside the span of those before it: the
+# rounding of Cholesky's factorisation. `compiled.layout` has the same; it loads numba.
+DEPENDENT = 1e-10
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class FeatureProblem:
 
     def cap(self, max_components: int | None) -> int:
         """Return the number of features at which a search stops opening more."""
-        return min(max_components or MOST_COMPONENTS, self.rows.describe().n_rows)
+        return min(max_components or MAX_COMPONENTS, self.rows.describe().n_rows)
 
     def components_to_user(self, components: Floats) -> Floats:
         """Return components (k, d) in the user's units, float64."""
@@ -52,7 +54,7 @@ class FeatureProblem:
 
 def pose_features(matrix: Matrix, weights: Floats | None, pool: Pool) -> FeatureProblem:
     """Pose the problem for a checked matrix (float32 or float64; C-contiguous or canonical CSR)."""
-    geometry = geometry_for("squared_euclidean")
+    geometry = SquaredEuclidean()
     frame, largest = frame_for(matrix, geometry)
     weights = np.ones(1) if weights is None else weights
     weight_unit = power_of_two_scale(float(weights.max()))
@@ -69,10 +71,6 @@ def feature_rows(matrix: Matrix, frame: Frame, weights: Floats, pool: Pool) -> F
     from hardbayes.features.tiles import Tiles
 
     return MemoryFeatureRows(Tiles(matrix, frame.shift, frame.scale, weights), pool)
-
-
-# A column is dependent if no more than this share of it is outside the span of those before it.
-DEPENDENT = 1e-10
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,6 @@
-"""Several starts of a feature search; one feature more at a time.
+"""Several starts of a search for features, of which the best is kept and perturbed.
 
-Several starts of a feature search; the best is kept, and perturbed.
-
-One feature more at a time: K-features for K = 0, 1, 2, ..., each begun from the one before.
+And one feature more at a time: K-features for K = 0, 1, 2, ..., each begun from the one before.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,14 +13,16 @@ from numpy.random import RandomState
 from hardbayes.core.arrays import total_weight
 from hardbayes.core.loop import Status
 from hardbayes.features.descent import FeatureSearch, FeatureSolution, Point
-from hardbayes.features.moves import canonical_membership, perturbed, refitted
+from hardbayes.features.moves import canonical_membership, perturb, refit_components
 from hardbayes.features.problem import FeatureAllocation
 from hardbayes.features.rows import Allocation, FeatureRows
 
 Start = Callable[[FeatureRows, RandomState], Allocation]
 Report = Callable[[str, int, float], None]
 
-MOST_PERTURBATIONS = 64
+# Perturbations in a row that do not help, at most; and as many times the sweeps of a start, in all:
+# what a large n_init may cost.
+MAX_PERTURBATIONS = 64
 ROUND = 8  # perturbations side by side; a fixed number, so that threads do not matter
 
 
@@ -37,7 +37,7 @@ def minimise_features(
     """Return the best of ``n_starts`` seeded starts and of those ``given``.
 
     Unless the search is literal, the best is then perturbed until ``n_starts - 1`` perturbations in
-    a row, or MOST_PERTURBATIONS, have not helped; and where there is a sample of the rows, starts
+    a row, or MAX_PERTURBATIONS, have not helped; and where there is a sample of the rows, starts
     and perturbations are made on it, and all rows begin from its features. ``report`` is called
     with what was done, and the number of features and the objective of the best so far.
     """
@@ -53,7 +53,7 @@ def minimise_features(
     if search.literal:
         return best
     if sample is None:
-        max_failures = min(n_starts - 1, MOST_PERTURBATIONS)
+        max_failures = min(n_starts - 1, MAX_PERTURBATIONS)
         best = best_of_perturbations(rows, search, best, max_failures, rng, report)
     return in_canonical_form(rows, search, best, rng)
 
@@ -69,11 +69,11 @@ def best_of_perturbations(
     """Perturb the best solution until that has failed ``max_failures`` times in a row.
 
     Where noise is worth a feature, or sweeps end before a fit converges, nearly every perturbation
-    helps a little. So all of them together may take no more sweeps than MOST_PERTURBATIONS can.
+    helps a little. So all of them together may take no more sweeps than MAX_PERTURBATIONS can.
     """
     # They are few enough to afford collapsed sweeps, which many starts are not.
     search = replace(search, collapsed=True)
-    failed, sweeps_left = 0, MOST_PERTURBATIONS * search.max_sweeps
+    failed, sweeps_left = 0, MAX_PERTURBATIONS * search.max_sweeps
     while failed < max_failures and sweeps_left > 0:
         size = min(ROUND, max_failures - failed)
         starts = [partial(perturbed_start, search, best.allocation)] * size
@@ -98,7 +98,7 @@ def in_canonical_form(
     membership = canonical_membership(best.allocation.membership, best.gram, weight)
     if membership is None:
         return best
-    start = refitted(rows, Allocation(best.allocation.components.copy(), membership))
+    start = refit_components(rows, Allocation(best.allocation.components.copy(), membership))
     found = search.run(rows, start, rng)
     if search.improves(best.trace[-1], found):
         return best
@@ -162,7 +162,7 @@ def perturbed_start(
     search: FeatureSearch, best: Allocation, rows: FeatureRows, rng: RandomState
 ) -> Allocation:
     """Return a perturbation of the best so far."""
-    return refitted(rows, perturbed(best, search.structure.max_components, rng))
+    return refit_components(rows, perturb(best, search.structure.max_components, rng))
 
 
 def marked_if_capped(

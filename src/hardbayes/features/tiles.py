@@ -19,10 +19,10 @@ KEPT = 1 << 18
 TILE = 1 << 16
 # What a kernel reads for itself in one call, numbers and rows: at most some tenths of a second.
 RUN = 1 << 22
-LONGEST_RUN = 1 << 16
+MAX_RUN_ROWS = 1 << 16
 # Sums are kept for each group of tiles: many enough to share among threads and to interrupt, few
 # enough to hold.
-MOST_GROUPS = 64
+MAX_GROUPS = 64
 
 
 class Tile(NamedTuple):
@@ -62,12 +62,12 @@ class Tiles:
             size = max(1, TILE // self.n_columns)
         starts = range(0, self.n_rows, size)
         self.slices = [slice(at, min(at + size, self.n_rows)) for at in starts]
-        n_groups = min(MOST_GROUPS, len(starts))
+        n_groups = min(MAX_GROUPS, len(starts))
         cuts = [len(starts) * group // n_groups for group in range(n_groups + 1)]
         self.groups = [range(*pair) for pair in pairwise(cuts)]
         # Rows that a kernel reads for itself in one call.
         most = max(1, (TILE if is_sparse(matrix) else RUN) // self.n_columns)
-        self.run = min(most, LONGEST_RUN, self.slices[self.groups[0][-1]].stop)
+        self.run = min(most, MAX_RUN_ROWS, self.slices[self.groups[0][-1]].stop)
         self._kept = self._read(self.slices[0]) if len(self.slices) == 1 else None
         self._mean: Floats | None = None
 

@@ -19,7 +19,7 @@ from hardbayes.core.arrays import (
     row_sums,
 )
 
-EPSILON = float(np.finfo(np.float64).eps)
+EPSILON = float(np.finfo(np.float64).eps)  # twice the rounding of one operation in float64
 
 
 class Geometry(ABC):

@@ -11,7 +11,7 @@ from hardbayes.core.geometry.base import Geometry, t_log_t
 # above any sensible penalty, and small enough that the other columns still count in the sum.
 CLOSE = 1e-300
 CERTAIN = -np.log(CLOSE)
-ALMOST_ONE = np.nextafter(1.0, 0.0)
+ALMOST_ONE = np.nextafter(1.0, 0.0)  # the nearest to one that float64 has
 
 
 class Logistic(Geometry):

@@ -21,7 +21,7 @@ from numba.extending import intrinsic
 
 from hardbayes.core.compiling import inlined
 
-LANE_BYTES = 64
+LANE_BYTES = 64  # of a vector register of AVX-512, and of a line of cache
 QUAD = 4  # rows that share each load of a block
 
 _I32 = ir.IntType(32)
@@ -329,8 +329,10 @@ def sum_of_scaled_squares(typing, x, first, last, scale):
     return signature, generate
 
 
+# The smallest normal float64: smaller numbers have fewer digits, and are taken for it.
 SMALLEST = float(np.finfo(np.float64).tiny)
 
+# A float64 is m * 2^e, its bits the exponent e + 1023 above the 52 of its mantissa m.
 _ONE = np.float64(1.0).view(np.uint64)
 _LEAST = np.float64(np.sqrt(0.5)).view(np.uint64)  # of m
 _TO_LEAST = np.uint64(_ONE - _LEAST)

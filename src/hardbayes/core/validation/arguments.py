@@ -14,7 +14,7 @@ from hardbayes.core.validation.matrix import check_matrix, first_cell
 
 # A row with a share of the total weight below n times this would be lost in the sums of weights.
 LIGHTEST_SHARE = 2.0**-72
-SMALLEST_WEIGHT = 1e-250
+SMALLEST_WEIGHT = 1e-250  # whose products with squares do not underflow
 
 
 def check_weights(

@@ -1,18 +1,12 @@
-"""Sweeps: which features each row has, at fixed components; births of features.
-
-Sweeps: which features each row has, at fixed components, and the sums for a refit.
+"""Sweeps: which features each row has, at fixed components, and the sums for a refit; new features.
 
 Four rules: KEEP the features; FLIP in one pass of single flips, as published; FLIP_PAIRS, single
 and pair flips until none lowers the cost; EXACT, the best of all subsets. A row changes only if its
 cost falls by more than rounding, so that equal subsets cannot alternate for ever.
 
-Births: candidates for a new feature, and the rows that would have one.
-
-The features of eight rows at a time, from their residuals.
-
-Single flips come first, for all eight side by side. A margin of the Gram matrix then proves for
-most rows that no other subset is cheaper. For the others all subsets are compared or, with many
-features, flips of two at once are tried.
+Rows are decided eight at a time, from their residuals. Single flips come first, for all eight side
+by side. A margin of the Gram matrix then proves for most rows that no other subset is cheaper. For
+the others all subsets are compared or, with many features, flips of two at once are tried.
 """
 
 import numpy as np
@@ -21,7 +15,7 @@ from hardbayes.core.compiling import inlined, kernel, shared
 from hardbayes.core.rows import pick
 from hardbayes.features.compiled.layout import (
     LOW,
-    MOST_EXACT,
+    MAX_EXACT,
     ONLY,
     inner_product,
     lay_out,
@@ -31,7 +25,7 @@ from hardbayes.features.compiled.layout import (
 )
 from hardbayes.features.compiled.simd import (
     EIGHT,
-    ROUNDING,
+    RELATIVE_TOLERANCE,
     add_residual,
     best_lane,
     flip_eight,
@@ -41,7 +35,10 @@ from hardbayes.features.compiled.simd import (
     subtract_members,
 )
 
-MAX_GROWTH_ROUNDS = 10
+KEEP, FLIP, FLIP_PAIRS, EXACT = 0, 1, 2, 3  # rules
+MAX_GROWTH_ROUNDS = 10  # of one candidate for a new feature; sweeps that follow go on with it
+MAX_PASSES = 4  # of single flips, before pairs or all subsets
+MAX_FLIP_ROUNDS = 100  # of pair flips in one row; each lowers its cost, so a handful is enough
 
 
 @kernel
@@ -113,11 +110,6 @@ def join(
     return weight
 
 
-KEEP, FLIP, FLIP_PAIRS, EXACT = 0, 1, 2, 3
-MOST_PASSES = 4  # of single flips, before pairs or all subsets
-MAX_FLIP_ROUNDS = 100  # of pair flips in one row; each lowers its cost, so a handful is enough
-
-
 @inlined
 def choose(rows, first, count, rule, margin, features, membership, workspace):
     """Decide for ``count`` rows from ``first`` on; returns the bits of those that changed.
@@ -147,7 +139,7 @@ def flip_rows(first, count, rule, margin, features, membership, workspace):
             signs[a, r] = 1.0 - 2.0 * membership[first + r, a]
     moved = 0
     doubt = rows_in_doubt(products, signs, gram, margin) & in_use
-    for _ in range(1 if rule == FLIP else MOST_PASSES):
+    for _ in range(1 if rule == FLIP else MAX_PASSES):
         if doubt == 0:
             break
         again = flip_eight(products, signs, gram) & in_use
@@ -170,7 +162,7 @@ def store_signs(i, r, signs, membership, workspace):
     for a in range(signs.shape[0]):
         has = signs[a, r] < 0
         membership[i, a] = has
-        if a < MOST_EXACT:
+        if a < MAX_EXACT:
             subset |= np.int64(has) << a
     workspace.chosen[r] = subset
 
@@ -190,7 +182,7 @@ def choose_subset(i, r, features, membership, workspace):
     gain = gain_of(workspace.chosen[r], features, workspace)
     size = abs(features.subsets[workspace.chosen[r] // LOW, workspace.chosen[r] % LOW])
     most = most_gained(features.subsets, workspace.products, workspace.high)
-    if not most > gain + ROUNDING * (noise + size):
+    if not most > gain + RELATIVE_TOLERANCE * (noise + size):
         return 0
     lane = best_lane(features.subsets, workspace.products, workspace.high)
     chosen = lane
@@ -231,7 +223,7 @@ def flip_pairs(r, features, products, signs):
         again = False
         for a in range(features.components.shape[0]):
             square = features.gram[a, a]
-            if 2.0 * signs[a, r] * products[a, r] - square > ROUNDING * square:
+            if 2.0 * signs[a, r] * products[a, r] - square > RELATIVE_TOLERANCE * square:
                 flip(r, a, features, products, signs)
                 again = True
         if not again:
@@ -255,7 +247,7 @@ def best_pair(r, features, products, signs):
             size = features.gram[a, a] + features.gram[b, b]
             gain = alone + 2.0 * signs[b, r] * products[b, r] - features.gram[b, b]
             gain -= 2.0 * signs[a, r] * signs[b, r] * features.gram[a, b]
-            if gain > most and gain > ROUNDING * size:
+            if gain > most and gain > RELATIVE_TOLERANCE * size:
                 most = gain
                 first, second = a, b
     return first, second
@@ -387,9 +379,9 @@ def collect(i, r, weight, features, membership, gram, correction, workspace):
 
 @inlined
 def subset_of(i, membership, k):
-    """Return the first MOST_EXACT features of row i as the bits of a number."""
+    """Return the first MAX_EXACT features of row i as the bits of a number."""
     subset = 0
-    for a in range(min(k, MOST_EXACT)):
+    for a in range(min(k, MAX_EXACT)):
         subset |= np.int64(membership[i, a]) << a
     return subset
 

@@ -1,21 +1,18 @@
 """Decisions with components integrated out, and combinations of columns of Z.
 
-The collapsed decision: the features of a row with the components integrated out.
-
-Broderick, Kulis & Jordan 2013, section 4.1. Without row i, let A be the least-squares components of
-the other rows and H the inverse of their Z'WZ. The row with features z adds
+The collapsed decision (Broderick, Kulis & Jordan 2013, section 4.1). Without row i, let A be the
+least-squares components of the other rows and H the inverse of their Z'WZ. The row with features z
+adds
 
     w |x_i - zA|^2 / (1 + w zHz')
 
 to the objective of the others, so subsets are compared exactly. Removing a row, or adding it,
 changes A and H by rank one.
 
-Whether a combination of two columns of Z should replace one or both of them.
-
-The change of the fit term after least squares is exact without a refit. With H the inverse of Z'WZ,
-removing columns S costs ``A_S' (H_SS)^-1 A_S``. A new column c then gains
-``|c'WR|^2 / (c'Wc - c'WPc)``, P being the projection on the columns that stay and R their
-residuals.
+Whether a combination of two columns of Z should replace one or both of them. The change of the fit
+term after least squares is exact without a refit. With H the inverse of Z'WZ, removing columns S
+costs ``A_S' (H_SS)^-1 A_S``. A new column c then gains ``|c'WR|^2 / (c'Wc - c'WPc)``, P being the
+projection on the columns that stay and R their residuals.
 """
 
 from typing import NamedTuple
@@ -28,12 +25,22 @@ from hardbayes.core.simd.vectors import sum_of_squares
 from hardbayes.features.compiled.layout import ONLY, inner_product, list_members
 from hardbayes.features.compiled.simd import subtract_members
 
-ROUNDING = 1e-10
+# A row changes only if its cost falls by more than this part of it; less is rounding.
+RELATIVE_TOLERANCE = 1e-10
+# A new column is dependent if no more than this share of it is outside the span of the others.
+DEPENDENT = 1e-9
 # With more leverage than this, a column of Z would depend on the others without the row.
-ALONE = 1.0 - 1e-9
+ALONE = 1.0 - DEPENDENT
 DONE, OPENS, STANDS_ALONE = 0, 1, 2  # why a pass ends
-MOST_ROUNDS = 100
-MOST_EXACT = 8  # features up to which all subsets are compared; each costs more than in a sweep
+MAX_ROUNDS = 100  # of single flips of one row; each lowers its cost, so a handful is enough
+MAX_EXACT = 8  # features up to which all subsets are compared; each costs more than in a sweep
+# Combinations of columns a and b as alpha a + beta b + delta ab, elementwise.
+EITHER, ONE_OF_TWO, BOTH, ONLY_FIRST, ONLY_SECOND = 0, 1, 2, 3, 4
+COMBINATIONS = np.array(
+    [[1.0, 1.0, -1.0], [1.0, 1.0, -2.0], [0.0, 0.0, 1.0], [1.0, 0.0, -1.0], [0.0, 1.0, -1.0]]
+)
+# The difference of two nearly equal numbers is exact only up to this share of them.
+PIVOT_ROUNDING = 1e-12
 
 
 class Collapsed(NamedTuple):
@@ -84,14 +91,14 @@ def collapse(rows, weights, state, opening_cost, negligible, start, stop, member
         size = sum_of_squares(state.residual, 0, rows.shape[1])
         cost = size / (1.0 + weight * leverage)
         best = best_subset(i, weight, size, leverage, state, membership)
-        if best < cost * (1.0 - ROUNDING) - negligible:
+        if best < cost * (1.0 - RELATIVE_TOLERANCE) - negligible:
             cost = best
             for a in range(k):
                 membership[i, a] = state.chosen[a]
             leverage = measure_row(rows, i, state, membership)
             changed += 1
         cost *= weight
-        if cost > opening_cost * (1.0 + ROUNDING) + negligible:
+        if cost > opening_cost * (1.0 + RELATIVE_TOLERANCE) + negligible:
             return OPENS, i, cost, changed
         update(weight / (1.0 + weight * leverage), state)
     return DONE, stop, cost, changed
@@ -145,7 +152,7 @@ def flip(a, state, size, leverage):
 def best_subset(i, weight, size, leverage, state, membership):
     """OUT state.chosen: the cheapest subset; returns its cost per weight.
 
-    Up to MOST_EXACT features, all subsets in Gray code order; with more, single flips while one
+    Up to MAX_EXACT features, all subsets in Gray code order; with more, single flips while one
     lowers the cost.
     """
     k, d = state.components.shape
@@ -158,24 +165,24 @@ def best_subset(i, weight, size, leverage, state, membership):
             state.gram[a, b] = inner_product(state.components, a, state.components, b, d)
             state.gram[b, a] = state.gram[a, b]
     best = size / (1.0 + weight * leverage)
-    if k <= MOST_EXACT:
+    if k <= MAX_EXACT:
         for step in range(1, 1 << k):
             a = 0
             while (step >> a) & 1 == 0:
                 a += 1
             size, leverage = flip(a, state, size, leverage)
             cost = size / (1.0 + weight * leverage)
-            if cost < best * (1.0 - ROUNDING):
+            if cost < best * (1.0 - RELATIVE_TOLERANCE):
                 best = cost
                 for b in range(k):
                     state.chosen[b] = state.subset[b]
         return best
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         again = False
         for a in range(k):
             size, leverage = flip(a, state, size, leverage)
             cost = size / (1.0 + weight * leverage)
-            if cost < best * (1.0 - ROUNDING):
+            if cost < best * (1.0 - RELATIVE_TOLERANCE):
                 best = cost
                 again = True
                 state.chosen[a] = state.subset[a]
@@ -184,16 +191,6 @@ def best_subset(i, weight, size, leverage, state, membership):
         if not again:
             break
     return best
-
-
-# Combinations of columns a and b as alpha a + beta b + delta ab, elementwise.
-EITHER, ONE_OF_TWO, BOTH, ONLY_FIRST, ONLY_SECOND = 0, 1, 2, 3, 4
-COMBINATIONS = np.array(
-    [[1.0, 1.0, -1.0], [1.0, 1.0, -2.0], [0.0, 0.0, 1.0], [1.0, 0.0, -1.0], [0.0, 1.0, -1.0]]
-)
-# The difference of two nearly equal numbers is exact only up to this share of them.
-PIVOT_ROUNDING = 1e-12
-DEPENDENT = 1e-9  # a new column is dependent if no more than this share is outside their span
 
 
 @kernel

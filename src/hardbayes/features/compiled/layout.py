@@ -1,16 +1,12 @@
-"""Features as compiled functions read them; least squares and seeds.
-
-Features as the kernels read them: components, their products, and the sums of all subsets.
+"""Features as compiled functions read them: components, their products, sums of all subsets.
 
 A row of working coordinates ``y = x - origin`` is explained by features z as ``zA - origin``. The
 origin is zero unless the data is far from zero: without it, rounding of the large squares would
 hide the differences.
 
-The refit: least-squares components from Z'WZ and Z'WR, by Cholesky's factorisation.
-
-Seeds for features: residuals of rows drawn by their squared length.
-
-Broderick, Kulis & Jordan 2013, section 5, after k-means++.
+Also the refit, least-squares components from Z'WZ and Z'WR by Cholesky's factorisation, and seeds:
+residuals of rows drawn by their squared length (Broderick, Kulis & Jordan 2013, section 5, after
+k-means++).
 """
 
 from typing import NamedTuple
@@ -22,8 +18,17 @@ from hardbayes.core.rows import pick
 from hardbayes.core.simd.vectors import sum_of_squares
 from hardbayes.features.compiled.simd import EIGHT, project_block, subtract_members
 
-# A column of Z is dependent if no more than this share of it is outside the span of those before.
+# A column of Z is dependent if no more than this share of it is outside the span of those before:
+# the rounding of Cholesky's factorisation.
 DEPENDENT = 1e-10
+LANES = 8  # components side by side in a block of products
+LOW = 16  # subsets side by side in the table: those of the first four features
+MAX_EXACT = 12  # features up to which all subsets are compared: 4096 of them
+MIN_ROWS = 8  # for each subset, or a table of all sums costs more than it saves
+MAX_TABLED = 1 << 16  # numbers in a table of all sums of components: it must stay in cache
+STEPS = 12  # down from one, in the search for a margin
+ONLY = np.int64(0)  # the row of a matrix that has one; kernels are compiled anew for a literal
+READ_AT_ONCE = 1 << 13  # numbers: 64 kilobytes, so that rows stay in cache
 
 
 @kernel
@@ -71,16 +76,6 @@ def factorise(gram, margin, factor):
     return True
 
 
-LANES = 8  # components side by side in a block of products
-LOW = 16  # subsets side by side in the table: those of the first four features
-MOST_EXACT = 12  # features up to which all subsets are compared: 4096 of them
-FEWEST_ROWS = 8  # for each subset, or a table of all sums costs more than it saves
-MOST_TABLED = 1 << 16  # numbers in a table of all sums of components: it must stay in cache
-STEPS = 12  # down from one, in the search for a margin
-ONLY = np.int64(0)  # the row of a matrix that has one; kernels are compiled anew for a literal
-READ_AT_ONCE = 1 << 13  # numbers: 64 kilobytes, so that rows stay in cache
-
-
 class Features(NamedTuple):
     """Components as the kernels read them."""
 
@@ -116,8 +111,8 @@ def new_features(components: np.ndarray, origin: np.ndarray, n_rows: int) -> Fea
     """
     k, d = components.shape
     blocks = max(1, -(-k // LANES))
-    high = 1 << max(0, k - 4) if k <= MOST_EXACT else 0
-    tabled = k <= MOST_EXACT and (FEWEST_ROWS << k) <= n_rows and d << k <= MOST_TABLED
+    high = 1 << max(0, k - 4) if k <= MAX_EXACT else 0
+    tabled = k <= MAX_EXACT and (MIN_ROWS << k) <= n_rows and d << k <= MAX_TABLED
     return Features(
         components, np.zeros((blocks, d, LANES)), np.empty((k, k)), origin[np.newaxis],
         np.full((high, LOW), np.inf), np.empty((1 << k if tabled else 0, d)), np.empty(1),

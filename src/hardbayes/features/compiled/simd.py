@@ -1,17 +1,12 @@
-"""Vector code for features: residuals, single flips, all subsets.
+"""Vector code for features: residuals, single flips, the cheapest of all subsets.
 
-Vector code for features: the residual of a row, and its products with components.
+Written by hand, as in `core.simd.vectors`: sums stay in vector registers, in a fixed order.
 
-Written by hand, as in `simd.vectors`: sums stay in vector registers, in a fixed order.
-
-Vector code for features: single flips of eight rows side by side.
-
-Branches on single rows would often be mispredicted, which costs more than the work. So eight rows
-do all steps together, with a mask of those that flip.
-
-Vector code for features: the cheapest of all subsets of one row.
-
-The subsets are a table, with those of the first four features side by side.
+- The residual of a row, and its products with components.
+- Single flips of eight rows side by side. Branches on single rows would often be mispredicted,
+  which costs more than the work. So eight rows do all steps together, with a mask of those that
+  flip.
+- The best of all subsets of one row: a table, with those of the first four features side by side.
 """
 
 from llvmlite import ir
@@ -21,7 +16,10 @@ from numba.extending import intrinsic
 
 from hardbayes.core.simd.vectors import QUAD, _at, _int, _Lanes, _operands
 
-UNROLL = 4
+UNROLL = 4  # vectors side by side, so that additions need not wait for each other
+EIGHT = 8  # rows side by side: the lanes of a vector
+# A flip must lower the cost of a row by more than this part of its terms: rounding in float64.
+RELATIVE_TOLERANCE = 1e-13
 
 
 @intrinsic
@@ -165,10 +163,6 @@ def subtract_members(typing, rows, i, members, count, components, origin, residu
     return signature, generate
 
 
-EIGHT = 8  # rows side by side: the lanes of a vector
-ROUNDING = 1e-13
-
-
 @intrinsic
 def project_eight(typing, rows, blocks, block, products):
     """OUT products (blocks * LANES, EIGHT): of rows (EIGHT, d) with the components of a block."""
@@ -248,7 +242,7 @@ def flip_eight(typing, products, signs, gram):
 
         with cgutils.for_range_slice(builder, _int(0), k, _int(1)) as (a, _):
             square = builder.load(_at(builder, gram, a, a))
-            least = builder.fmul(square, ir.Constant(number, 0.5 * (1.0 + ROUNDING)))
+            least = builder.fmul(square, ir.Constant(number, 0.5 * (1.0 + RELATIVE_TOLERANCE)))
             place = _at(builder, signs, a, _int(0))
             sign = lanes.load(place)
             gain = builder.fmul(sign, lanes.load(_at(builder, products, a, _int(0))))
