@@ -28,7 +28,6 @@ from tests.test_divergences import rows_for
 NAMES = sorted(GEOMETRIES)
 MATRIX = np.diag([1.0, 4.0, 0.1, 2.0, 1.0, 0.5, 1.0, 3.0]) + 0.05
 NEVER = np.array([np.inf])
-ORDER = np.arange(400, dtype=np.int32)
 
 
 def clustered(divergence, n, seed):
@@ -86,7 +85,7 @@ def test_most_rows_of_a_late_sweep_keep_their_cluster_without_a_score(divergence
         rows, state = problem.rows, problem.state(problem.partition(1.0, 0.0, None))
         state.start(rows.take(np.arange(30)).dense())
         for _ in range(200):
-            if not state.sweep(NEVER, np.arange(3000), 30).n_changed:
+            if not state.sweep(NEVER, GIVEN_ORDER, 30).n_changed:
                 break
             state.refit()
         before = state.numbers()
@@ -96,7 +95,7 @@ def test_most_rows_of_a_late_sweep_keep_their_cluster_without_a_score(divergence
         table.offset[:] = np.where(table.rank >= 0, 0.0, np.inf)
         table.exact_offset[:] = 1e-9 * np.arange(len(table.rank))
         table.exact[:] = 0.0
-        state.sweep(NEVER, np.arange(3000), 30)
+        state.sweep(NEVER, GIVEN_ORDER, 30)
         assert np.mean(before == state.numbers()) > 0.8
 
 
@@ -182,7 +181,7 @@ def carrying(problem):
     """A state whose rows carry bounds."""
     state = problem.state(problem.partition(1.0, 0.0, None))
     state.start(problem.rows.take(np.arange(30)).dense())
-    state.sweep(NEVER, np.arange(problem.rows.n_rows), 30)
+    state.sweep(NEVER, GIVEN_ORDER, 30)
     assert problem.rows._labelling.bounds is not None
     return state
 
@@ -256,7 +255,7 @@ def test_bounds_for_other_slots_are_made_anew():
         state = carrying(problem)
         bounds = problem.rows._labelling.bounds
         state._table.open(random_centres(100, 8))
-        state.sweep(NEVER, np.arange(200), 1000)
+        state.sweep(NEVER, GIVEN_ORDER, 1000)
         assert problem.rows._labelling.bounds is not bounds
         assert_bounds_hold(problem.rows, state._table.view())
 
@@ -268,7 +267,7 @@ def test_bounds_that_spare_little_are_given_up_until_less_changes(monkeypatch):
     def sweeps(state):
         state.start(rows.take(np.arange(60)).dense())
         for _ in range(30):
-            changed.append(state.sweep(NEVER, np.arange(2000), 60).n_changed)
+            changed.append(state.sweep(NEVER, GIVEN_ORDER, 60).n_changed)
             state.refit()
             carried.append(rows._labelling.bounds is not None)
         return state.numbers()

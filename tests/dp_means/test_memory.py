@@ -176,7 +176,7 @@ def test_scratch_memory_follows_the_type_of_scores():
         rows, state = problem.rows, problem.state(problem.partition(1.0, 0.0, None))
         state.start(problem.centres_in_frame(centres))
         cost = state.costs_at(state.clusters()[0].centres[:1], np.zeros(3000, np.int32))
-        summary = state.sweep(np.array([0.1 * cost.max()]), ORDER, 1000)
+        summary = state.sweep(np.array([0.1 * cost.max()]), GIVEN_ORDER, 1000)
         assert summary.n_opened > 0 and rows.layout.dtype == np.float64
         state.refit()
         state.choose_nearest()
@@ -247,7 +247,7 @@ def test_any_sequence_of_changes_is_that_of_other_executors(
             opening = np.quantile(costs, [rng.choice([0.3, 0.8, 1.0])]) + 1e-9
             if seed % 3 == 1:
                 opening = opening * rng.uniform(0.5, 1.5, 60)
-            order, cap = rng.permutation(ORDER[:60]), int(rng.choice([7, 60]))
+            order, cap = random_order(rng), int(rng.choice([7, 60]))
             found = [state.sweep(opening, order, cap) for state in states]
             assert found[0] == found[1]
         elif step == "move" and states[0].numbers().min() >= 0:

@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from hardbayes import HDPMeans
+from hardbayes.core.arrays import VisitOrder
 from hardbayes.groups import state
 from tests.conftest import pairwise_sq, quiet_fit
 from tests.random_inputs import between, put_zeros, random_cap, random_rows, random_weights
@@ -34,7 +35,7 @@ def assert_equals_literal(model, literal):
 def fit_both(X, groups, penalties, weights, seed, container=np.asarray, **options):
     n = len(X)
     given = seed % 2 == 0
-    order = None if given else np.random.RandomState(seed).permutation(n)
+    order = None if given else VisitOrder.draw("random", np.random.RandomState(seed)).rows(n)
     options.setdefault("prior_weight", 0.0)
     model = HDPMeans(
         *penalties, search="paper", order="given" if given else "random", random_state=seed,

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hardbayes.core.arrays import VisitOrder
+
 
 @dataclass
 class LiteralResult:
@@ -247,7 +249,9 @@ def literal_restarts(X, penalty, *, random_state, n_init=1, **options):
     rng = np.random.RandomState(random_state)
     best = None
     for _ in range(n_init):
-        result = literal_dp_means(X, penalty, order=rng.permutation(len(X)), **options)
+        result = literal_dp_means(
+            X, penalty, order=VisitOrder.draw("random", rng).rows(len(X)), **options
+        )
         if best is None or result.objective < best.objective:
             best = result
     return best
