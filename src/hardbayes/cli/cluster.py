@@ -27,7 +27,8 @@ from hardbayes.cli.results import (
     write_result,
 )
 from hardbayes.cli.rows import Rows, read_rows
-from hardbayes.cli.terminal import CommandError, computed, counted, rounded, shown_name
+from hardbayes.cli.terminal import CommandError, computed, rounded, shown_name
+from hardbayes.core.loop import counted
 
 MOST_SHOWN = 12  # plateaus
 MOST_GROUPS = 20

@@ -16,7 +16,8 @@ from hardbayes.cli.results import (
     write_row_results,
 )
 from hardbayes.cli.rows import Rows, read_rows
-from hardbayes.cli.terminal import computed, counted, rounded, shown_name
+from hardbayes.cli.terminal import computed, rounded, shown_name
+from hardbayes.core.loop import counted
 
 MOST_COLUMNS = 4
 

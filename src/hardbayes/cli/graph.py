@@ -22,8 +22,9 @@ from hardbayes.cli.results import (
     write_result,
 )
 from hardbayes.cli.tables import import_polars
-from hardbayes.cli.terminal import CommandError, cannot_read, computed, counted, rounded, shown_name
+from hardbayes.cli.terminal import CommandError, cannot_read, computed, rounded, shown_name
 from hardbayes.cli.text_tables import open_binary
+from hardbayes.core.loop import counted
 
 _COMMENTS = ("#", "%")
 _HEADERS = ("source", "from", "src", "node1", "vertex1")

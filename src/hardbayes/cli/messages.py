@@ -12,7 +12,8 @@ import numpy as np
 
 from hardbayes.cli.preparation import Preparation
 from hardbayes.cli.rows import Rows
-from hardbayes.cli.terminal import counted, rounded, shown_name
+from hardbayes.cli.terminal import rounded, shown_name
+from hardbayes.core.loop import counted
 from hardbayes.core.summaries import Moments, Profile, moments, profiles
 
 MOST_COLUMNS = 3

@@ -9,7 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from hardbayes.cli.tables import MISSING, Table
-from hardbayes.cli.terminal import CommandError, counted, listed, shown_name
+from hardbayes.cli.terminal import CommandError, listed, shown_name
+from hardbayes.core.loop import counted
 
 MOST_LEVELS = 50
 

@@ -16,7 +16,8 @@ from scipy import sparse
 from hardbayes.cli.preparation import Preparation, assembled, complete, levels_of
 from hardbayes.cli.readers import open_table
 from hardbayes.cli.tables import Table
-from hardbayes.cli.terminal import CommandError, counted, listed, working
+from hardbayes.cli.terminal import CommandError, listed, working
+from hardbayes.core.loop import counted
 
 # Below this share of the variance, half of the columns have no say. Chosen on 59 tables and point
 # sets, between wine, breast cancer, Pima and vehicles (at most 1.4 %) and all others (at least

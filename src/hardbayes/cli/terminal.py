@@ -56,11 +56,6 @@ def shown_name(name: str, width: int = 40) -> str:
     return name if len(name) <= width else f"{name[: width - 3]}..."
 
 
-def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """Return a number with its noun, in the plural where needed."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {plural or noun + 's'}"
-
-
 def rounded(value: float) -> str:
     """Return a number with four digits, without an exponent where that is readable."""
     if value == 0 or not 1e-4 <= abs(value) < 1e9:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_array
 
+from hardbayes.core.loop import counted
 from hardbayes.plot._drawing import (
     COLORS,
     LITERAL,
@@ -16,7 +17,6 @@ from hardbayes.plot._drawing import (
     check_at_least_one,
     check_estimator,
     comparable_rows,
-    counted,
     project,
 )
 

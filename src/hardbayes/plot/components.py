@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_array
 
-from hardbayes.plot._drawing import COLORS, check_estimator, check_matplotlib, counted
+from hardbayes.core.loop import counted
+from hardbayes.plot._drawing import COLORS, check_estimator, check_matplotlib
 
 _MOST_COMPONENTS = 12
 _MOST_ROWS = 2_000

@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from hardbayes.core.loop import counted
 from hardbayes.graph.estimator import graph_of_fit
-from hardbayes.plot._drawing import COLORS, MARKERS, check_estimator, check_matplotlib, counted
+from hardbayes.plot._drawing import COLORS, MARKERS, check_estimator, check_matplotlib
 
 _MOST_CELLS = 400  # of the picture of a matrix, along a side
 _MOST_BORDERS = 60  # clusters between which lines are drawn

@@ -7,13 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hardbayes.plot._drawing import (
-    LITERAL,
-    axes_or_new,
-    check_at_least_one,
-    check_estimator,
-    counted,
-)
+from hardbayes.core.loop import counted
+from hardbayes.plot._drawing import LITERAL, axes_or_new, check_at_least_one, check_estimator
 
 # Cells that are few enough to hold a number each, and labels that are few enough to be read.
 _MOST_NUMBERS = 240

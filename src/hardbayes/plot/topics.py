@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hardbayes.plot._drawing import COLORS, LITERAL, check_estimator, check_matplotlib, counted
+from hardbayes.core.loop import counted
+from hardbayes.plot._drawing import COLORS, LITERAL, check_estimator, check_matplotlib
 from hardbayes.topics.estimator import top_word_ids
 
 _MOST_TOPICS = 24

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardbayes.core.html import Markup, tag
+from hardbayes.core.loop import counted
 from hardbayes.reports.data import Data, row_of
 from hardbayes.reports.pieces import (
     Section,
     cells,
-    counted,
     difference_bar,
     percent,
     picture,

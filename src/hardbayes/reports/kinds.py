@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardbayes.core.loop import counted
 from hardbayes.core.penalty_path import PenaltyPath
 from hardbayes.paths import WITH_PATHS, penalty_path
 from hardbayes.reports.data import Given, checked_names, data_of, nameless, rows_of, rows_section
@@ -15,7 +16,7 @@ from hardbayes.reports.features import examples_section, features_of, features_s
 from hardbayes.reports.graph import communities_section, graph_of, matrix_section
 from hardbayes.reports.page import usage_section
 from hardbayes.reports.path import script_data, solutions_section, trace_section
-from hardbayes.reports.pieces import Section, counted, short
+from hardbayes.reports.pieces import Section, short
 from hardbayes.reports.plane import plane_of_rows
 from hardbayes.reports.profiles import groups_section, profiles_of, profiles_section
 from hardbayes.reports.solutions import Solutions, reasons_for, solutions_of

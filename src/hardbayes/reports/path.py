@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardbayes.core.html import Markup, join, tag
+from hardbayes.core.loop import counted
 from hardbayes.reports.pieces import (
     Scale,
     Section,
-    counted,
     details,
     frame,
     line,

@@ -6,19 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardbayes.core.html import Markup, tag
+from hardbayes.core.loop import counted
 from hardbayes.core.summaries import moments
 from hardbayes.plot._drawing import comparable_rows, project
-from hardbayes.reports.pieces import (
-    Scale,
-    counted,
-    frame,
-    mark,
-    marks,
-    percent,
-    picture,
-    short,
-    text,
-)
+from hardbayes.reports.pieces import Scale, frame, mark, marks, percent, picture, short, text
 
 MOST_POINTS = 10_000
 WIDTH, HEIGHT = 1200, 900  # of the picture, in units of coordinates

@@ -11,7 +11,6 @@ from hardbayes.reports.data import Data
 from hardbayes.reports.pieces import (
     Section,
     colour,
-    counted,
     details,
     difference_bar,
     mark,
@@ -144,7 +143,8 @@ def _card(profile: Profile, found: Profiles, columns: list[str]) -> Markup:
 
 
 def _title(profile: Profile) -> str:
-    return f"{counted(profile.size, 'row')}, {percent(profile.share)}"
+    rows = "row" if profile.size == 1 else "rows"  # or their weight
+    return f"{short(profile.size)} {rows}, {percent(profile.share)}"
 
 
 def _sentence(profile: Profile, columns: list[str]) -> str:

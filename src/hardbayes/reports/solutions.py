@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from hardbayes.core.loop import counted
 from hardbayes.core.penalty_path import PenaltyPath
 from hardbayes.dp_means.choice.rule import LEVEL
-from hardbayes.reports.pieces import counted, short
+from hardbayes.reports.pieces import short
 
 Labels = NDArray[np.int64]
 
