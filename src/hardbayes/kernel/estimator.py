@@ -24,7 +24,7 @@ from hardbayes.kernel.landmarks import FittedKernelFeatures, KernelFeatureMap, l
 from hardbayes.kernel.problem import MANY_ROWS, KernelOptions, KernelProblem, make_problem
 from hardbayes.kernel.search import KernelSearch, extend_labels, minimise
 
-MOST_CLUSTERS = 1 << 12  # without a cap: sums between all pairs of clusters are held
+MAX_CLUSTERS = 1 << 12  # without a cap: sums between all pairs of clusters are held
 #: Of one kernel each, in scikit-learn's names.
 PARAMETERS = ("gamma", "degree", "coef0")
 LANDMARKS = " Kernel values are those of Nystroem features of {} landmarks."
@@ -93,7 +93,7 @@ class GramEstimator(ClusterEstimator):
 
     @property
     def _most_clusters(self) -> int:
-        return self.max_clusters or MOST_CLUSTERS
+        return self.max_clusters or MAX_CLUSTERS
 
     def _posed(
         self, matrix: Matrix, weights: Floats | None, rng: np.random.RandomState, pool: Pool

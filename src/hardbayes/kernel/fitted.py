@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 SLAB = 1 << 21  # kernel values of new rows that are held at a time
 ROUNDING = 1e-12  # of squared distances, by the kernel value of a row with itself
-MOST_MEASURED = 1 << 12  # rows whose distances tell how far out those of a cluster lie
+MAX_MEASURED = 1 << 12  # rows whose distances tell how far out those of a cluster lie
 
 
 def rows_schema(name: str, number: str) -> schema.Schema:
@@ -287,7 +287,7 @@ def fitted_attributes(
     if spectral is None and len(light := np.flatnonzero(weights == 0)):
         labels[light] = model.nearest(clusters, light)[0]
     ids = np.flatnonzero(weights > 0)
-    ids = ids[:: -(-len(ids) // MOST_MEASURED)]
+    ids = ids[:: -(-len(ids) // MAX_MEASURED)]
     costs = model.distances(clusters, ids)
     volumes = clusters.volumes
     own = labels[ids].astype(np.int32)

@@ -15,9 +15,9 @@ from hardbayes.reports.pieces import short
 
 Labels = NDArray[np.int64]
 
-MOST_SOLUTIONS = 40
+MAX_SOLUTIONS = 40
 SLACK = 1e-6  # of penalties at the ends of a range, for rounding
-MOST_CLUSTERS = 24  # that are shown at least; else twice as many as were found
+MAX_CLUSTERS = 24  # that are shown at least; else twice as many as were found
 
 
 class Solution(NamedTuple):
@@ -70,9 +70,9 @@ def solutions_of(
     """
     sign = -1 if path.penalties[0] < 0 else 1
     found = getattr(model, number)
-    most = max(MOST_CLUSTERS, 2 * found)
+    most = max(MAX_CLUSTERS, 2 * found)
     steps = [step for step in _runs(path, sign) if step[0] <= most]
-    steps = steps[-MOST_SOLUTIONS:] if sign > 0 else steps[:MOST_SOLUTIONS]  # the fewest clusters
+    steps = steps[-MAX_SOLUTIONS:] if sign > 0 else steps[:MAX_SOLUTIONS]  # the fewest clusters
     own = sign * float(getattr(model, penalty))
     references = _references(path)
     solutions = [
