@@ -221,9 +221,9 @@ def read_rows(options: argparse.Namespace, *, scalable: bool = True, centred: bo
     roles = Roles(options.id_column, options.weight_column, getattr(options, "group_column", None))
     chosen = choose_columns(table, options.columns, options.exclude, options.encode, roles)
     weight = [] if roles.weight is None else [roles.weight]
-    beside = [name for name in (roles.id, roles.group) if name is not None]
+    others = [name for name in (roles.id, roles.group) if name is not None]
     with working(f"reading {table.path}"):
-        cells = table.read(chosen.numbers + weight, [*chosen.encoded, *dict.fromkeys(beside)])
+        cells = table.read(chosen.numbers + weight, [*chosen.encoded, *dict.fromkeys(others)])
     numbers = cells.numbers
     weights = None
     if weight:

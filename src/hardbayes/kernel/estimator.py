@@ -46,7 +46,7 @@ OF_FEATURES = (
 )  # fmt: skip
 
 
-class GramEstimator(ClusterEstimator):
+class KernelEstimator(ClusterEstimator):
     """Base of the estimators with a kernel, whose clusters have no centres among the rows."""
 
     cluster_penalty: float | str
@@ -132,7 +132,7 @@ class GramEstimator(ClusterEstimator):
         return tags
 
 
-class KernelDPMeans(GramEstimator):
+class KernelDPMeans(KernelEstimator):
     """DP-means in the space of a kernel, which finds the number of clusters.
 
     Minimises ``sum_i w_i |psi(x_i) - mu_z(i)|^2 + cluster_penalty * K`` where psi is the feature
@@ -228,7 +228,7 @@ class KernelDPMeans(GramEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **GramEstimator._kernel_constraints,
+        **KernelEstimator._kernel_constraints,
         "order": [StrOptions({"random", "given"})],
         **SHARED_CONSTRAINTS,
     }

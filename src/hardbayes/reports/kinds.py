@@ -38,8 +38,8 @@ def partition(given: Given) -> Content:
     """Return the report of clusters of rows."""
     model = given.model
     data = data_of(given)
-    beside = {} if given.groups is None else {"groups": given.groups}
-    labels = np.asarray(model.predict(given.X, **beside))
+    params = {} if given.groups is None else {"groups": given.groups}
+    labels = np.asarray(model.predict(given.X, **params))
     k = int(model.n_clusters_)
     plane = plane_of_rows(model, data.rows, None if data.scaled else data.columns)
 
@@ -176,10 +176,10 @@ def _solutions(
     if path is False or (path is True and not isinstance(given.model, WITH_PATHS)):
         return None
     if not isinstance(path, PenaltyPath):
-        beside = {} if given.sample_weight is None else {"sample_weight": given.sample_weight}
+        params = {} if given.sample_weight is None else {"sample_weight": given.sample_weight}
         # The fitted model itself: what its fit has chosen need not be chosen again.
         template = copy(given.model).set_params(verbose=0)
-        path = penalty_path(given.X, estimator=template, **beside)
+        path = penalty_path(given.X, estimator=template, **params)
     return solutions_of(path, given.model, number, penalty, labels_of)
 
 
