@@ -267,9 +267,12 @@ def rows_from(name: str, arrays: dict[str, Any]) -> Seen | None:
     rows, bandwidths, scales, indptr, indices, n_columns = (arrays.get(name + p) for p in parts)
     if rows is None:
         return None
-    if indptr is not None:
-        rows = sparse.csr_array((rows, indices, indptr), shape=(len(indptr) - 1, n_columns))
-        rows.check_format(full_check=True)
+    if indptr is not None and indices is not None and n_columns is not None:
+        try:
+            rows = sparse.csr_array((rows, indices, indptr), shape=(len(indptr) - 1, n_columns))
+            rows.check_format(full_check=True)
+        except ValueError as error:
+            raise schema.contradiction(f"{name!r} are no sparse rows") from error
     if rows.ndim != 2 or rows.shape[1] != arrays["n_features_in_"]:
         raise schema.contradiction(f"{name!r} are no rows")
     return Seen(rows, bandwidths, scales)
