@@ -110,7 +110,7 @@ def test_a_single_row_beside_wide_clusters_is_as_wide_as_they_are():
 def test_many_rows_are_thinned(monkeypatch):
     costs, labels = chi_square(np.random.default_rng(8), [9000, 6000], [1.0, 9.0])
     whole = measure_cost_quantiles(costs, labels, 2, ONE)
-    monkeypatch.setattr("hardbayes.core.fitted.MOST_ROWS", 4000)
+    monkeypatch.setattr("hardbayes.core.fitted.MAX_ROWS", 4000)
     np.testing.assert_allclose(
         measure_cost_quantiles(costs, labels, 2, ONE)[:, 1:7], whole[:, 1:7], rtol=0.15
     )

@@ -7,10 +7,11 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from hardbayes import DPMeans, penalty_path
+from hardbayes.core.loop import counted
 from hardbayes.reports.data import rows_of
 from hardbayes.reports.features import levels
 from hardbayes.reports.path import ALPHABET, encoded
-from hardbayes.reports.pieces import Scale, cells, counted, percent, short
+from hardbayes.reports.pieces import Scale, cells, percent, short
 from hardbayes.reports.plane import spaced
 from hardbayes.reports.solutions import aligned, reasons_for, solutions_of
 from tests.conftest import make_blobs, quiet_fit

@@ -27,10 +27,11 @@ from hardbayes.cli.results import (
     write_result,
 )
 from hardbayes.cli.rows import Rows, read_rows
-from hardbayes.cli.terminal import CommandError, computed, counted, rounded, shown_name
+from hardbayes.cli.terminal import CommandError, computed, rounded, shown_name
+from hardbayes.core.loop import counted
 
-MOST_SHOWN = 12  # plateaus
-MOST_GROUPS = 20
+MAX_SHOWN = 12  # plateaus
+MAX_GROUPS = 20
 
 
 def add_cluster(commands: Any) -> None:
@@ -165,15 +166,15 @@ def trace_path(options: argparse.Namespace, rows: Any) -> Any:
 
 def plateau_lines(plateaus: list[Any], best: float) -> list[str]:
     """Return the widest plateaus as lines of text."""
-    widest = sorted(plateaus, key=lambda plateau: -plateau.width)[:MOST_SHOWN]
+    widest = sorted(plateaus, key=lambda plateau: -plateau.width)[:MAX_SHOWN]
     lines = ["clusters   penalties                     a factor of"]
     for p in sorted(widest, key=lambda plateau: plateau.k):
         span = f"{rounded(p.low)} to {rounded(p.high)}"
         wide = f"{math.exp(p.width):.3g}" if p.width < 700 else "any size"
         mark = "   <- suggested" if p.low <= best <= p.high else ""
         lines.append(f"{p.k:8d}   {span:28s}  {wide:>11s}{mark}")
-    if len(plateaus) > MOST_SHOWN:
-        lines.append(f"    ... and {len(plateaus) - MOST_SHOWN} narrower ones")
+    if len(plateaus) > MAX_SHOWN:
+        lines.append(f"    ... and {len(plateaus) - MAX_SHOWN} narrower ones")
     if not any(p.low <= best <= p.high for p in plateaus):
         lines.append("No number of clusters stands out from data without structure.")
     return lines
@@ -263,13 +264,13 @@ def group_lines(model: Any) -> list[str]:
     title = "share of cluster"
     lines = [f"{title:24s}" + "".join(f"{k:6d}" for k in shown)]
     for group, weights in list(zip(model.groups_, model.group_cluster_weights_, strict=True))[
-        :MOST_GROUPS
+        :MAX_GROUPS
     ]:
         total = max(weights.sum(), 1e-300)
         cells = "".join(
             f"{100 * weights[k] / total:5.0f}%" if weights[k] else "     ." for k in shown
         )
         lines.append(f"{shown_name(str(group), 24):24s}{cells}")
-    if len(model.groups_) > MOST_GROUPS:
-        lines.append(f"    ... and {len(model.groups_) - MOST_GROUPS} more groups")
+    if len(model.groups_) > MAX_GROUPS:
+        lines.append(f"    ... and {len(model.groups_) - MAX_GROUPS} more groups")
     return lines

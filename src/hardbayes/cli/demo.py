@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from hardbayes.cli.results import check_ending, check_writable, write_figure
-from hardbayes.cli.terminal import cannot_write, counted
+from hardbayes.cli.terminal import cannot_write
+from hardbayes.core.loop import counted
 
 DEFAULT_OUTPUT = "hardbayes-demo.png"
 _SEED = 0

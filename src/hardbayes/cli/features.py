@@ -16,9 +16,10 @@ from hardbayes.cli.results import (
     write_row_results,
 )
 from hardbayes.cli.rows import Rows, read_rows
-from hardbayes.cli.terminal import computed, counted, rounded, shown_name
+from hardbayes.cli.terminal import computed, rounded, shown_name
+from hardbayes.core.loop import counted
 
-MOST_COLUMNS = 4
+MAX_COLUMNS = 4
 
 
 def add_parser(commands: Any) -> None:
@@ -112,7 +113,7 @@ def feature_lines(model: Any, components: Any, names: list[str]) -> list[str]:
     lines = ["feature     rows        what it adds"]
     for k, component in enumerate(components):
         size = int(model.membership_[:, k].sum())
-        order = np.argsort(-np.abs(component), kind="stable")[:MOST_COLUMNS]
+        order = np.argsort(-np.abs(component), kind="stable")[:MAX_COLUMNS]
         adds = ", ".join(f"{shown_name(names[j], 24)} {rounded(component[j])}" for j in order)
         lines.append(f"{k:7d} {size:8,d} {100 * size / n:5.1f} %  {adds}")
     return lines

@@ -22,15 +22,16 @@ from hardbayes.cli.results import (
     write_result,
 )
 from hardbayes.cli.tables import import_polars
-from hardbayes.cli.terminal import CommandError, cannot_read, computed, counted, rounded, shown_name
+from hardbayes.cli.terminal import CommandError, cannot_read, computed, rounded, shown_name
 from hardbayes.cli.text_tables import open_binary
+from hardbayes.core.loop import counted
 
 _COMMENTS = ("#", "%")
 _HEADERS = ("source", "from", "src", "node1", "vertex1")
 _LETTERS = ("u", "a", "i")  # a header where no other line has them
 
-MOST_CLUSTERS = 20
-MOST_VERTICES = 5
+MAX_CLUSTERS = 20
+MAX_VERTICES = 5
 
 
 class Edges(NamedTuple):
@@ -224,15 +225,15 @@ def cluster_lines(model: Any, edges: Edges, names: list[str]) -> list[str]:
     degrees = np.bincount(ends, weights, len(names))
     order = np.argsort(-model.cluster_weights_, kind="stable")
     lines = ["cluster  vertices   links leaving   vertices with most links"]
-    for k in order[:MOST_CLUSTERS]:
+    for k in order[:MAX_CLUSTERS]:
         members = np.flatnonzero(model.labels_ == k)
-        top = members[np.argsort(-degrees[members], kind="stable")[:MOST_VERTICES]]
+        top = members[np.argsort(-degrees[members], kind="stable")[:MAX_VERTICES]]
         shown = ", ".join(shown_name(names[i], 24) for i in top)
         cut = model.cuts_per_cluster_[k]
         leaving = f"{rounded(100 * cut)} %" if model.cut == "normalized" else rounded(cut)
         lines.append(f"{k:7d} {len(members):9,d} {leaving:>15s}   {shown}")
-    if len(order) > MOST_CLUSTERS:
-        lines.append(f"    ... and {len(order) - MOST_CLUSTERS} smaller ones")
+    if len(order) > MAX_CLUSTERS:
+        lines.append(f"    ... and {len(order) - MAX_CLUSTERS} smaller ones")
     return lines
 
 

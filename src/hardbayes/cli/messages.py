@@ -12,11 +12,12 @@ import numpy as np
 
 from hardbayes.cli.preparation import Preparation
 from hardbayes.cli.rows import Rows
-from hardbayes.cli.terminal import counted, rounded, shown_name
+from hardbayes.cli.terminal import rounded, shown_name
+from hardbayes.core.loop import counted
 from hardbayes.core.summaries import Moments, Profile, moments, profiles
 
-MOST_COLUMNS = 3
-MOST_CLUSTERS = 20
+MAX_COLUMNS = 3
+MAX_CLUSTERS = 20
 # A mean counts as high or low from this distance on, in standard deviations of all rows.
 APART = 0.5
 
@@ -167,10 +168,10 @@ class Profiles(NamedTuple):
 @np.errstate(over="ignore", invalid="ignore")  # squares of the largest numbers
 def profile(X: Any, labels: np.ndarray, n_clusters: int, preparation: Preparation) -> Profiles:
     """Return sizes of clusters, and the columns whose means differ from those of all rows."""
-    found = profiles(X, labels, n_clusters, n_columns=MOST_COLUMNS)
+    found = profiles(X, labels, n_clusters, n_columns=MAX_COLUMNS)
     return Profiles(
         np.bincount(labels, minlength=n_clusters),
-        list(islice(found, MOST_CLUSTERS)),
+        list(islice(found, MAX_CLUSTERS)),
         moments(X, slice(None), None),
         preparation,
     )

@@ -14,8 +14,9 @@ from hardbayes.cli.readers import open_table
 from hardbayes.cli.results import check_outputs, csv_bytes, json_bytes, with_rows, write_result
 from hardbayes.cli.rows import check_column
 from hardbayes.cli.tables import Table
-from hardbayes.cli.terminal import CommandError, cannot_read, computed, counted, listed
+from hardbayes.cli.terminal import CommandError, cannot_read, computed, listed
 from hardbayes.cli.topics import count_known_words, read_counts, read_texts, shares_bytes
+from hardbayes.core.loop import counted
 
 Values = dict[str, Any]
 

@@ -9,9 +9,10 @@ import numpy as np
 from scipy import sparse
 
 from hardbayes.cli.tables import MISSING, Table
-from hardbayes.cli.terminal import CommandError, counted, listed, shown_name
+from hardbayes.cli.terminal import CommandError, listed, shown_name
+from hardbayes.core.loop import counted
 
-MOST_LEVELS = 50
+MAX_LEVELS = 50
 
 
 @dataclass(frozen=True)
@@ -107,12 +108,12 @@ def levels_of(
     levels, many = {}, []
     for name in columns:
         found = sorted({cell for cell in texts[name] if cell and not is_missing(cell)})
-        if len(found) <= MOST_LEVELS:
+        if len(found) <= MAX_LEVELS:
             levels[name] = found
         else:
             many.append(
                 f"column {shown_name(name)!r} has {len(found):,} different values, too many to "
-                f"encode (at most {MOST_LEVELS})"
+                f"encode (at most {MAX_LEVELS})"
             )
     return levels, many
 

@@ -16,7 +16,8 @@ from scipy import sparse
 from hardbayes.cli.preparation import Preparation, assembled, complete, levels_of
 from hardbayes.cli.readers import open_table
 from hardbayes.cli.tables import Table
-from hardbayes.cli.terminal import CommandError, counted, listed, working
+from hardbayes.cli.terminal import CommandError, listed, working
+from hardbayes.core.loop import counted
 
 # Below this share of the variance, half of the columns have no say. Chosen on 59 tables and point
 # sets, between wine, breast cancer, Pima and vehicles (at most 1.4 %) and all others (at least
@@ -220,9 +221,9 @@ def read_rows(options: argparse.Namespace, *, scalable: bool = True, centred: bo
     roles = Roles(options.id_column, options.weight_column, getattr(options, "group_column", None))
     chosen = choose_columns(table, options.columns, options.exclude, options.encode, roles)
     weight = [] if roles.weight is None else [roles.weight]
-    beside = [name for name in (roles.id, roles.group) if name is not None]
+    others = [name for name in (roles.id, roles.group) if name is not None]
     with working(f"reading {table.path}"):
-        cells = table.read(chosen.numbers + weight, [*chosen.encoded, *dict.fromkeys(beside)])
+        cells = table.read(chosen.numbers + weight, [*chosen.encoded, *dict.fromkeys(others)])
     numbers = cells.numbers
     weights = None
     if weight:

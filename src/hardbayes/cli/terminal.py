@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from hardbayes.core.progress import Report, shown_by
 
-MOST_LISTED = 8
+MAX_LISTED = 8
 SECONDS = 0.1  # between two changes of the line
 _T = TypeVar("_T")
 _CELL = re.compile(r"row (\d+), column (\d+)")
@@ -43,7 +43,7 @@ def one_line(text: str) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
-def listed(names: Sequence[str], most: int = MOST_LISTED) -> str:
+def listed(names: Sequence[str], most: int = MAX_LISTED) -> str:
     """Return names as text, the first ones of many."""
     shown = ", ".join(shown_name(name) for name in names[:most])
     more = len(names) - most
@@ -54,11 +54,6 @@ def shown_name(name: str, width: int = 40) -> str:
     """Return a name in one line and not too long."""
     name = one_line(name)
     return name if len(name) <= width else f"{name[: width - 3]}..."
-
-
-def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """Return a number with its noun, in the plural where needed."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {plural or noun + 's'}"
 
 
 def rounded(value: float) -> str:

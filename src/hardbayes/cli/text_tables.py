@@ -18,7 +18,7 @@ from hardbayes.cli.terminal import CommandError, cannot_read, one_line
 
 BLOCK_BYTES = 1 << 24
 HEAD_BYTES = 1 << 20
-MOST_COLUMNS = 100_000
+MAX_COLUMNS = 100_000
 SEPARATORS = (",", "\t", ";", "|")
 _DECIMAL_COMMA = re.compile(rb"(?:^|;)\s*[+-]?\d+,\d+\s*(?:;|\r?\n|$)")
 
@@ -93,9 +93,9 @@ def text_layout(path: Path, *, header: bool | None = None) -> Layout:
     first_end = _end_of_first_row(head, bom)
     first = head[bom:first_end].decode(errors="replace")
     separator = "\t" if path.suffix.lower() in (".tsv", ".tab") else _separator(first)
-    if first.count(separator) >= MOST_COLUMNS:
+    if first.count(separator) >= MAX_COLUMNS:
         raise CommandError(
-            f"{path}: it has more than {MOST_COLUMNS:,} columns, the most for a table in text; "
+            f"{path}: it has more than {MAX_COLUMNS:,} columns, the most for a table in text; "
             "store the numbers as .npy, or as a sparse matrix in .npz"
         )
     cells = next(csv.reader([first], delimiter=separator, strict=False), [])

@@ -23,8 +23,9 @@ from hardbayes.cli.results import (
     write_result,
 )
 from hardbayes.cli.rows import check_column
-from hardbayes.cli.terminal import CommandError, cannot_read, computed, counted, listed, rounded
+from hardbayes.cli.terminal import CommandError, cannot_read, computed, listed, rounded
 from hardbayes.cli.text_tables import open_binary
+from hardbayes.core.loop import counted
 
 
 class Texts(NamedTuple):

@@ -1,7 +1,7 @@
 """Base classes of all estimators: fit, predict, score, and the state for files.
 
-`Learner` has what all share, `Estimator` what those of rows do, and `ClusterEstimator` what those
-do that give each row to one cluster.
+`Estimator` has what all share, `RowEstimator` what those of rows share, and `ClusterEstimator` what
+those share that give each row to one cluster.
 """
 
 import hashlib
@@ -101,7 +101,7 @@ def seeded_stream(seed: int) -> RandomState:
     return stream
 
 
-class Learner(CallbackSupportMixin, ABC, BaseEstimator):
+class Estimator(CallbackSupportMixin, ABC, BaseEstimator):
     """Base of all: the fitted state is ``_model`` and the attributes that end in ``_``."""
 
     _model: Any
@@ -212,7 +212,7 @@ class Learner(CallbackSupportMixin, ABC, BaseEstimator):
         self._set_fitted(fitted | {"_model": model})
 
 
-class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
+class RowEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Base of the estimators of rows."""
 
     @property
@@ -254,12 +254,12 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
             self._keep(*self._fit_rows(X, sample_weight))
         return self
 
-    def _fit_rows(self, X: Any, sample_weight: Any, **beside: Any) -> tuple[dict[str, Any], Status]:
-        """Return the fitted attributes and the status; what else there is goes to `_fitted`."""
+    def _fit_rows(self, X: Any, sample_weight: Any, **params: Any) -> tuple[dict[str, Any], Status]:
+        """Return the fitted attributes and the status; ``params`` go to `_fitted`."""
         matrix, weights, names = checked_data(self, self._geometry, X, sample_weight)
         self._say("fit of {} rows, {} columns".format(*matrix.shape))
         with Pool(resolve_threads(self.n_jobs), self._progress()) as pool:
-            fitted, status = self._fitted(matrix, weights, self._stream(), pool, **beside)
+            fitted, status = self._fitted(matrix, weights, self._stream(), pool, **params)
         return fitted | names, status
 
     def score_samples(self, X: Any) -> Floats:
@@ -309,7 +309,7 @@ class Estimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Learner):
 
 
 def checked_data(
-    estimator: Estimator, geometry: Geometry, X: Any, sample_weight: Any
+    estimator: RowEstimator, geometry: Geometry, X: Any, sample_weight: Any
 ) -> tuple[Matrix, Floats | None, dict[str, Any]]:
     """Return rows and weights for a fit, and the attributes that describe their columns."""
     described = copy(estimator)  # gets the attributes: a fit that fails must not change them
@@ -336,7 +336,7 @@ def weighted_sum(scores: Floats, sample_weight: Any) -> float:
     return float(np.sum(scores if weights is None else weights * scores))
 
 
-class ClusterEstimator(ClusterMixin, Estimator):
+class ClusterEstimator(ClusterMixin, RowEstimator):
     """Base of the estimators that assign each row to one cluster.
 
     Their ``_model`` has ``assign(matrix, pool)``, which returns an object with ``labels()``,
@@ -381,11 +381,11 @@ class ClusterEstimator(ClusterMixin, Estimator):
         """
         return self._labels(self._checked(X), novelty)
 
-    def _labels(self, matrix: Matrix, novelty: bool | float, **beside: Any) -> NDArray[np.int32]:
-        """Return the clusters of checked rows; what else there is goes to ``assign``."""
+    def _labels(self, matrix: Matrix, novelty: bool | float, **params: Any) -> NDArray[np.int32]:
+        """Return the clusters of checked rows; ``params`` go to ``assign``."""
         share = check_novelty(novelty)
         with Pool(resolve_threads(self.n_jobs)) as pool:
-            assigned = self._model.assign(matrix, pool, **beside)
+            assigned = self._model.assign(matrix, pool, **params)
             labels = assigned.labels()
             if share is not None:
                 labels[assigned.outliers(share)] = -1
@@ -442,8 +442,8 @@ class ClusterEstimator(ClusterMixin, Estimator):
                 "The 'groups' parameter of summary is for HDPMeans, and this model is a "
                 f"{type(self).__name__}. Leave it out."
             )
-        beside = {} if groups is None else {"groups": groups}
-        labels = self.predict(X, **beside)
+        params = {} if groups is None else {"groups": groups}
+        labels = self.predict(X, **params)
         names = getattr(self, "feature_names_in_", None)
         shown, names = numeric_table(matrix if values is None else values, names)
         if shown.shape[0] != len(labels):

@@ -28,7 +28,7 @@ ENOUGH = 5
 # Rows of the overall mean cost that each cluster's is averaged with.
 PSEUDO_ROWS = 4
 # Rows that are sorted: more are taken at equal distances.
-MOST_ROWS = 1 << 15
+MAX_ROWS = 1 << 15
 
 
 def measure_cost_quantiles(
@@ -40,7 +40,7 @@ def measure_cost_quantiles(
     """
     # A few rows of many, before anything as long as the data is made of them.
     weights = np.broadcast_to(weights, len(costs))
-    some = slice(None, None, -(-np.count_nonzero(weights) // MOST_ROWS))
+    some = slice(None, None, -(-np.count_nonzero(weights) // MAX_ROWS))
     costs, labels, weights = np.maximum(costs[some], 0.0), labels[some], weights[some]
     if not weights.all():
         kept = weights > 0

@@ -11,7 +11,7 @@ import numpy as np
 _VOID = frozenset({"br", "hr", "input", "link", "meta"})  # elements that have no end
 
 _NOUNS = {"n_clusters_": "cluster", "n_topics_": "topic", "n_components_": "feature"}
-_MOST_BARS = 40  # clusters that are drawn
+_MAX_BARS = 40  # clusters that are drawn
 _HEIGHT, _WIDTH, _GAP = 36, 10, 2
 
 
@@ -93,7 +93,7 @@ def _sizes(model: Any) -> Any:
 
 def _bars(sizes: Any, noun: str) -> Markup:
     """Return a bar chart of sizes, the largest first."""
-    ranked = np.sort(np.asarray(sizes, np.float64))[::-1][:_MOST_BARS]
+    ranked = np.sort(np.asarray(sizes, np.float64))[::-1][:_MAX_BARS]
     heights = _HEIGHT * ranked / max(float(ranked.max(initial=0.0)), np.finfo(float).tiny)
     width = len(ranked) * (_WIDTH + _GAP)
     bars = [

@@ -74,9 +74,9 @@ class Status(Enum):
         )
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number of things in words: "1 step", "2 steps"."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def counted(number: float, noun: str, plural: str | None = None) -> str:
+    """Return a number of things in words: "1 step", "2,000 steps"."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
 def say_nothing(step: int, n_clusters: int, n_changed: int) -> None:

@@ -103,8 +103,8 @@ def table_of_profiles(found: list[Profile], names: Sequence[str]) -> dict[str, A
         "size": np.array([each.size for each in found]),
         "share": np.array([each.share for each in found]),
         "spread": np.array([each.spread for each in found]),
-        "high": np.array([_told(each, names, 1) for each in found], dtype=object),
-        "low": np.array([_told(each, names, -1) for each in found], dtype=object),
+        "high": np.array([_describe(each, names, 1) for each in found], dtype=object),
+        "low": np.array([_describe(each, names, -1) for each in found], dtype=object),
     }
 
 
@@ -141,7 +141,7 @@ def numeric_table(values: Any, names: Sequence[str] | None = None) -> tuple[Any,
     return matrix, [str(name) for name in names]
 
 
-def _told(profile: Profile, names: Sequence[str], sign: int) -> str:
+def _describe(profile: Profile, names: Sequence[str], sign: int) -> str:
     """Return the columns in which a cluster is high (+1) or low (-1), in words."""
     each = zip(profile.columns, profile.means, profile.differences, strict=True)
     return ", ".join(

@@ -31,7 +31,7 @@ from hardbayes.dp_means.problem import Problem, pose
 from hardbayes.dp_means.starts import Starts, minimise
 
 
-class DivergenceEstimator(ClusterEstimator):
+class CentreEstimator(ClusterEstimator):
     """Base of `DPMeans` and `HDPMeans`: the parameters that they share."""
 
     divergence: str | Geometry
@@ -108,8 +108,8 @@ class DivergenceEstimator(ClusterEstimator):
         return tags
 
 
-def remark(fitted: dict[str, Any], status: Status, *sentences: str) -> Status:
-    """Return the status of a fit whose result needs a remark, of which `fit` warns.
+def add_warning(fitted: dict[str, Any], status: Status, *sentences: str) -> Status:
+    """Return the status of a fit that needs a warning, which `fit` gives.
 
     IN/OUT fitted: these sentences are added to ``status_``.
     """
@@ -119,7 +119,7 @@ def remark(fitted: dict[str, Any], status: Status, *sentences: str) -> Status:
     return status
 
 
-class DPMeans(DivergenceEstimator):
+class DPMeans(CentreEstimator):
     """Clustering that finds the number of clusters from what a cluster costs.
 
     Minimises ``sum_i w_i D(x_i, mu_z(i)) + sum_c [cluster_penalty + prior_weight D(m, mu_c)]`` over
@@ -250,7 +250,7 @@ class DPMeans(DivergenceEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "cluster_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "method": [StrOptions({"joint", "collapsed"})],
-        **DivergenceEstimator._divergence_constraints,
+        **CentreEstimator._divergence_constraints,
     }
 
     def __init__(
@@ -323,12 +323,12 @@ class DPMeans(DivergenceEstimator):
                 penalty = self._penalty_for(nearest.k, problem, prior_weight, choice)
                 call = self._call(cluster_penalty=penalty)
                 how = f"{call}, or penalty_path(X).model({nearest.k})"
-                status = remark(
+                status = add_warning(
                     fitted, status, no_number_sentence(nearest, how),
                     spread_sentence(matrix, geometry),
                 )  # fmt: skip
             elif fitted["n_clusters_"] > 1 and (alone := one_column_sentence(matrix, geometry)):
-                status = remark(fitted, status, alone)
+                status = add_warning(fitted, status, alone)
         return fitted, status
 
     def _choice_inputs(self, matrix: Matrix, weights: Floats | None) -> tuple[Any, ...]:

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from hardbayes.core.arrays import Floats, Matrix
-from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, Estimator
+from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, RowEstimator
 from hardbayes.core.loop import Status, counted
 from hardbayes.core.pool import Pool, resolve_threads
 from hardbayes.core.schema import Schema
@@ -24,7 +24,7 @@ from hardbayes.features.problem import FeatureAllocation, FeatureProblem, pose_f
 from hardbayes.features.starts import k_features_path, marked_if_capped, minimise_features, stepwise
 
 
-class FeatureEstimator(Estimator):
+class FeatureEstimator(RowEstimator):
     """Base of the estimators that explain each row as a sum of components."""
 
     components_: NDArray[np.floating]

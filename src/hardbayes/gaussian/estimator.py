@@ -87,7 +87,7 @@ def fit_rows(
     if choice is None:
         return fitted, solution.status
     fitted["penalty_choice_"] = table_of(choice.candidates, COLUMNS)
-    return _told(fitted, solution, choice)
+    return _with_status(fitted, solution, choice)
 
 
 def _start(rows: GaussianRows, sample: Sample, labels: Ids) -> Gaussians:
@@ -119,7 +119,7 @@ def _keep_number(
     return solution, partition
 
 
-def _told(
+def _with_status(
     fitted: dict[str, Any], solution: GaussianSolution, choice: Choice
 ) -> tuple[dict[str, Any], Status]:
     """Return the attributes and the status of an automatic fit, with what is to be said of it."""

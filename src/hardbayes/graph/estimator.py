@@ -10,7 +10,7 @@ from sklearn.base import ClusterMixin, _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, Learner, fit_task
+from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, Estimator, fit_task
 from hardbayes.core.loop import Status
 from hardbayes.core.pool import Pool, resolve_threads
 from hardbayes.core.schema import Schema, contradiction
@@ -29,7 +29,7 @@ from hardbayes.graph.reading import check_graph, check_links
 from hardbayes.graph.search import best_fit
 
 
-class GraphDPMeans(ClusterMixin, Learner):
+class GraphDPMeans(ClusterMixin, Estimator):
     """Clusters of the vertices of a graph by a penalised cut, without a given number of them.
 
     Minimises ``sum_c [cut(c) / volume(c) + cluster_penalty]`` over partitions of the vertices
@@ -112,7 +112,7 @@ class GraphDPMeans(ClusterMixin, Learner):
     0.0
     """
 
-    _text_attributes = Learner._text_attributes | {"vertex_names_": object}
+    _text_attributes = Estimator._text_attributes | {"vertex_names_": object}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "cluster_penalty": [StrOptions({"auto"}), Interval(Real, None, None, closed="neither")],
         "cut": [StrOptions({"normalized", "ratio"})],

@@ -20,7 +20,7 @@ from hardbayes.graph.problem import GraphProblem, make_problem
 from hardbayes.graph.reading import Adjacency, check_graph
 from hardbayes.graph.search import GraphSolution, best_fit
 
-MOST_CLUSTERS = 160  # or one for every eight vertices, where none of the penalties are given
+MAX_CLUSTERS = 160  # or one for every eight vertices, where none of the penalties are given
 FACTOR = 1.5  # between penalties tried to find those at which a path begins and ends
 MAX_TRIED = 24
 
@@ -112,7 +112,7 @@ def _useful_penalties(
 ) -> Floats:
     """Return falling penalties, from as few clusters as there are components to many."""
     fewest = csgraph.connected_components(problem.links, directed=False)[0]
-    most = max(MOST_CLUSTERS, len(problem.linked) // 8)
+    most = max(MAX_CLUSTERS, len(problem.linked) // 8)
     lowest = highest = lowest_penalty(problem)
     for _ in range(MAX_TRIED):
         labels = best_fit(problem, highest, len(problem.linked), 1, 100, rng).labels

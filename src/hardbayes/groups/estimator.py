@@ -17,7 +17,7 @@ from hardbayes.core.pool import Pool, resolve_threads
 from hardbayes.core.schema import Schema
 from hardbayes.dp_means.choice.automatic import no_number_sentence, one_column_sentence
 from hardbayes.dp_means.choice.farthest_first import farthest_first_penalty
-from hardbayes.dp_means.estimator import DivergenceEstimator, remark
+from hardbayes.dp_means.estimator import CentreEstimator, add_warning
 from hardbayes.dp_means.fitted import MODEL
 from hardbayes.groups.choice import RATIO, GroupedChoice, choose_penalties
 from hardbayes.groups.descent import Found, minimise_grouped, minimise_without_groups
@@ -26,7 +26,7 @@ from hardbayes.groups.problem import GroupedProblem, pose_groups
 from hardbayes.groups.reading import check_groups, group_numbers
 
 
-class HDPMeans(DivergenceEstimator):
+class HDPMeans(CentreEstimator):
     """Clustering of several groups of rows with clusters that they share.
 
     Minimises ``sum_ij w_ij D(x_ij, mu_z(ij)) + local_penalty * L + global_penalty * K`` over the
@@ -102,9 +102,9 @@ converged_, status_, n_features_in_, feature_names_in_
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "local_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "global_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
-        **DivergenceEstimator._divergence_constraints,
+        **CentreEstimator._divergence_constraints,
     }
-    _text_attributes = DivergenceEstimator._text_attributes | {"groups_": str}
+    _text_attributes = CentreEstimator._text_attributes | {"groups_": str}
     _given_number = "Pass {name}(0, 0, max_clusters={k}) for at most so many."
     _model: FittedGroups
     groups_: NDArray[Any]
@@ -272,9 +272,9 @@ converged_, status_, n_features_in_, feature_names_in_
         status = solution.status
         if choice is not None and choice.nearest is not None and fitted["n_clusters_"] == 1:
             call = self._call(local_penalty=0.0, global_penalty=choice.nearest_penalty)
-            status = remark(fitted, status, no_number_sentence(choice.nearest, call))
+            status = add_warning(fitted, status, no_number_sentence(choice.nearest, call))
         elif choice is not None and (alone := one_column_sentence(matrix, geometry)):
-            status = remark(fitted, status, alone)
+            status = add_warning(fitted, status, alone)
         return fitted | {"groups_": labels}, status
 
     def _penalties(
@@ -294,8 +294,8 @@ converged_, status_, n_features_in_, feature_names_in_
         local, shared = (None if value == "auto" else float(value) for value in given.values())
         several = problem.n_groups > 1
         if shared is not None:
-            beside = RATIO * shared if several else 0.0
-            return (beside if local is None else local, shared), None
+            paired = RATIO * shared if several else 0.0
+            return (paired if local is None else local, shared), None
         if local is not None and several:
             return (local, local / RATIO), None
         self._say("choosing the penalties")

@@ -24,7 +24,7 @@ from hardbayes.kernel.landmarks import FittedKernelFeatures, KernelFeatureMap, l
 from hardbayes.kernel.problem import MANY_ROWS, KernelOptions, KernelProblem, make_problem
 from hardbayes.kernel.search import KernelSearch, extend_labels, minimise
 
-MOST_CLUSTERS = 1 << 12  # without a cap: sums between all pairs of clusters are held
+MAX_CLUSTERS = 1 << 12  # without a cap: sums between all pairs of clusters are held
 #: Of one kernel each, in scikit-learn's names.
 PARAMETERS = ("gamma", "degree", "coef0")
 LANDMARKS = " Kernel values are those of Nystroem features of {} landmarks."
@@ -46,7 +46,7 @@ OF_FEATURES = (
 )  # fmt: skip
 
 
-class GramEstimator(ClusterEstimator):
+class KernelEstimator(ClusterEstimator):
     """Base of the estimators with a kernel, whose clusters have no centres among the rows."""
 
     cluster_penalty: float | str
@@ -93,7 +93,7 @@ class GramEstimator(ClusterEstimator):
 
     @property
     def _most_clusters(self) -> int:
-        return self.max_clusters or MOST_CLUSTERS
+        return self.max_clusters or MAX_CLUSTERS
 
     def _posed(
         self, matrix: Matrix, weights: Floats | None, rng: np.random.RandomState, pool: Pool
@@ -132,7 +132,7 @@ class GramEstimator(ClusterEstimator):
         return tags
 
 
-class KernelDPMeans(GramEstimator):
+class KernelDPMeans(KernelEstimator):
     """DP-means in the space of a kernel, which finds the number of clusters.
 
     Minimises ``sum_i w_i |psi(x_i) - mu_z(i)|^2 + cluster_penalty * K`` where psi is the feature
@@ -228,7 +228,7 @@ class KernelDPMeans(GramEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **GramEstimator._kernel_constraints,
+        **KernelEstimator._kernel_constraints,
         "order": [StrOptions({"random", "given"})],
         **SHARED_CONSTRAINTS,
     }

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 SLAB = 1 << 21  # kernel values of new rows that are held at a time
 ROUNDING = 1e-12  # of squared distances, by the kernel value of a row with itself
-MOST_MEASURED = 1 << 12  # rows whose distances tell how far out those of a cluster lie
+MAX_MEASURED = 1 << 12  # rows whose distances tell how far out those of a cluster lie
 
 
 def rows_schema(name: str, number: str) -> schema.Schema:
@@ -267,9 +267,12 @@ def rows_from(name: str, arrays: dict[str, Any]) -> Seen | None:
     rows, bandwidths, scales, indptr, indices, n_columns = (arrays.get(name + p) for p in parts)
     if rows is None:
         return None
-    if indptr is not None:
-        rows = sparse.csr_array((rows, indices, indptr), shape=(len(indptr) - 1, n_columns))
-        rows.check_format(full_check=True)
+    if indptr is not None and indices is not None and n_columns is not None:
+        try:
+            rows = sparse.csr_array((rows, indices, indptr), shape=(len(indptr) - 1, n_columns))
+            rows.check_format(full_check=True)
+        except ValueError as error:
+            raise schema.contradiction(f"{name!r} are no sparse rows") from error
     if rows.ndim != 2 or rows.shape[1] != arrays["n_features_in_"]:
         raise schema.contradiction(f"{name!r} are no rows")
     return Seen(rows, bandwidths, scales)
@@ -287,7 +290,7 @@ def fitted_attributes(
     if spectral is None and len(light := np.flatnonzero(weights == 0)):
         labels[light] = model.nearest(clusters, light)[0]
     ids = np.flatnonzero(weights > 0)
-    ids = ids[:: -(-len(ids) // MOST_MEASURED)]
+    ids = ids[:: -(-len(ids) // MAX_MEASURED)]
     costs = model.distances(clusters, ids)
     volumes = clusters.volumes
     own = labels[ids].astype(np.int32)

@@ -26,7 +26,7 @@ from hardbayes.kernel.spectral import SpectralDPMeans
 if TYPE_CHECKING:
     from hardbayes.kernel.clusters import KernelMatrix
 
-MOST_CLUSTERS = 64  # down to whose penalty a path goes, or one for every eight rows
+MAX_CLUSTERS = 64  # down to whose penalty a path goes, or one for every eight rows
 FACTOR = 1.5  # between penalties tried to find that
 MAX_TRIED = 40
 
@@ -104,7 +104,7 @@ class _Continued:
         """Return falling penalties, from one cluster to many."""
         labels = np.zeros(self.problem.n, np.int64)
         total = self.found[1][0]
-        enough = max(2, min(MOST_CLUSTERS, self.problem.n // 8, self.most))
+        enough = max(2, min(MAX_CLUSTERS, self.problem.n // 8, self.most))
         penalty = first = max(total, np.finfo(np.float64).tiny)
         for _ in range(MAX_TRIED):
             penalty /= FACTOR

@@ -15,7 +15,7 @@ from hardbayes.core.fitted import AtOnce, measure_cost_quantiles, trace_attribut
 from hardbayes.core.loop import Status
 from hardbayes.core.pool import Pool
 from hardbayes.kernel.choice import choose_clusters
-from hardbayes.kernel.estimator import LANDMARKS, GramEstimator
+from hardbayes.kernel.estimator import LANDMARKS, KernelEstimator
 from hardbayes.kernel.fitted import SpectralLabels, fitted_attributes
 from hardbayes.kernel.landmarks import FittedKernelFeatures, KernelFeatureMap, squared_distances
 from hardbayes.kernel.problem import KernelProblem
@@ -183,7 +183,7 @@ def _without_empty(
     return labels, SpectralLabels(factors, spectral.constants[used])
 
 
-class SpectralDPMeans(GramEstimator):
+class SpectralDPMeans(KernelEstimator):
     """Clusters by the spectral relaxation of kernel DP-means, which finds their number.
 
     The objective of `KernelDPMeans` is ``tr K - tr Y'(K - cluster_penalty I)Y`` with Y the
@@ -262,7 +262,7 @@ class SpectralDPMeans(GramEstimator):
     """
 
     _has_spectrum = True
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = GramEstimator._kernel_constraints
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = KernelEstimator._kernel_constraints
     _given_number = "Pass {name}(0, max_clusters={k}) for the leading eigenvectors."
 
     def __init__(

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from hardbayes._version import __version__
-from hardbayes.core.estimator import Learner
+from hardbayes.core.estimator import Estimator
 from hardbayes.dp_means.estimator import DPMeans
 from hardbayes.features.estimator import BPMeans, KFeatures
 from hardbayes.gaussian.estimator import GaussianDPMeans
@@ -145,7 +145,7 @@ def save_prepared(
             header[_PREPARATION] = encode(_PREPARATION, preparation, arrays)
     except ValueError as error:
         raise ValueError(f"Cannot save this {cls_name} to {name!r}: {error}.") from error
-    if isinstance(model, Learner) and not state:
+    if isinstance(model, Estimator) and not state:
         warnings.warn(
             f"This {cls_name} is not fitted: the file holds its parameters alone.",
             UserWarning,

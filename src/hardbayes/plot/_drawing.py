@@ -72,11 +72,6 @@ def check_at_least_one(name: str, number: int, caller: str) -> None:
         )
 
 
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural if it is not one."""
-    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
 def comparable_rows(model: Any, X: Any) -> Any:
     """Return the rows on the scale of the model's centres.
 

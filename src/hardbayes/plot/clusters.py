@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_array
 
+from hardbayes.core.loop import counted
 from hardbayes.plot._drawing import (
     COLORS,
     LITERAL,
@@ -16,12 +17,11 @@ from hardbayes.plot._drawing import (
     check_at_least_one,
     check_estimator,
     comparable_rows,
-    counted,
     project,
 )
 
-_MOST_IN_LEGEND = 20
-_MOST_INSIDE = 10  # a longer legend stands beside the axes
+_MAX_IN_LEGEND = 20
+_MAX_INSIDE = 10  # a longer legend stands beside the axes
 
 
 class ClustersDisplay:
@@ -158,7 +158,7 @@ class ClustersDisplay:
         """Draw the display and return it. Parameters are those of :meth:`from_estimator`."""
         ax = axes_or_new(ax, f"{type(self).__name__}.plot")
         n_clusters = len(self.sizes)
-        with_legend = 1 < n_clusters <= _MOST_IN_LEGEND
+        with_legend = 1 < n_clusters <= _MAX_IN_LEGEND
         style = {"s": 18, "alpha": 0.75, "linewidths": 0.0, **scatter_kwargs}
 
         self.scatters_ = []
@@ -200,7 +200,7 @@ class ClustersDisplay:
     def _draw_legend(self, ax: Any) -> None:
         # The search for the emptiest corner is slow with many points.
         place: dict[str, Any] = {"loc": "best" if len(self.points) <= 2_000 else "upper right"}
-        if len(self.sizes) > _MOST_INSIDE:
+        if len(self.sizes) > _MAX_INSIDE:
             place = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
         ax.legend(title="cluster", fontsize="small", framealpha=0.9, **place)
 

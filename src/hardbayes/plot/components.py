@@ -9,10 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_array
 
-from hardbayes.plot._drawing import COLORS, check_estimator, check_matplotlib, counted
+from hardbayes.core.loop import counted
+from hardbayes.plot._drawing import COLORS, check_estimator, check_matplotlib
 
-_MOST_COMPONENTS = 12
-_MOST_ROWS = 2_000
+_MAX_COMPONENTS = 12
+_MAX_ROWS = 2_000
 
 
 class ComponentsDisplay:
@@ -135,7 +136,7 @@ class ComponentsDisplay:
     def plot(self, *, figure: Any = None) -> ComponentsDisplay:
         """Draw the display and return it. Parameters are those of :meth:`from_estimator`."""
         check_matplotlib(f"{type(self).__name__}.plot")
-        shown = min(len(self.components), _MOST_COMPONENTS)
+        shown = min(len(self.components), _MAX_COMPONENTS)
         columns = max(shown, len(self.examples), 1)
         if figure is None:
             import matplotlib.pyplot as plt
@@ -178,7 +179,7 @@ class ComponentsDisplay:
             return
         # Evenly spaced rows; more would exceed the resolution.
         n = len(self.membership)
-        kept = np.unique(np.linspace(0, max(n - 1, 0), min(n, _MOST_ROWS)).astype(np.intp))
+        kept = np.unique(np.linspace(0, max(n - 1, 0), min(n, _MAX_ROWS)).astype(np.intp))
         ax.imshow(
             self.membership[kept],
             aspect="auto",

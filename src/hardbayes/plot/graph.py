@@ -9,11 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from hardbayes.core.loop import counted
 from hardbayes.graph.estimator import graph_of_fit
-from hardbayes.plot._drawing import COLORS, MARKERS, check_estimator, check_matplotlib, counted
+from hardbayes.plot._drawing import COLORS, MARKERS, check_estimator, check_matplotlib
 
-_MOST_CELLS = 400  # of the picture of a matrix, along a side
-_MOST_BORDERS = 60  # clusters between which lines are drawn
+_MAX_CELLS = 400  # of the picture of a matrix, along a side
+_MAX_BORDERS = 60  # clusters between which lines are drawn
 _STEPS = 100  # of the search for a good drawing
 
 
@@ -129,7 +130,7 @@ class GraphDisplay:
         from matplotlib.colors import LogNorm
 
         n = len(self.labels)
-        weights = ordered_cells(self.links, self.order_, _MOST_CELLS)
+        weights = ordered_cells(self.links, self.order_, _MAX_CELLS)
         shown = np.ma.masked_equal(weights, 0.0)
         ax.imshow(
             shown,
@@ -139,7 +140,7 @@ class GraphDisplay:
             interpolation="nearest",
         )
         sizes = np.sort(np.bincount(self.labels))[::-1]
-        if len(sizes) <= _MOST_BORDERS:
+        if len(sizes) <= _MAX_BORDERS:
             ends = np.concatenate([[0], np.cumsum(sizes)])
             for number in range(len(sizes)):
                 low, high = ends[number], ends[number + 1]

@@ -7,17 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hardbayes.plot._drawing import (
-    LITERAL,
-    axes_or_new,
-    check_at_least_one,
-    check_estimator,
-    counted,
-)
+from hardbayes.core.loop import counted
+from hardbayes.plot._drawing import LITERAL, axes_or_new, check_at_least_one, check_estimator
 
 # Cells that are few enough to hold a number each, and labels that are few enough to be read.
-_MOST_NUMBERS = 240
-_MOST_LABELS = 40
+_MAX_NUMBERS = 240
+_MAX_LABELS = 40
 
 
 class GroupsDisplay:
@@ -104,7 +99,7 @@ class GroupsDisplay:
         shares = np.ma.masked_equal(drawn / np.where(totals > 0, totals, 1.0), 0.0)
         style = {"cmap": "Blues", "vmin": 0.0, "edgecolors": "0.9", "linewidth": 0.5}
         self.cells_ = ax.pcolormesh(shares, **{**style, **mesh_kwargs})
-        if drawn.size <= _MOST_NUMBERS:
+        if drawn.size <= _MAX_NUMBERS:
             dark = 0.6 * shares.max()
             for row, column in zip(*np.nonzero(drawn), strict=True):
                 ax.text(
@@ -112,9 +107,9 @@ class GroupsDisplay:
                     fontsize="small", color="white" if shares[row, column] > dark else "black",
                 )  # fmt: skip
         labels = self.groups[:max_groups]
-        if len(labels) <= _MOST_LABELS:
+        if len(labels) <= _MAX_LABELS:
             ax.set_yticks(np.arange(len(labels)) + 0.5, labels, **LITERAL)
-        if k <= _MOST_LABELS:
+        if k <= _MAX_LABELS:
             ax.set_xticks(np.arange(k) + 0.5, [str(cluster) for cluster in self.order_])
             above = ax.secondary_xaxis("top")
             above.set_xticks(np.arange(k) + 0.5, [str(number) for number in users[self.order_]])

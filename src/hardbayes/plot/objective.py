@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hardbayes.plot._drawing import COLORS, axes_or_new, check_estimator, check_matplotlib, counted
+from hardbayes.core.loop import counted
+from hardbayes.plot._drawing import COLORS, axes_or_new, check_estimator, check_matplotlib
 from hardbayes.plot.clusters import ClustersDisplay
 
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hardbayes.plot._drawing import COLORS, LITERAL, check_estimator, check_matplotlib, counted
+from hardbayes.core.loop import counted
+from hardbayes.plot._drawing import COLORS, LITERAL, check_estimator, check_matplotlib
 from hardbayes.topics.estimator import top_word_ids
 
-_MOST_TOPICS = 24
+_MAX_TOPICS = 24
 _COLUMNS = 4
 
 
@@ -75,7 +76,7 @@ class TopicsDisplay:
         feature_names: Any = None,
         *,
         n_words: int = 8,
-        max_topics: int = _MOST_TOPICS,
+        max_topics: int = _MAX_TOPICS,
         figure: Any = None,
     ) -> TopicsDisplay:
         """Draw the topics of a fitted model.

@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardbayes.core.html import Markup, tag
+from hardbayes.core.loop import counted
 from hardbayes.reports.data import Data, row_of
 from hardbayes.reports.pieces import (
     Section,
     cells,
-    counted,
     difference_bar,
     percent,
     picture,
@@ -22,8 +22,8 @@ from hardbayes.reports.pieces import (
 )
 from hardbayes.reports.plane import spaced
 
-MOST_FEATURES = 40
-MOST_PIXELS = 96 * 96  # of a picture that is drawn whole
+MAX_FEATURES = 40
+MAX_PIXELS = 96 * 96  # of a picture that is drawn whole
 N_LARGEST = 8  # columns of a feature
 N_EXAMPLES = 6
 LEVELS = 5
@@ -64,7 +64,7 @@ def features_of(model: Any, data: Data, image_shape: tuple[int, int] | None) -> 
     membership = np.asarray(model.transform(data.rows), bool)
     errors = -np.asarray(model.score_samples(data.rows), np.float64)
     n, k = membership.shape
-    shown = np.argsort(-membership.sum(axis=0), kind="stable")[:MOST_FEATURES]
+    shown = np.argsort(-membership.sum(axis=0), kind="stable")[:MAX_FEATURES]
     features = []
     for number in sorted(shown.tolist()):
         component = np.asarray(model.components_[number], np.float64)
@@ -105,7 +105,7 @@ def levels(
 ) -> NDArray[np.int64]:
     """Return a picture in whole levels from -5 to 5; a large one is thinned out."""
     image = values.reshape(shape)
-    step = int(np.ceil(np.sqrt(image.size / MOST_PIXELS)))
+    step = int(np.ceil(np.sqrt(image.size / MAX_PIXELS)))
     image = image[::step, ::step]
     largest = float(np.abs(image).max(initial=0.0)) if largest is None else largest
     if not largest:

@@ -23,9 +23,9 @@ from hardbayes.reports.pieces import (
 )
 from hardbayes.reports.plane import Plane, placed
 
-MOST_CELLS = 240  # of the matrix, along a side
-MOST_DRAWN = 150  # vertices of a graph that is drawn as points and lines
-MOST_CLUSTERS = 60
+MAX_CELLS = 240  # of the matrix, along a side
+MAX_DRAWN = 150  # vertices of a graph that is drawn as points and lines
+MAX_CLUSTERS = 60
 N_CENTRAL = 4
 N_DOUBTFUL = 12
 LEVELS = 5
@@ -78,7 +78,7 @@ def graph_of(model: Any, X: Any, row_names: list[str] | None) -> Graph:
     ranked = np.argsort(-sizes, kind="stable")
     ends = np.concatenate([[0], np.cumsum(sizes[ranked])]) / n
     communities = []
-    for place, cluster in enumerate(ranked[:MOST_CLUSTERS]):
+    for place, cluster in enumerate(ranked[:MAX_CLUSTERS]):
         members = np.flatnonzero(labels == cluster)
         central = members[np.argsort(-inside[members], kind="stable")[:N_CENTRAL]]
         communities.append(
@@ -91,7 +91,7 @@ def graph_of(model: Any, X: Any, row_names: list[str] | None) -> Graph:
     places[ranked] = np.arange(k)
     order = np.lexsort((-degrees, places[labels]))
     borders = _borders(towards, member, degrees, inside, labels, names)
-    drawing = _drawing(links) if n <= MOST_DRAWN else None
+    drawing = _drawing(links) if n <= MAX_DRAWN else None
     return Graph(n, links.nnz // 2, communities, k, borders, _matrix(links, order), drawing)
 
 
@@ -112,7 +112,7 @@ def _borders(
 
 def _matrix(links: Any, order: NDArray[np.intp]) -> NDArray[np.int64]:
     """Return levels 0 to 5 of the cells of the ordered matrix, by the logarithm of their weight."""
-    weights = ordered_cells(links, order, MOST_CELLS)
+    weights = ordered_cells(links, order, MAX_CELLS)
     largest = float(weights.max(initial=0.0))
     if not largest:
         return np.zeros(weights.shape, np.int64)

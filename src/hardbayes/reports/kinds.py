@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardbayes.core.loop import counted
 from hardbayes.core.penalty_path import PenaltyPath
 from hardbayes.paths import WITH_PATHS, penalty_path
 from hardbayes.reports.data import Given, checked_names, data_of, nameless, rows_of, rows_section
@@ -15,7 +16,7 @@ from hardbayes.reports.features import examples_section, features_of, features_s
 from hardbayes.reports.graph import communities_section, graph_of, matrix_section
 from hardbayes.reports.page import usage_section
 from hardbayes.reports.path import script_data, solutions_section, trace_section
-from hardbayes.reports.pieces import Section, counted, short
+from hardbayes.reports.pieces import Section, short
 from hardbayes.reports.plane import plane_of_rows
 from hardbayes.reports.profiles import groups_section, profiles_of, profiles_section
 from hardbayes.reports.solutions import Solutions, reasons_for, solutions_of
@@ -37,8 +38,8 @@ def partition(given: Given) -> Content:
     """Return the report of clusters of rows."""
     model = given.model
     data = data_of(given)
-    beside = {} if given.groups is None else {"groups": given.groups}
-    labels = np.asarray(model.predict(given.X, **beside))
+    params = {} if given.groups is None else {"groups": given.groups}
+    labels = np.asarray(model.predict(given.X, **params))
     k = int(model.n_clusters_)
     plane = plane_of_rows(model, data.rows, None if data.scaled else data.columns)
 
@@ -175,10 +176,10 @@ def _solutions(
     if path is False or (path is True and not isinstance(given.model, WITH_PATHS)):
         return None
     if not isinstance(path, PenaltyPath):
-        beside = {} if given.sample_weight is None else {"sample_weight": given.sample_weight}
+        params = {} if given.sample_weight is None else {"sample_weight": given.sample_weight}
         # The fitted model itself: what its fit has chosen need not be chosen again.
         template = copy(given.model).set_params(verbose=0)
-        path = penalty_path(given.X, estimator=template, **beside)
+        path = penalty_path(given.X, estimator=template, **params)
     return solutions_of(path, given.model, number, penalty, labels_of)
 
 

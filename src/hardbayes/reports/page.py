@@ -122,7 +122,7 @@ def usage_section(model: Any, kind: str, in_pipeline: bool) -> Section:
     lines = [*head, *(line for line in LINES[kind] if not (in_pipeline and ".summary(" in line))]
     parameters = tag(
         "dl",
-        [tag("div", tag("dt", name), tag("dd", _told(value)))
+        [tag("div", tag("dt", name), tag("dd", _shorten(value)))
          for name, value in sorted(model.get_params(deep=False).items())],
         class_="facts",
     )  # fmt: skip
@@ -134,6 +134,6 @@ def usage_section(model: Any, kind: str, in_pipeline: bool) -> Section:
     )
 
 
-def _told(value: Any) -> str:
-    told = repr(value)
-    return told if len(told) <= 200 else told[:200] + " ..."
+def _shorten(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 200 else text[:200] + " ..."

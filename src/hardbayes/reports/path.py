@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardbayes.core.html import Markup, join, tag
+from hardbayes.core.loop import counted
 from hardbayes.reports.pieces import (
     Scale,
     Section,
-    counted,
     details,
     frame,
     line,
@@ -28,10 +28,10 @@ from hardbayes.reports.solutions import Solution, Solutions
 
 CHART = (640, 330)
 _NAMED = 7  # plateaus that are labelled; more labels would overlap
-_LEAST_GAP = 18  # between two labels
+_MIN_GAP = 18  # between two labels
 
 ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
-_MOST_DOTS = 60
+_MAX_DOTS = 60
 
 
 def across_of(found: Solutions) -> Scale:
@@ -117,7 +117,7 @@ def _plateau_names(found: Solutions, across: Scale, up: Scale) -> list[Markup]:
     names = []
     for step in ranked:
         x = across.at(_middle(step))
-        if len(taken) < _NAMED and all(abs(x - other) > _LEAST_GAP for other in taken):
+        if len(taken) < _NAMED and all(abs(x - other) > _MIN_GAP for other in taken):
             taken.append(x)
             kind = "count chosen" if step is own else "count"
             names.append(text(x, up.at(step.k) - 12, str(step.k), kind, "middle"))
@@ -253,7 +253,7 @@ def trace_section(model: Any) -> Section:
     points = [(across.at(step), up.at(value)) for step, value in enumerate(history, 1)]
     dots = [
         tag("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=3.5, class_="knob")
-        for x, y in points[: _MOST_DOTS if len(points) <= _MOST_DOTS else 0]
+        for x, y in points[: _MAX_DOTS if len(points) <= _MAX_DOTS else 0]
     ]
     label = (
         f"The objective fell from {short(history[0])} to {short(history[-1])} in "

@@ -33,11 +33,6 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share >= 0.0995 or share == 0 else f"{100 * share:.1f} %"
 
 
-def counted(number: float, noun: str) -> str:
-    """Return a number of things, in the plural unless it is one."""
-    return f"{short(number)} {noun}" + ("" if number == 1 else "s")
-
-
 def signed(number: float) -> str:
     """Return a number with its sign and one digit after the point."""
     return f"{number:+.1f}".replace("-", "\N{MINUS SIGN}")

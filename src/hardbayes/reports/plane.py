@@ -6,25 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardbayes.core.html import Markup, tag
+from hardbayes.core.loop import counted
 from hardbayes.core.summaries import moments
 from hardbayes.plot._drawing import comparable_rows, project
-from hardbayes.reports.pieces import (
-    Scale,
-    counted,
-    frame,
-    mark,
-    marks,
-    percent,
-    picture,
-    short,
-    text,
-)
+from hardbayes.reports.pieces import Scale, frame, mark, marks, percent, picture, short, text
 
-MOST_POINTS = 10_000
+MAX_POINTS = 10_000
 WIDTH, HEIGHT = 1200, 900  # of the picture, in units of coordinates
 MARGINS = (90, 60, 30, 90)  # left, top, right, bottom
 
-_MOST_IN_LEGEND = 40
+_MAX_IN_LEGEND = 40
 
 
 class Plane(NamedTuple):
@@ -41,7 +32,7 @@ class Plane(NamedTuple):
 def plane_of_rows(model: Any, rows: Any, columns: list[str] | None) -> Plane:
     """Return the plane of two columns, or of the first two principal components of more."""
     n = rows.shape[0]
-    kept = spaced(n, MOST_POINTS)
+    kept = spaced(n, MAX_POINTS)
     shown = comparable_rows(model, rows[kept])
     points, _, names = project(shown, np.zeros((1, rows.shape[1])))
     if rows.shape[1] > 2:
@@ -93,7 +84,7 @@ def plane_figure(plane: Plane, labels: NDArray[np.int64], thing: str) -> Markup:
     sizes = np.bincount(labels)
     size = point_size(plane)
     numbers = [number for number in range(len(sizes)) if sizes[number]]
-    few = len(numbers) <= _MOST_IN_LEGEND
+    few = len(numbers) <= _MAX_IN_LEGEND
     # The largest first, so that small clusters are not hidden.
     drawn = [
         marks(plane.points[labels == number], number, size)
@@ -115,7 +106,7 @@ def plane_figure(plane: Plane, labels: NDArray[np.int64], thing: str) -> Markup:
     if few:
         caption += f"; numbers stand in the middle of their {thing}s."
     else:
-        caption += f"; {_MOST_IN_LEGEND} of {len(numbers)} {thing}s are listed."
+        caption += f"; {_MAX_IN_LEGEND} of {len(numbers)} {thing}s are listed."
     label = f"The {what} in the plane, by {thing}: {', '.join(plane.names)}"
     content = [
         axes, _links(plane), tag("g", drawn, id="points"), tag("g", names, id="centres"),
@@ -142,7 +133,7 @@ def _legend(numbers: list[int], sizes: NDArray[np.int64], thing: str) -> Markup:
             type="button", aria_pressed="false", data_cluster=number,
             aria_label=f"{thing} {number}, {counted(int(sizes[number]), 'point')}: highlight it",
         )
-        for number in numbers[:_MOST_IN_LEGEND]
+        for number in numbers[:_MAX_IN_LEGEND]
     ]  # fmt: skip
     return tag(
         "div", buttons, class_="legend", id="legend", role="group",

@@ -11,7 +11,6 @@ from hardbayes.reports.data import Data
 from hardbayes.reports.pieces import (
     Section,
     colour,
-    counted,
     details,
     difference_bar,
     mark,
@@ -23,15 +22,15 @@ from hardbayes.reports.pieces import (
     table,
 )
 
-MOST_PROFILES = 24  # clusters whose profiles are printed
-MOST_COLUMNS = 60  # columns from which on not all means are printed
+MAX_PROFILES = 24  # clusters whose profiles are printed
+MAX_COLUMNS = 60  # columns from which on not all means are printed
 N_APART = 8  # columns of a profile
 N_TELLING = 6  # columns printed beside rows
 
-_MOST_MEANS = 12  # clusters of the table of all means
+_MAX_MEANS = 12  # clusters of the table of all means
 _DEVIATION_LEVELS = (0.5, 1.0, 1.5, 2.0)  # standard deviations from which on a cell is darker
-_MOST_GROUPS = 40
-_MOST_CLUSTERS = 14
+_MAX_GROUPS = 40
+_MAX_CLUSTERS = 14
 _SHARE_LEVELS = (0.1, 0.3, 0.5, 0.7)  # shares of a group from which on a cell is darker
 
 
@@ -48,7 +47,7 @@ class Profiles(NamedTuple):
 def profiles_of(data: Data, labels: NDArray[np.int32], n_clusters: int) -> Profiles:
     """Return the profiles of the largest clusters."""
     n_columns = data.values.shape[1]
-    complete = n_columns <= MOST_COLUMNS
+    complete = n_columns <= MAX_COLUMNS
     rows = data.rows if data.scaled else None
     largest = sorted(
         profiles(
@@ -56,7 +55,7 @@ def profiles_of(data: Data, labels: NDArray[np.int32], n_clusters: int) -> Profi
             n_columns=n_columns if complete else N_APART,
         ),
         key=lambda each: -each.size,
-    )[:MOST_PROFILES]  # fmt: skip
+    )[:MAX_PROFILES]  # fmt: skip
     found = sorted(largest, key=lambda each: each.cluster)
     every = moments(data.values, slice(None), data.weights)
     apart: dict[int, float] = {}
@@ -144,7 +143,8 @@ def _card(profile: Profile, found: Profiles, columns: list[str]) -> Markup:
 
 
 def _title(profile: Profile) -> str:
-    return f"{counted(profile.size, 'row')}, {percent(profile.share)}"
+    rows = "row" if profile.size == 1 else "rows"  # or their weight
+    return f"{short(profile.size)} {rows}, {percent(profile.share)}"
 
 
 def _sentence(profile: Profile, columns: list[str]) -> str:
@@ -165,7 +165,7 @@ def _sentence(profile: Profile, columns: list[str]) -> str:
 
 
 def _means(found: Profiles, columns: list[str]) -> Markup:
-    shown = found.found[:_MOST_MEANS]
+    shown = found.found[:_MAX_MEANS]
     order = sorted({int(column) for each in found.found for column in each.columns})
     order = order or list(range(len(columns)))  # of one cluster
     rows = []
@@ -200,9 +200,9 @@ def groups_section(model: Any) -> Section | None:
     if n_groups == 1:
         return None
     totals = weights.sum(axis=1)
-    shown = np.sort(np.argsort(-weights.sum(axis=0), kind="stable")[:_MOST_CLUSTERS])
+    shown = np.sort(np.argsort(-weights.sum(axis=0), kind="stable")[:_MAX_CLUSTERS])
     rows = []
-    for group in np.argsort(-totals, kind="stable")[:_MOST_GROUPS]:
+    for group in np.argsort(-totals, kind="stable")[:_MAX_GROUPS]:
         cells = []
         for cluster in shown:
             share = weights[group, cluster] / totals[group] if totals[group] else 0.0

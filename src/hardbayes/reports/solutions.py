@@ -8,15 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
+from hardbayes.core.loop import counted
 from hardbayes.core.penalty_path import PenaltyPath
 from hardbayes.dp_means.choice.rule import LEVEL
-from hardbayes.reports.pieces import counted, short
+from hardbayes.reports.pieces import short
 
 Labels = NDArray[np.int64]
 
-MOST_SOLUTIONS = 40
+MAX_SOLUTIONS = 40
 SLACK = 1e-6  # of penalties at the ends of a range, for rounding
-MOST_CLUSTERS = 24  # that are shown at least; else twice as many as were found
+MAX_CLUSTERS = 24  # that are shown at least; else twice as many as were found
 
 
 class Solution(NamedTuple):
@@ -69,9 +70,9 @@ def solutions_of(
     """
     sign = -1 if path.penalties[0] < 0 else 1
     found = getattr(model, number)
-    most = max(MOST_CLUSTERS, 2 * found)
+    most = max(MAX_CLUSTERS, 2 * found)
     steps = [step for step in _runs(path, sign) if step[0] <= most]
-    steps = steps[-MOST_SOLUTIONS:] if sign > 0 else steps[:MOST_SOLUTIONS]  # the fewest clusters
+    steps = steps[-MAX_SOLUTIONS:] if sign > 0 else steps[:MAX_SOLUTIONS]  # the fewest clusters
     own = sign * float(getattr(model, penalty))
     references = _references(path)
     solutions = [

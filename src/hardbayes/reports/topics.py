@@ -11,11 +11,11 @@ from hardbayes.reports.data import Given, checked_names
 from hardbayes.reports.pieces import Section, colour, mark, percent, section, share_bar, table
 from hardbayes.topics.estimator import top_word_ids
 
-MOST_TOPICS = 60
+MAX_TOPICS = 60
 N_WORDS = 10
 N_DOCUMENTS = 3
 N_DOUBTFUL = 12
-LEAST_SHARE = 0.02  # of that of its heaviest word, of a word that is shown
+MIN_SHARE = 0.02  # of that of its heaviest word, of a word that is shown
 LONG = 20  # words from which on a document can be typical
 
 
@@ -57,7 +57,7 @@ def topics_of(given: Given) -> Topics:
     names = checked_names(given.row_names, n)
     called = names if names is not None else [str(row) for row in range(n)]
     shares = np.asarray(model.transform(given.X), np.float64)
-    shown = min(int(model.n_topics_), MOST_TOPICS)
+    shown = min(int(model.n_topics_), MAX_TOPICS)
     words = model.top_words(N_WORDS, given.feature_names)
     lengths = np.asarray(counts.sum(axis=1)).ravel()
     typical = lengths >= min(LONG, float(np.median(lengths)))
@@ -77,7 +77,7 @@ def topics_of(given: Given) -> Topics:
                 [
                     (word, share)
                     for word, share in zip(words[number], own[best[number]].tolist(), strict=True)
-                    if share >= LEAST_SHARE * own.max()
+                    if share >= MIN_SHARE * own.max()
                 ],
                 [each for each in documents if each[1] > 0],
             )

@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from hardbayes._version import __version__
-from hardbayes.core.estimator import Learner
+from hardbayes.core.estimator import Estimator
 from hardbayes.core.html import join, tag
 from hardbayes.core.penalty_path import PenaltyPath
 from hardbayes.persistence.atomic import atomic_write
@@ -125,7 +125,7 @@ def report(
 
 def _kind(estimator: Any) -> Callable[[Given], kinds.Content]:
     """Return the function that gathers the content for such a model."""
-    if not isinstance(estimator, Learner):
+    if not isinstance(estimator, Estimator):
         raise TypeError(
             "report takes a fitted estimator of this library, or a pipeline that ends in one. "
             f"Got {type(estimator).__name__}."

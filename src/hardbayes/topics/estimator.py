@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from hardbayes.core.arrays import Floats, Matrix
-from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, Estimator
+from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, RowEstimator
 from hardbayes.core.frame import cluster_bound
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.loop import Status
@@ -64,7 +64,7 @@ def top_word_ids(model: Any, n: int, by: str = "relevance") -> NDArray[np.intp]:
     return order[:, :n]
 
 
-class HDPTopics(Estimator):
+class HDPTopics(RowEstimator):
     """Find topics in documents, and how many there are.
 
     Minimises ``sum_dw n_dw (-log mu_z(d,w)[w]) + sum_d lambda_d |topics of d| + lambda_g K`` over

@@ -53,7 +53,7 @@ ATTRIBUTES = {
     "components_": schema.array("k", "columns"),
     "relevance_": schema.array("k", "columns"),
     "topic_weights_": schema.array("k"),
-    "topic_documents_": schema.array("k", dtype=np.number),
+    "topic_documents_": schema.array("k", dtype=np.integer),
     "background_": schema.array("columns", or_none=True),
     "inertia_": schema.number(),
     "local_penalty_": schema.number(low=0),
