@@ -18,7 +18,6 @@ from hardbayes.dp_means.moves.single_rows import (
 )
 from hardbayes.dp_means.moves.splits import divide_clusters, propose_splits
 from hardbayes.dp_means.objective import Terms, measure
-from hardbayes.dp_means.small import is_small, sweep_small
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -169,7 +168,7 @@ class Descent:
 
         Old centres stay where they are until all rows have chosen.
         """
-        if self.passes.sweeps_together and is_small(self.state):
+        if self._is_small():
             return self._sweep_small()
         cap = self.partition.max_clusters
         swept = self.state.sweep(self.opening, self.order, cap)
@@ -208,7 +207,7 @@ class Descent:
             self.relocated = self.points[-1]
             return changed
         ids = np.arange(rows.n_rows)
-        if not (self.passes.sweeps_together and is_small(state)):
+        if not self._is_small():
             ids = border_rows(state, self.partition, self.passes.border_slack)
             limit = sys.maxsize if self.passes.are_compiled else self.effort.uncompiled_rows
             ids = ids[: min(limit, rows.most_taken)]
@@ -288,8 +287,16 @@ class Descent:
     def _has_detours(self) -> bool:
         return self.is_capped and self.detours_left > 0
 
+    def _is_small(self) -> bool:
+        """Whether several sweeps are worth doing in one compiled call."""
+        from hardbayes.dp_means.small import is_small  # numba comes with it: not before a fit
+
+        return self.passes.sweeps_together and is_small(self.state)
+
     def _sweep_small(self) -> bool:
         """Sweeps one after the other in one call, until few rows change."""
+        from hardbayes.dp_means.small import sweep_small
+
         n_done = len(self.points)
         limit = self.halfway if n_done < self.halfway else self.max_steps
         swept = sweep_small(
