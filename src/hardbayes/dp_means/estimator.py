@@ -19,14 +19,18 @@ from hardbayes.core.validation import check_centres, touches_border
 from hardbayes.dp_means.choice.automatic import (
     COLUMNS,
     Choice,
+    category_sentence,
     choice_attributes,
     choose_penalty,
+    explaining_category,
     no_number_sentence,
     one_column_sentence,
     spread_sentence,
 )
 from hardbayes.dp_means.choice.farthest_first import farthest_first_penalty
+from hardbayes.dp_means.descent import Solution
 from hardbayes.dp_means.fitted import ATTRIBUTES, MODEL, FittedPartition, fitted_attributes
+from hardbayes.dp_means.objective import Partition
 from hardbayes.dp_means.problem import Problem, pose
 from hardbayes.dp_means.starts import Starts, minimise
 
@@ -308,18 +312,24 @@ class DPMeans(CentreEstimator):
             init = problem.centres_in_frame(columns.of(given))
         elif choice is not None and self.init == "mean" and self._search == "split-merge":
             init = problem.centres_in_frame(choice.centres)  # found on the way to the penalty
-        opening = problem.opening_costs(partition)
-        state = problem.state(partition)
-        solution = minimise(
-            state, partition, opening, lambda: problem.mean, self._starts(init), rng, self._report
-        )
+        solution = self._solve(problem, partition, init, rng)
+        category = None
+        if choice is not None:
+            category = explaining_category(choice, matrix, solution.labels)
+        if choice is not None and category is not None:
+            choice = choice._replace(n_clusters=1)
+            penalty = self._penalty(problem, prior_weight, choice)
+            partition = problem.partition(penalty, prior_weight, self.max_clusters)
+            solution = self._solve(problem, partition, "mean", rng)
         fitted = fitted_attributes(solution, problem, partition, penalty, columns, matrix.dtype)
         status = solution.status
         if choice is not None:
             fitted |= choice_attributes(choice)
             fitted["_chosen_for"] = self._choice_inputs(every, weights)
             nearest = choice.shown
-            if choice.n_clusters == fitted["n_clusters_"] == 1 and nearest is not None:
+            if category is not None:
+                status = add_warning(fitted, status, category_sentence(category))
+            elif choice.n_clusters == fitted["n_clusters_"] == 1 and nearest is not None:
                 penalty = self._penalty_for(nearest.k, problem, prior_weight, choice)
                 call = self._call(cluster_penalty=penalty)
                 how = f"{call}, or penalty_path(X).model({nearest.k})"
@@ -342,6 +352,15 @@ class DPMeans(CentreEstimator):
         """Whether a fit with these parameters has chosen the penalty for these rows."""
         known = getattr(self, "_chosen_for", None)
         return known is not None and known == self._choice_inputs(matrix, weights)
+
+    def _solve(
+        self, problem: Problem, partition: Partition, init: str | Floats, rng: np.random.RandomState
+    ) -> Solution:
+        """Return the best of the starts."""
+        return minimise(
+            problem.state(partition), partition, problem.opening_costs(partition),
+            lambda: problem.mean, self._starts(init), rng, self._report,
+        )  # fmt: skip
 
     def _penalty(self, problem: Problem, prior_weight: float, choice: Choice | None) -> float:
         if choice is None:

@@ -7,13 +7,16 @@ What is told about an automatic choice: the table of candidates, and sentences.
 Penalties for partitions that were found by other costs than those of the fit.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardbayes.core.arrays import Floats, Matrix, is_sparse
+from hardbayes.core.discrete import Dummies, codes_of, determine
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.plateaus import Columns, Table, lower_hull, plateaus, table_of
 from hardbayes.core.pool import Pool
@@ -46,13 +49,16 @@ from hardbayes.dp_means.choice.sample import (
 from hardbayes.dp_means.path import Path
 from hardbayes.dp_means.stepped_path import SteppedPath
 
+Labels = NDArray[np.integer]
 
-def reprice(path: Path, sample: Sample) -> dict[int, float]:
+
+def reprice(path: Path, sample: Sample, categories: Sequence[Labels] = ()) -> dict[int, float]:
     """Return a penalty for each number of clusters of a path, in the units of a sample.
 
     The objective of each partition is computed by the divergence itself. The penalty is the middle
     of the plateau; off the convex hull, the one at which the numbers below and above are equal.
-    That of one cluster is twice the largest at which others are better.
+    That of one cluster is twice the largest at which others are better; what divisions by all
+    ``categories`` (n,) save comes on top of it.
     """
     fits: list[tuple[int, float]] = []
     for k in range(1, path.n_clusters + 1):
@@ -61,6 +67,9 @@ def reprice(path: Path, sample: Sample) -> dict[int, float]:
             fits.append((k, -sample.partition.potential(*sample.clusters(labels, k))))
     gains = [(fits[0][1] - fit) / (k - 1) for k, fit in fits[1:]]
     slope = max(gains, default=0.0)
+    for codes in categories:
+        divided = sample.clusters(codes, int(codes.max()) + 1)
+        slope += fits[0][1] + sample.partition.potential(*divided)
     penalties = {1: 2.0 * slope} | {p.k: p.middle for p in plateaus(fits)}
     for (few, fit), (many, other) in pairwise(lower_hull(fits)):
         if fit > other:
@@ -88,6 +97,7 @@ class Choice(NamedTuple):
     centres: Floats  # (k, d), in the user's coordinates; no more than the cap
     candidates: list[Candidate]
     penalties: dict[int, float]  # of the candidates, in the user's units
+    categories: list[Dummies]  # among the columns; none of them explains these clusters
 
     @property
     def shown(self) -> Candidate | None:
@@ -120,12 +130,19 @@ def choose_penalty(
     middles = {p.k: p.middle for p in traced.plateaus}
     middles[1] = 2.0 * (traced.path.first_penalty + left_out)
     labels = traced.path.best_at(max(middles[k] - left_out, 0.0), max_clusters).labels
-    centres = sample.clusters(labels, int(labels.max()) + 1)[1]
+    centres = drawn.exact.clusters(labels, int(labels.max()) + 1)[1]
     penalties = {number: penalty / unit for number, penalty in middles.items()}
-    if seen.geometry is not geometry:
-        penalties = reprice(traced.path, sample)
+    codes = [codes_of(drawn.exact.rows, dummies) for dummies in drawn.categories]
+    others = [
+        dummies
+        for dummies, levels in zip(drawn.categories, codes, strict=True)
+        if not determine(levels, labels)
+    ]
+    if seen.geometry is not geometry or drawn.exact is not sample:
+        penalties = reprice(traced.path, drawn.exact, codes)
     penalties = {number: penalty / drawn.frame.unit for number, penalty in penalties.items()}
-    return Choice(penalties[k], k, drawn.in_user_coordinates(centres), candidates, penalties)
+    points = drawn.in_user_coordinates(centres)
+    return Choice(penalties[k], k, points, candidates, penalties, others)
 
 
 def _most_clusters(sample: Sample, seen: View) -> int:
@@ -230,6 +247,25 @@ def choice_table(choice: Choice) -> Table:
         for c in choice.candidates
     ]  # fmt: skip
     return table_of(rows, COLUMNS)
+
+
+def explaining_category(
+    choice: Choice, matrix: Matrix, labels: NDArray[np.int32]
+) -> NDArray[np.intp] | None:
+    """Return the columns of a category that explains the clusters of a fit, if one does."""
+    for dummies in choice.categories:
+        if determine(codes_of(matrix, dummies), labels):
+            return dummies
+    return None
+
+
+def category_sentence(dummies: Dummies) -> str:
+    """Return why there is one cluster where a fit divides rows by a category alone."""
+    first, last = dummies[0], dummies[-1]
+    return (
+        f"Clusters would be the levels of one category, columns {first} to {last} of X, and "
+        "nothing else, so there is one cluster. Leave these columns out to cluster by the others."
+    )
 
 
 def no_number_sentence(nearest: Candidate, call: str) -> str:

@@ -25,6 +25,7 @@ from scipy.ndimage import median_filter
 from scipy.sparse import csc_array, csr_array
 
 from hardbayes.core.arrays import Floats, Matrix, is_sparse, row_lengths
+from hardbayes.core.discrete import Dummies, categories_of, smooth_columns
 from hardbayes.core.frame import Columns, Frame, frame_for, used_columns
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean
@@ -128,6 +129,8 @@ class Drawn(NamedTuple):
 
     sample: Sample
     unseen: Sample
+    exact: Sample  # the sample with its columns as they are, for centres and penalties
+    categories: list[Dummies]
     frame: Frame
     columns: Columns  # those of the data that are not empty in the sample
 
@@ -162,23 +165,32 @@ def draw(
         Sample(_in_frame(rows, geometry, frame), factor * every[of], geometry, prior_weight)
         for rows, of in ((some, ids), (matrix[rest], rest))
     )
-    if not is_sparse(some):
-        sample, unseen = united(sample, unseen)
-        rows = unrounded(np.concatenate([sample.rows, unseen.rows]), geometry, rng)
-        sample = replace(sample, rows=rows[: sample.n_rows])
-        unseen = replace(unseen, rows=rows[sample.n_rows :])
     columns = used_columns(some, geometry)
     if columns.kept is not None:
         sample = replace(sample, rows=columns.of(sample.rows))
         unseen = replace(unseen, rows=csr_array(unseen.rows[:, columns.kept]))
-    return Drawn(sample, unseen, frame, columns)
+    if is_sparse(some):
+        return Drawn(sample, unseen, sample, [], frame, columns)
+    sample, unseen = united(sample, unseen)
+    rows = np.concatenate([sample.rows, unseen.rows])
+    categories, smooth = list[Dummies](), rows
+    if takes_noise(rows, geometry):
+        categories = categories_of(rows)
+        smooth = smooth_columns(rows, categories, rng)
+    parts = np.split(unrounded(smooth, geometry, rng), [sample.n_rows])
+    seen, unseen = replace(sample, rows=parts[0]), replace(unseen, rows=parts[1])
+    return Drawn(seen, unseen, seen if smooth is rows else sample, categories, frame, columns)
+
+
+def takes_noise(rows: Matrix, geometry: Geometry) -> bool:
+    """Whether columns may have noise that shows: in many columns, single ones do not count."""
+    outside = is_sparse(rows) or rows.shape[1] > WIDE
+    return not (outside or geometry.nonnegative or geometry.unit_interval)
 
 
 def unrounded(rows: Matrix, geometry: Geometry, rng: np.random.RandomState) -> Matrix:
     """Return rows in which round numbers are spread, where columns may have noise that shows."""
-    if is_sparse(rows) or rows.shape[1] > WIDE or geometry.nonnegative or geometry.unit_interval:
-        return rows
-    return without_round_numbers(rows, rng)
+    return without_round_numbers(rows, rng) if takes_noise(rows, geometry) else rows
 
 
 def cells_of_grid(rows: Matrix) -> int | None:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardbayes.core.arrays import Floats, chunks
+from hardbayes.core.discrete import categories_of, smooth_columns
 from hardbayes.gaussian.problem import mixture_rows
 
 if TYPE_CHECKING:
@@ -75,6 +76,8 @@ def take_sample(
     n = MAX_ROWS if matrix.shape[1] <= MANY_COLUMNS else MAX_ROWS // 2
     wider, among = np.sort(order[:MAX_DIP_ROWS]), np.sort(order[:n])
     standardised = np.ascontiguousarray((rows[wider] - middle) / spread)
+    # Nothing that a category, a spike or an uneven lattice alone divides is a cluster.
+    standardised = smooth_columns(standardised, categories_of(standardised), rng)
     inside = np.searchsorted(wider, among)
     gaps = np.array([resolution(column) for column in standardised[inside].T])
     floor = np.maximum(FLOOR, gaps**2 / 12.0)  # the variance of rounding
