@@ -313,10 +313,11 @@ class DPMeans(CentreEstimator):
         elif choice is not None and self.init == "mean" and self._search == "split-merge":
             init = problem.centres_in_frame(choice.centres)  # found on the way to the penalty
         solution = self._solve(problem, partition, init, rng)
-        category = None
+        alone = ""
         if choice is not None:
             category = explaining_category(choice, matrix, solution.labels)
-        if choice is not None and category is not None:
+            alone = "" if category is None else category_sentence(category, choice.n_clusters)
+        if choice is not None and alone:
             choice = choice._replace(n_clusters=1)
             penalty = self._penalty(problem, prior_weight, choice)
             partition = problem.partition(penalty, prior_weight, self.max_clusters)
@@ -327,8 +328,8 @@ class DPMeans(CentreEstimator):
             fitted |= choice_attributes(choice)
             fitted["_chosen_for"] = self._choice_inputs(every, weights)
             nearest = choice.shown
-            if category is not None:
-                status = add_warning(fitted, status, category_sentence(category))
+            if alone:
+                status = add_warning(fitted, status, alone)
             elif choice.n_clusters == fitted["n_clusters_"] == 1 and nearest is not None:
                 penalty = self._penalty_for(nearest.k, problem, prior_weight, choice)
                 call = self._call(cluster_penalty=penalty)
@@ -337,8 +338,8 @@ class DPMeans(CentreEstimator):
                     fitted, status, no_number_sentence(nearest, how),
                     spread_sentence(matrix, geometry),
                 )  # fmt: skip
-            elif fitted["n_clusters_"] > 1 and (alone := one_column_sentence(matrix, geometry)):
-                status = add_warning(fitted, status, alone)
+            elif fitted["n_clusters_"] > 1 and (sentence := one_column_sentence(matrix, geometry)):
+                status = add_warning(fitted, status, sentence)
         return fitted, status
 
     def _choice_inputs(self, matrix: Matrix, weights: Floats | None) -> tuple[Any, ...]:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics import pairwise_distances_argmin
 
 from hardbayes.core.arrays import Floats, Matrix, is_sparse
 from hardbayes.core.discrete import Dummies, codes_of, determine
@@ -49,27 +50,26 @@ from hardbayes.dp_means.choice.sample import (
 from hardbayes.dp_means.path import Path
 from hardbayes.dp_means.stepped_path import SteppedPath
 
-Labels = NDArray[np.integer]
 
-
-def reprice(path: Path, sample: Sample, categories: Sequence[Labels] = ()) -> dict[int, float]:
+def reprice(
+    path: Path, sample: Sample, others: Sequence[NDArray[np.integer]] = ()
+) -> dict[int, float]:
     """Return a penalty for each number of clusters of a path, in the units of a sample.
 
-    The objective of each partition is computed by the divergence itself. The penalty is the middle
-    of the plateau; off the convex hull, the one at which the numbers below and above are equal.
-    That of one cluster is twice the largest at which others are better; what divisions by all
-    ``categories`` (n,) save comes on top of it.
+    The objective of each partition is computed by the divergence itself, and so is that of the
+    ``others`` (n,), which compete with those of the path. The penalty is the middle of the plateau;
+    off the convex hull, the one at which the numbers below and above are equal. That of one cluster
+    is twice the largest at which others are better.
     """
-    fits: list[tuple[int, float]] = []
-    for k in range(1, path.n_clusters + 1):
-        labels = path.labels_with(k)
-        if labels is not None:
-            fits.append((k, -sample.partition.potential(*sample.clusters(labels, k))))
+    partitions = [path.labels_with(k) for k in range(1, path.n_clusters + 1)]
+    fits = [
+        (k, -sample.partition.potential(*sample.clusters(labels, k)))
+        for labels in (*partitions, *others)
+        if labels is not None
+        for k in (int(labels.max()) + 1,)
+    ]
     gains = [(fits[0][1] - fit) / (k - 1) for k, fit in fits[1:]]
     slope = max(gains, default=0.0)
-    for codes in categories:
-        divided = sample.clusters(codes, int(codes.max()) + 1)
-        slope += fits[0][1] + sample.partition.potential(*divided)
     penalties = {1: 2.0 * slope} | {p.k: p.middle for p in plateaus(fits)}
     for (few, fit), (many, other) in pairwise(lower_hull(fits)):
         if fit > other:
@@ -77,6 +77,12 @@ def reprice(path: Path, sample: Sample, categories: Sequence[Labels] = ()) -> di
         for k in range(few + 1, many + 1):
             penalties.setdefault(k, slope)
     return penalties
+
+
+def across(labels: NDArray[np.integer], codes: NDArray[np.integer]) -> NDArray[np.intp]:
+    """Return labels (n,) of the clusters divided by the levels of a category."""
+    both = labels * (int(codes.max()) + 1) + codes
+    return np.unique(both, return_inverse=True)[1]
 
 
 # Numbers of clusters up to which held-out rows are tested; larger ones if their plateaus are wide.
@@ -97,7 +103,7 @@ class Choice(NamedTuple):
     centres: Floats  # (k, d), in the user's coordinates; no more than the cap
     candidates: list[Candidate]
     penalties: dict[int, float]  # of the candidates, in the user's units
-    categories: list[Dummies]  # among the columns; none of them explains these clusters
+    categories: list[Dummies]  # among the columns; the choice did not see them
 
     @property
     def shown(self) -> Candidate | None:
@@ -132,17 +138,15 @@ def choose_penalty(
     labels = traced.path.best_at(max(middles[k] - left_out, 0.0), max_clusters).labels
     centres = drawn.exact.clusters(labels, int(labels.max()) + 1)[1]
     penalties = {number: penalty / unit for number, penalty in middles.items()}
-    codes = [codes_of(drawn.exact.rows, dummies) for dummies in drawn.categories]
-    others = [
-        dummies
-        for dummies, levels in zip(drawn.categories, codes, strict=True)
-        if not determine(levels, labels)
-    ]
     if seen.geometry is not geometry or drawn.exact is not sample:
-        penalties = reprice(traced.path, drawn.exact, codes)
+        codes = [codes_of(drawn.exact.rows, dummies) for dummies in drawn.categories]
+        divided = [divided for each in codes for divided in (each, across(labels, each))]
+        penalties = reprice(traced.path, drawn.exact, divided)
+    if drawn.exact is not sample:  # no partition saves more than one cluster costs
+        penalties[1] = drawn.exact.cost_of_one()
     penalties = {number: penalty / drawn.frame.unit for number, penalty in penalties.items()}
     points = drawn.in_user_coordinates(centres)
-    return Choice(penalties[k], k, points, candidates, penalties, others)
+    return Choice(penalties[k], k, points, candidates, penalties, drawn.categories)
 
 
 def _most_clusters(sample: Sample, seen: View) -> int:
@@ -251,20 +255,25 @@ def choice_table(choice: Choice) -> Table:
 
 def explaining_category(
     choice: Choice, matrix: Matrix, labels: NDArray[np.int32]
-) -> NDArray[np.intp] | None:
-    """Return the columns of a category that explains the clusters of a fit, if one does."""
+) -> Dummies | None:
+    """Return the columns of a category that divides the chosen clusters in a fit, if one does."""
+    some = slice(None, None, 1 + matrix.shape[0] // ENOUGH_ROWS)
     for dummies in choice.categories:
-        if determine(codes_of(matrix, dummies), labels):
+        chosen = pairwise_distances_argmin(matrix[some], choice.centres)
+        both = across(chosen, codes_of(matrix[some], dummies))
+        if determine(both, labels[some]) and not determine(chosen, labels[some]):
             return dummies
     return None
 
 
-def category_sentence(dummies: Dummies) -> str:
-    """Return why there is one cluster where a fit divides rows by a category alone."""
+def category_sentence(dummies: Dummies, n_chosen: int) -> str:
+    """Return why there is one cluster where a category divides the chosen ones, and nothing else."""
     first, last = dummies[0], dummies[-1]
+    there = f"{n_chosen} clusters were chosen" if n_chosen > 1 else "no clusters were found"
     return (
-        f"Clusters would be the levels of one category, columns {first} to {last} of X, and "
-        "nothing else, so there is one cluster. Leave these columns out to cluster by the others."
+        f"The levels of one category, columns {first} to {last} of X, would divide the rows, so "
+        f"there is one cluster. Without regard to this category {there}: leave its columns out, or "
+        "scale them down."
     )
 
 

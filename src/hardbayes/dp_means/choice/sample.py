@@ -106,6 +106,11 @@ class Sample:
         factor = self.weights.sum() / self.weights[ids].sum()
         return replace(self, rows=self.rows[ids], weights=factor * self.weights[ids])
 
+    def cost_of_one(self) -> float:
+        """Return what all rows cost as one cluster, in working units."""
+        centre = self.clusters(np.zeros(self.n_rows, np.int32), 1)[1][0]
+        return float(self.weights @ self.geometry.divergence(self.rows, centre))
+
     def clusters(self, labels: NDArray[np.int32], k: int) -> tuple[Floats, Floats]:
         """Return the weights (k,) and centres (k, d) of the clusters of all rows."""
         sizes, totals = cluster_totals(self.rows, self.weights, labels, k)
