@@ -15,6 +15,7 @@ Values at even distances are left to the noise of one step that rows have where 
 """
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,7 @@ FEWEST_VALUES = 4  # of a lattice: two or three values may be clusters
 
 LEFT_OVER = 0.1  # of the entropy of labels: with less, a category explains them (a convention)
 
+F = TypeVar("F", bound=np.floating)
 Dummies = NDArray[np.intp]  # (m,): the neighbouring columns of one category
 
 
@@ -78,18 +80,18 @@ def determine(codes: NDArray[np.intp], labels: NDArray[np.integer]) -> bool:
     np.add.at(table, (codes, labels), 1.0 / len(labels))
     whole = float(entr(table.sum(axis=0)).sum())
     left = float(entr(table).sum() - entr(table.sum(axis=1)).sum())
-    return whole > 0 and left < LEFT_OVER * whole
+    return bool(whole > 0 and left < LEFT_OVER * whole)
 
 
 def _exclude(one: NDArray[np.bool_], other: NDArray[np.bool_]) -> bool:
     """Whether two columns are never up together, though by chance they would be."""
     expected = np.count_nonzero(one) * np.count_nonzero(other) / len(one)
-    return expected >= MIN_EXPECTED and not (one & other).any()
+    return bool(expected >= MIN_EXPECTED and not (one & other).any())
 
 
 def smooth_columns(
-    rows: NDArray[np.floating], categories: Sequence[Dummies], rng: np.random.RandomState
-) -> NDArray[np.floating]:
+    rows: NDArray[F], categories: Sequence[Dummies], rng: np.random.RandomState
+) -> NDArray[F]:
     """Return rows (n, d) in which such columns are continuous; the rows themselves without any."""
     replaced = {column for each in categories for column in each.tolist()}
     smooth: dict[int, Floats] = {}

@@ -50,10 +50,10 @@ from hardbayes.dp_means.choice.sample import (
 from hardbayes.dp_means.path import Path
 from hardbayes.dp_means.stepped_path import SteppedPath
 
+Labels = NDArray[np.signedinteger]
 
-def reprice(
-    path: Path, sample: Sample, others: Sequence[NDArray[np.integer]] = ()
-) -> dict[int, float]:
+
+def reprice(path: Path, sample: Sample, others: Sequence[Labels] = ()) -> dict[int, float]:
     """Return a penalty for each number of clusters of a path, in the units of a sample.
 
     The objective of each partition is computed by the divergence itself, and so is that of the
@@ -79,7 +79,7 @@ def reprice(
     return penalties
 
 
-def across(labels: NDArray[np.integer], codes: NDArray[np.integer]) -> NDArray[np.intp]:
+def across(labels: Labels, codes: Labels) -> NDArray[np.intp]:
     """Return labels (n,) of the clusters divided by the levels of a category."""
     both = labels * (int(codes.max()) + 1) + codes
     return np.unique(both, return_inverse=True)[1]
@@ -267,7 +267,7 @@ def explaining_category(
 
 
 def category_sentence(dummies: Dummies, n_chosen: int) -> str:
-    """Return why there is one cluster where a category divides the chosen ones, and nothing else."""
+    """Return why there is one cluster where a category alone divides the chosen ones."""
     first, last = dummies[0], dummies[-1]
     there = f"{n_chosen} clusters were chosen" if n_chosen > 1 else "no clusters were found"
     return (

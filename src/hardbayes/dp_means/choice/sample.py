@@ -111,14 +111,14 @@ class Sample:
         centre = self.clusters(np.zeros(self.n_rows, np.int32), 1)[1][0]
         return float(self.weights @ self.geometry.divergence(self.rows, centre))
 
-    def clusters(self, labels: NDArray[np.int32], k: int) -> tuple[Floats, Floats]:
+    def clusters(self, labels: NDArray[np.signedinteger], k: int) -> tuple[Floats, Floats]:
         """Return the weights (k,) and centres (k, d) of the clusters of all rows."""
         sizes, totals = cluster_totals(self.rows, self.weights, labels, k)
         return sizes, self.partition.centres(sizes, totals)
 
 
 def cluster_totals(
-    rows: Matrix, weights: Floats, labels: NDArray[np.int32], k: int
+    rows: Matrix, weights: Floats, labels: NDArray[np.signedinteger], k: int
 ) -> tuple[Floats, Floats]:
     """Return the weights (k,) of clusters, and the weighted sums of their rows (k, d)."""
     n = len(labels)
