@@ -39,12 +39,17 @@ def graphs(options: Options) -> Iterator[Graph]:
         for outside in (4.0, 8.0):
             planted = make_planted_partition(k, size, degree_outside=outside, random_state=0)
             yield Graph(f"{k} x {size} planted, {outside:g} links outside", *planted)
-    for path in options.graphs:
-        links, labels = _from_npz(path) if path.suffix == ".npz" else _from_text(path)
+    for name, links, labels in graphs_of_files(options):
         component = csgraph.connected_components(links, directed=False)[1]
         kept = np.flatnonzero(component == np.bincount(component).argmax())
         own = sparse.csr_array(links[kept][:, kept])
-        yield Graph(path.stem, own, None if labels is None else labels[kept])
+        yield Graph(name, own, None if labels is None else labels[kept])
+
+
+def graphs_of_files(options: Options) -> Iterator[Graph]:
+    """Yield the whole graphs of files."""
+    for path in options.graphs:
+        yield Graph(path.stem, *(_from_npz(path) if path.suffix == ".npz" else _from_text(path)))
 
 
 def _from_npz(path: Path) -> tuple[sparse.csr_array, Labels | None]:

@@ -4,11 +4,24 @@ import math
 
 import numpy as np
 import pytest
+from scipy import sparse
 
-from hardbayes.graph import choice as module
-from hardbayes.graph.choice import description_length, links_per_weight
-from tests.graph.graphs import memory_graph
+from hardbayes.core.pool import Pool
+from hardbayes.graph.choice import description as module
+from hardbayes.graph.choice.description import blocks_of, lengths, links_per_weight
+from hardbayes.graph.problem import make_problem
 from tests.reference.graphs import random_adjacency
+
+
+def problem_of(adjacency):
+    links = sparse.csr_array(adjacency - np.diag(np.diag(adjacency)))
+    return make_problem(links, np.diag(adjacency).copy(), False, Pool(1))
+
+
+def description_length(problem, labels):
+    """The length where all clusters count as one component."""
+    blocks = blocks_of(problem, labels, links_per_weight(problem))
+    return float(sum(part.sum() for part in lengths(blocks, np.zeros(labels.max() + 1, int))))
 
 
 def literal(adjacency, labels):
@@ -40,9 +53,10 @@ def literal(adjacency, labels):
 def test_lengths_are_logarithms_of_numbers_of_graphs(k):
     adjacency = (random_adjacency(np.random.default_rng(k), 8) > 0).astype(float)
     labels = np.arange(8) % k
-    graph = memory_graph(adjacency)
-    assert links_per_weight(graph) == 1.0
-    found = description_length(graph, np.ones(8), labels, k, 1.0)
+    np.fill_diagonal(adjacency, 0.0)
+    problem = problem_of(adjacency)
+    assert links_per_weight(problem) == 1.0
+    found = description_length(problem, labels)
     assert found == pytest.approx(literal(adjacency, labels), rel=1e-9)
 
 
@@ -55,15 +69,42 @@ def test_small_numbers():
 def test_weights_count_in_their_own_unit_and_vertices_may_stand_for_several():
     adjacency = random_adjacency(np.random.default_rng(0), 12)
     labels = np.arange(12) % 3
-    one, many = memory_graph(adjacency), memory_graph(1e6 * adjacency)
-    lengths = [
-        description_length(graph, np.ones(12), labels, 3, links_per_weight(graph))
-        for graph in (one, many)
-    ]
-    assert lengths[0] == pytest.approx(lengths[1])
+    one, many = problem_of(adjacency), problem_of(1e6 * adjacency)
+    assert description_length(one, labels) == pytest.approx(description_length(many, labels))
     groups, names = np.arange(12) % 6, np.arange(6) % 3
-    coarse, sizes = one.statistics(groups, 6).coarser, np.full(6, 2.0)
-    per_weight = links_per_weight(one)
-    assert description_length(coarse, sizes, names, 3, per_weight) == pytest.approx(
-        description_length(one, np.ones(12), names[groups], 3, per_weight)
+    coarse, per_weight = one.coarser(groups, 6), links_per_weight(one)
+    fine = lengths(blocks_of(one, names[groups], per_weight), np.zeros(3, int))
+    np.testing.assert_allclose(
+        lengths(blocks_of(coarse, names, per_weight), np.zeros(3, int)), fine
     )
+
+
+def test_components_are_described_apart():
+    adjacency = (random_adjacency(np.random.default_rng(1), 9) > 0).astype(float)
+    np.fill_diagonal(adjacency, 0.0)
+    both = problem_of(np.kron(np.eye(2), adjacency))
+    labels = np.arange(9) % 3
+    blocks = blocks_of(both, np.concatenate([labels, 3 + labels]), 1.0)
+    alone = lengths(blocks_of(problem_of(adjacency), labels, 1.0), np.zeros(3, int))
+    for part, one in zip(lengths(blocks, np.repeat([0, 1], 3)), alone, strict=True):
+        np.testing.assert_allclose(part, [one[0], one[0]])
+
+
+def test_planted_partitions_and_unions():
+    clique = np.ones((5, 5)) - np.eye(5)
+    adjacency = np.kron(np.eye(4), clique)
+    adjacency[0, 5] = adjacency[5, 0] = adjacency[10, 15] = adjacency[15, 10] = 1.0
+    problem, labels = problem_of(adjacency), np.repeat(np.arange(4), 5)
+    blocks = blocks_of(problem, labels, 1.0)
+    m, inside = 42, 40 / 42
+    expected = np.square(adjacency.reshape(4, 5, 20).sum(axis=(1, 2)) / 84).sum()
+    divergence = inside * np.log(inside / expected)
+    divergence += (1 - inside) * np.log((1 - inside) / (1 - expected))
+    paid = math.log(math.factorial(20) / math.factorial(5) ** 4 * math.comb(19, 3)) + np.log(43)
+    assert module.planted_saving(blocks) == pytest.approx(m * divergence - paid)
+    # All two links between clusters keep within the pairs; one of three pairs would do by chance.
+    saved = module.union_saving(blocks, np.array([0, 0, 1, 1]))
+    assert saved == pytest.approx(2 * np.log(3) - np.log(6 * 3) - np.log(3))
+    assert module.union_saving(blocks, np.array([0, 1, 0, 1])) < saved
+    alone = blocks_of(problem_of(np.kron(np.eye(2), clique)), np.repeat([0, 1], 5), 1.0)
+    assert module.union_saving(alone, np.array([0, 0])) == -np.inf

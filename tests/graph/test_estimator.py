@@ -1,5 +1,6 @@
 """GraphDPMeans as a whole: theorems, optima, inputs and corners."""
 
+import re
 import signal
 import sys
 import threading
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from scipy.sparse import csgraph
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -96,11 +98,42 @@ def test_random_graphs_are_one_cluster():
     for seed in range(20):
         rng = np.random.default_rng(seed)
         upper = np.triu(rng.uniform(size=(60, 60)) < rng.uniform(0.06, 0.3), 1).astype(float)
-        model = GraphDPMeans(random_state=0).fit(upper + upper.T)
-        ones += model.n_clusters_ == 1
+        linked = (upper + upper.T).any(axis=0)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            model = GraphDPMeans(random_state=0).fit((upper + upper.T)[linked][:, linked])
+        whole = csgraph.connected_components((upper + upper.T)[linked][:, linked])[0]
+        ones += model.n_clusters_ == whole
         if model.n_clusters_ == 1:
             assert model.cluster_penalty_ == 0 and "random" in model.status_
+            assert [str(each.message) for each in told] == [model.status_]
+            assert (model.penalty_choice_["strength"] < 1).all()
     assert ones >= 19
+
+
+def test_one_cluster_says_what_came_nearest_and_how_to_get_it():
+    rng = np.random.default_rng(5)
+    upper = np.triu(rng.uniform(size=(40, 40)) < 0.3, 1).astype(float)
+    with pytest.warns(UserWarning, match="One cluster: no division stood out"):
+        model = GraphDPMeans(random_state=0).fit(upper + upper.T)
+    call = re.search(r"To use about (\d+) clusters: GraphDPMeans\((.*)\)\.", model.status_)
+    nearest = GraphDPMeans(float(call[2]), random_state=0).fit(upper + upper.T)
+    assert abs(nearest.n_clusters_ - int(call[1])) <= 2
+    table = model.penalty_choice_
+    assert list(table) == [
+        "n_clusters", "penalty", "modularity", "within_error", "saved_nats", "strength", "chosen",
+    ]  # fmt: skip
+    assert int(call[1]) in table["n_clusters"] and table["chosen"].tolist()[0] is True
+    assert not hasattr(GraphDPMeans(-0.5, random_state=0).fit(upper + upper.T), "penalty_choice_")
+
+
+def test_the_table_of_candidates_is_saved(tmp_path):
+    model = GraphDPMeans(random_state=0).fit(load_karate_club()[0])
+    save(model, tmp_path / "m")
+    for name, column in model.penalty_choice_.items():
+        again = load(tmp_path / "m").penalty_choice_[name]
+        np.testing.assert_array_equal(again, column)
+        assert again.dtype == column.dtype
 
 
 def test_the_automatic_penalty_does_not_depend_on_the_unit_of_weights():
@@ -382,7 +415,7 @@ def test_out_of_steps_is_told():
 
 
 def test_verbose(capsys):
-    GraphDPMeans(random_state=0).fit(TWO_TRIANGLES)
+    GraphDPMeans(random_state=0).fit(load_karate_club()[0])
     assert capsys.readouterr() == ("", "")
     links, _ = make_planted_partition(random_state=0)
     GraphDPMeans(random_state=0, verbose=1).fit(links)
@@ -421,6 +454,7 @@ def test_objective_of_graphs_refuses_what_does_not_apply():
 NOT_FOR_GRAPHS = {"check_clustering": "needs rows, and GraphDPMeans takes graphs"}
 
 
+@pytest.mark.filterwarnings("ignore:One cluster")  # random tables are no communities
 @parametrize_with_checks(
     [GraphDPMeans(random_state=0)], expected_failed_checks=lambda _: NOT_FOR_GRAPHS
 )

@@ -108,6 +108,9 @@ class Estimator(CallbackSupportMixin, ABC, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]]
     #: Attributes that may hold text, which files store as lists, and the dtype of their arrays.
     _text_attributes: ClassVar[dict[str, type]] = {"feature_names_in_": object}
+    #: Columns of ``penalty_choice_``, for estimators that have it.
+    _choice_columns: ClassVar[Columns] = {}
+    penalty_choice_: Table
     n_jobs: int | None
     random_state: Any
     verbose: int
@@ -186,6 +189,11 @@ class Estimator(CallbackSupportMixin, ABC, BaseEstimator):
 
     # -- for save and load -------------------------------------------------------------------------
 
+    @property
+    def _choice_schema(self) -> Schema:
+        """What a file holds of the choice of a penalty, where there was one."""
+        return {"penalty_choice_": array("candidates", len(self._choice_columns), may_miss=True)}
+
     def _get_state(self) -> dict[str, Any]:
         if not hasattr(self, "_model"):
             return {}
@@ -194,6 +202,8 @@ class Estimator(CallbackSupportMixin, ABC, BaseEstimator):
         for name, dtype in self._text_attributes.items():
             if state[name] is not None and state[name].dtype.kind == np.dtype(dtype).kind:
                 state[name] = [str(text) for text in state[name]]
+        if "penalty_choice_" in state:
+            state["penalty_choice_"] = numbers_of(state["penalty_choice_"])
         return state | self._model.to_arrays()
 
     def _set_state(self, state: dict[str, Any]) -> None:
@@ -208,6 +218,9 @@ class Estimator(CallbackSupportMixin, ABC, BaseEstimator):
                 raise contradiction("wrong number of feature names")
             state["feature_names_in_"] = names
         model = self._model_from(state)
+        if "penalty_choice_" in state:
+            table = table_from(state["penalty_choice_"], self._choice_columns)
+            state["penalty_choice_"] = table
         fitted = {name: value for name, value in state.items() if name.endswith("_")}
         self._set_fitted(fitted | {"_model": model})
 
@@ -344,9 +357,6 @@ class ClusterEstimator(ClusterMixin, RowEstimator):
     """
 
     n_clusters_: int
-    penalty_choice_: Table
-    #: Columns of ``penalty_choice_``, for estimators that have it.
-    _choice_columns: ClassVar[Columns] = {}
     #: How to get a given number of clusters, for a user who passes ``n_clusters``.
     _given_number = "Pass {name}(0, max_clusters={k}) for at most so many."
 
@@ -454,22 +464,6 @@ class ClusterEstimator(ClusterMixin, RowEstimator):
 
     def _costs(self, matrix: Matrix, pool: Pool) -> Floats:
         return self._model.assign(matrix, pool).costs()
-
-    @property
-    def _choice_schema(self) -> Schema:
-        """What a file holds of the choice of a penalty, where there was one."""
-        return {"penalty_choice_": array("candidates", len(self._choice_columns), may_miss=True)}
-
-    def _get_state(self) -> dict[str, Any]:
-        state = super()._get_state()
-        if "penalty_choice_" in state:
-            state["penalty_choice_"] = numbers_of(state["penalty_choice_"])
-        return state
-
-    def _set_state(self, state: dict[str, Any]) -> None:
-        super()._set_state(state)
-        if "penalty_choice_" in state:
-            self.penalty_choice_ = table_from(state["penalty_choice_"], self._choice_columns)
 
     @property
     def _n_features_out(self) -> int:

@@ -118,7 +118,7 @@ class PenaltyPath:
         """Return the penalty that the estimator itself would choose.
 
         Of features, the middle of the widest plateau; a base alone that all rows share does not
-        count. Of graphs, 0 where no clusters describe the graph better than its degrees.
+        count. Of graphs, 0 where no connected component is divided.
 
         Returns
         -------

@@ -12,17 +12,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, Estimator, fit_task
 from hardbayes.core.loop import Status
+from hardbayes.core.plateaus import table_of
 from hardbayes.core.pool import Pool, resolve_threads
 from hardbayes.core.schema import Schema, contradiction
-from hardbayes.graph.choice import choose_penalty
+from hardbayes.graph.choice.rule import COLUMNS, choose, refit
+from hardbayes.graph.choice.telling import components_sentence, undivided_sentence
 from hardbayes.graph.fitted import (
     ATTRIBUTES,
     MODEL,
     NO_CLUSTERS,
-    NO_STRUCTURE,
     FittedGraph,
     fitted_attributes,
     one_cluster,
+    undivided,
 )
 from hardbayes.graph.problem import GraphProblem, make_problem
 from hardbayes.graph.reading import check_graph, check_links
@@ -44,8 +46,9 @@ class GraphDPMeans(ClusterMixin, Estimator):
         What is added to the cut for each cluster. For the normalised cut it is between -1 and 0: a
         cluster is worth having where less than a share ``-cluster_penalty`` of its links leaves it,
         and the farther below zero the penalty, the more clusters. At 0 or more there is one
-        cluster, with a warning. "auto" takes the penalty whose clusters describe the graph in
-        about the fewest bits, or one cluster where none describe it better than its degrees.
+        cluster, with a warning. "auto" compares the modularity of the clusters at many penalties,
+        and divides no connected component that random graphs with its degrees match. See
+        `penalty_choice_`.
     cut : {"normalized", "ratio"}, default="normalized"
         Divide the cut of a cluster by the sum of its degrees, or by its number of vertices.
         Penalties of the ratio cut have the unit of the weights of links. It cuts off single
@@ -77,7 +80,13 @@ class GraphDPMeans(ClusterMixin, Estimator):
     cluster_weights_ : ndarray of shape (n_clusters_,)
         Number of vertices of each cluster.
     cluster_penalty_ : float
-        The penalty used; 0 where "auto" finds no clusters.
+        The penalty used; 0 where "auto" divides no connected component.
+    penalty_choice_ : dict of ndarrays of shape (n_candidates,)
+        With "auto": what was compared to choose the penalty. "n_clusters" and "penalty", of
+        linked vertices; "modularity"; "within_error", whether it is within three standard errors of
+        the highest; "saved_nats", by how much the clusters shorten a description of the graph;
+        "strength", the evidence that the graph has communities, of which 1 is needed; "chosen".
+        ``pandas.DataFrame(model.penalty_choice_)`` prints it.
     objective_ : float
         ``cut_ + cluster_penalty_ * n_clusters_``.
     objective_history_, n_iter_, n_splits_, n_merges_, converged_, status_
@@ -113,6 +122,7 @@ class GraphDPMeans(ClusterMixin, Estimator):
     """
 
     _text_attributes = Estimator._text_attributes | {"vertex_names_": object}
+    _choice_columns = COLUMNS
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "cluster_penalty": [StrOptions({"auto"}), Interval(Real, None, None, closed="neither")],
         "cut": [StrOptions({"normalized", "ratio"})],
@@ -201,27 +211,36 @@ class GraphDPMeans(ClusterMixin, Estimator):
 
     def _fitted(self, problem: GraphProblem) -> tuple[dict[str, Any], Status]:
         rng = self._stream()
-        given: list[NDArray[np.int64]] = []
         most = self.max_clusters or len(problem.linked) + len(problem.isolated)
-        if self.cluster_penalty != "auto":
-            penalty = float(self.cluster_penalty)
-            if penalty >= 0:
-                return one_cluster(problem, penalty, NO_CLUSTERS), Status.REMARKED
-        else:
-            chosen = choose_penalty(problem, most, self.max_iter, rng)
-            if chosen is None:
-                return one_cluster(problem, 0.0, NO_STRUCTURE), Status.CONVERGED
-            penalty = chosen.penalty
-            given.append(chosen.labels)
-            self._say(
-                f"penalty {penalty:.4g}: {chosen.k} clusters, {-chosen.excess:.1f} nats saved"
-            )
-        how = (most, self.n_init, self.max_iter, rng, given, self._report_changes)
-        solution = best_fit(problem, penalty, *how)
+        how = (most, self.n_init, self.max_iter, rng)
+        if self.cluster_penalty == "auto":
+            return self._chosen(problem, how)
+        penalty = float(self.cluster_penalty)
+        if penalty >= 0:
+            return one_cluster(problem, penalty, NO_CLUSTERS), Status.REMARKED
+        solution = best_fit(problem, penalty, *how, report=self._report_changes)
         return fitted_attributes(solution, problem, penalty, most), solution.status
 
+    def _chosen(
+        self, problem: GraphProblem, how: tuple[int, int, int, np.random.RandomState]
+    ) -> tuple[dict[str, Any], Status]:
+        """Return the fit at the automatic penalty."""
+        most, _, max_steps, rng = how
+        choice = choose(problem, most, max_steps, rng)
+        table = {"penalty_choice_": table_of(choice.table, COLUMNS)}
+        if choice.chosen is None:
+            sentence = undivided_sentence(choice, problem.ratio)
+            fitted = undivided(problem, choice.components, most, sentence)
+            is_told = fitted["n_clusters_"] == 1 and bool(choice.tests)  # not of tiny graphs
+            return fitted | table, Status.REMARKED if is_told else Status.CONVERGED
+        self._say(f"penalty {choice.chosen.penalty:.4g}: {choice.chosen.k} clusters")
+        solution = refit(problem, choice, *how, self._report_changes)
+        fitted = fitted_attributes(solution, problem, choice.chosen.penalty, most) | table
+        fitted["status_"] = " ".join(filter(None, [fitted["status_"], components_sentence(choice)]))
+        return fitted, solution.status
+
     def _schema(self, state: dict[str, Any]) -> Schema:
-        return ATTRIBUTES | MODEL
+        return ATTRIBUTES | MODEL | self._choice_schema
 
     def _model_from(self, state: dict[str, Any]) -> FittedGraph:
         model = FittedGraph.from_arrays(state["cluster_penalty_"], state)

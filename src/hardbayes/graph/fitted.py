@@ -41,10 +41,6 @@ NO_CLUSTERS = (
     "One cluster: its cut is zero, and at a penalty of {penalty:g} more clusters raise the "
     "objective. Pass a negative cluster_penalty for more."
 )
-NO_STRUCTURE = (
-    "One cluster: no clusters describe the graph better than its degrees alone, as in a random "
-    "graph. Pass a negative cluster_penalty to have clusters nevertheless."
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +131,16 @@ def one_cluster(problem: GraphProblem, penalty: float, status: str) -> dict[str,
     n = len(problem.linked) + len(problem.isolated)
     found = _attributes(AtOnce(), problem, np.zeros(n, np.int64), penalty, np.array([penalty]))
     return found | {"status_": status.format(penalty=penalty)}
+
+
+def undivided(
+    problem: GraphProblem, components: NDArray[np.int64], max_clusters: int, status: str
+) -> dict[str, Any]:
+    """Return the attributes where connected components (m,) are the clusters."""
+    own = np.minimum(components, max_clusters - 1)
+    labels = problem.all_labels(own, max_clusters)
+    found = _attributes(AtOnce(), problem, labels, 0.0, np.zeros(1))
+    return found | {"status_": status}
 
 
 def _attributes(

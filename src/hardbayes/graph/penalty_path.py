@@ -13,7 +13,7 @@ from hardbayes.core.loop import Status
 from hardbayes.core.penalty_path import PenaltyPath
 from hardbayes.core.plateaus import CutPlateau, Plateau, plateaus
 from hardbayes.core.pool import Pool, resolve_threads
-from hardbayes.graph.choice import Describer, lowest_penalty, well_described
+from hardbayes.graph.choice.rule import STEEPEST, choose_among, lowest_penalty
 from hardbayes.graph.estimator import GraphDPMeans
 from hardbayes.graph.fitted import fitted_attributes
 from hardbayes.graph.problem import GraphProblem, make_problem
@@ -49,7 +49,7 @@ def trace_graph(
             end = best_fit(problem, float(penalty), *how, given)
             k = int(end.labels.max()) + 1
             found.append((k, problem.cost_unit * end.objective - float(penalty) * k, end))
-        models, describe, described = [], Describer(problem), []
+        models, labelled = [], []
         for penalty in penalties:
             k, cut, best = min(
                 found, key=lambda each: (each[1] + float(penalty) * each[0], each[0])
@@ -60,8 +60,8 @@ def trace_graph(
             fitted = fitted_attributes(end, problem, float(penalty), most)
             fitted["vertex_names_"] = given_graph.vertex_names
             models.append(model._set_fitted(fitted))
-            described.append(describe(best.labels, float(penalty)))
-        chosen = well_described(described)
+            labelled.append((float(penalty), best.labels))
+        chosen = choose_among(problem, labelled, most, rng).chosen
         runs = _plateaus(problem, found)
         partitions = {k: end.labels for k, cut, end in sorted(found, key=lambda each: -each[1])}
     exactly = ExactCuts(template, given_graph, partitions, runs)
@@ -113,7 +113,7 @@ def _useful_penalties(
     """Return falling penalties, from as few clusters as there are components to many."""
     fewest = csgraph.connected_components(problem.links, directed=False)[0]
     most = max(MAX_CLUSTERS, len(problem.linked) // 8)
-    lowest = highest = lowest_penalty(problem)
+    lowest = highest = STEEPEST * lowest_penalty(problem)
     for _ in range(MAX_TRIED):
         labels = best_fit(problem, highest, len(problem.linked), 1, 100, rng).labels
         k = int(labels.max()) + 1

@@ -231,6 +231,8 @@ def _evidence(choice: dict[str, Any]) -> list[str]:
     at = np.flatnonzero(choice["chosen"])
     if not len(at):
         return []
+    if "modularity" in choice:
+        return [f"Their modularity is {short(float(choice['modularity'][at[0]]))}."]
     sentences = []
     if "evidence" in choice:
         nats = float(choice["evidence"][at[0]])

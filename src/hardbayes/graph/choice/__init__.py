@@ -1,0 +1,1 @@
+"""The automatic penalty of graphs: which partition, and whether there is one."""
