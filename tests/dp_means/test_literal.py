@@ -50,7 +50,7 @@ def fit_both(X, penalty, weights, seed, *, container=np.asarray, n_init=1, **opt
     """The same problem in both: given order for even seeds, random for odd."""
     eta = options.pop("prior_weight", 0.0)
     given = seed % 2 == 0
-    drawn = 1000 + seed  # not an order in which rounding decides between copies of a centre
+    drawn = 3000 + seed  # not an order in which rounding decides between copies of a centre
     model = DPMeans(
         penalty,
         prior_weight=eta,
