@@ -10,6 +10,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from hardbayes import DPMeans, GaussianDPMeans, objective
+from hardbayes.core.arrays import VisitOrder
 from hardbayes.datasets import make_blobs_apart
 from tests.conftest import (
     assert_all_finite,
@@ -365,7 +366,7 @@ def test_random_order_is_the_given_order_of_permuted_rows(init, divergence):
     X = kl_rows(200, 4)
     w = np.random.default_rng(1).uniform(0.1, 2, 200)
     for seed in range(5):
-        order = np.random.RandomState(seed).permutation(200)
+        order = VisitOrder.draw("random", np.random.RandomState(seed)).rows(200)
         options = dict(init=init, divergence=divergence)
         random = paper(0.3, order="random", random_state=seed, **options).fit(X, sample_weight=w)
         given = paper(0.3, **options).fit(X[order], sample_weight=w[order])

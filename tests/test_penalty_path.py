@@ -775,7 +775,7 @@ def test_a_fitted_estimator_keeps_its_choice_for_its_rows_and_parameters(monkeyp
 
 @pytest.mark.parametrize("rows", [sparse.csr_array, np.asfortranarray, np.float32])
 def test_any_kind_of_rows_is_known_again(rows, monkeypatch):
-    X = rows(make_three_gaussians(60, random_state=0)[0])
+    X = rows(make_three_gaussians(150, random_state=0)[0])
     fitted = DPMeans(random_state=0).fit(X)
     monkeypatch.setattr(dp_means_path, "choose_penalty", None)
     assert penalty_path(X, estimator=fitted, n_penalties=3).suggest() == fitted.cluster_penalty_

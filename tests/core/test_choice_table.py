@@ -23,9 +23,3 @@ def test_a_table_survives_an_array(rows):
     for name, column in table.items():
         np.testing.assert_array_equal(again[name], column)
         assert again[name].dtype == column.dtype
-
-
-@pytest.mark.parametrize("wrong", [np.ones(3), np.ones((2, 4)), np.ones((2, 3), int), "text"])
-def test_malformed_arrays(wrong):
-    with pytest.raises(ValueError, match="'penalty_choice_' is malformed"):
-        table_from(wrong, COLUMNS)

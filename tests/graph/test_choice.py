@@ -27,7 +27,7 @@ def random_links(n, degree, seed):
 
 
 def beside(*parts):
-    return sparse.csr_array(sparse.block_diag(parts))
+    return sparse.csr_array(sparse.block_diag([sparse.coo_array(part) for part in parts]))
 
 
 def chosen(links, seed=0, **parameters):

@@ -199,7 +199,7 @@ def test_a_document_of_background_words_has_the_topic_that_describes_it_best():
     own = np.zeros((80, 12))
     own[:40, :6], own[40:, 6:] = rng.poisson(4, (40, 6)), rng.poisson(4, (40, 6))
     X = np.hstack([own, rng.poisson(4, (80, 8))])
-    model = model_of(X, background=True, weighting="counts")
+    model = HDPTopics(background=True, weighting="counts", random_state=1).fit(X)
     assert model.background_ is not None and model.n_topics_ >= 2
     document = np.zeros((1, 20))
     document[0, 12:] = [9, 1, 1, 1, 1, 1, 1, 1]

@@ -26,7 +26,8 @@ from hardbayes.core.arrays import Floats
 # Rows in which both of two columns would be up by chance, from which on it tells that none are.
 MIN_EXPECTED = 10.0
 # The next three were chosen on 70 draws without clusters and 42 labelled tables.
-SPIKE = 0.2  # share of rows with one value: from here on it is a spike
+SPIKE = 0.2  # share of rows with one value: from here on it is a spike,
+FEWEST_EQUAL = 10  # if there are so many of them (a convention)
 UNEVEN = 1.5  # times the median step: a step is uneven where it is wider
 UNEVEN_SHARE = 0.05  # of the rows beside uneven steps make a lattice uneven
 GAP = 3.0  # times both steps beside it: a wider step is a gap between groups of values
@@ -115,7 +116,8 @@ def _smooth(column: Floats, rng: np.random.RandomState) -> Floats | None:
     n = len(column)
     values, place, counts = np.unique(column, return_inverse=True, return_counts=True)
     most = int(counts.max())
-    if len(values) > 1 and most >= SPIKE * n and len(values) - 1 > (n - most) / 2:
+    is_spike = most >= max(SPIKE * n, FEWEST_EQUAL) and len(values) - 1 > (n - most) / 2
+    if len(values) > 1 and is_spike:
         return _normal_scores(column, rng)
     if not FEWEST_VALUES <= len(values) < COARSE * np.sqrt(n):
         return None
