@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from hardbayes import DPMeans
 from hardbayes.core.plateaus import numbers_of, table_from, table_of
+from hardbayes.core.schema import check
 
 COLUMNS = {"n_clusters": np.int64, "p_value": np.float64, "chosen": np.bool_}
 ROWS = [(2, 0.25, False), (3, 0.01, True)]
@@ -23,3 +25,11 @@ def test_a_table_survives_an_array(rows):
     for name, column in table.items():
         np.testing.assert_array_equal(again[name], column)
         assert again[name].dtype == column.dtype
+
+
+@pytest.mark.parametrize("wrong", [np.ones(7), np.ones((2, 8)), np.ones((2, 7), int), "text"])
+def test_malformed_arrays(wrong):
+    expected = DPMeans()._choice_schema
+    check({"penalty_choice_": np.ones((2, 7))}, expected)
+    with pytest.raises(ValueError, match="'penalty_choice_' is malformed"):
+        check({"penalty_choice_": wrong}, expected)

@@ -1,19 +1,52 @@
-"""The report of a fitted model, written to a file."""
+"""The report of a fitted model: what one of each kind consists of, written to a file."""
 
 import os
 from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from hardbayes._version import __version__
 from hardbayes.core.estimator import Estimator
 from hardbayes.core.html import join, tag
+from hardbayes.core.loop import counted
 from hardbayes.core.penalty_path import PenaltyPath
+from hardbayes.paths import WITH_PATHS, penalty_path
 from hardbayes.persistence.atomic import atomic_write
-from hardbayes.reports import kinds
-from hardbayes.reports.data import Given, estimator_and_rows, names_in
-from hardbayes.reports.page import contents, header, page
+from hardbayes.reports.data import (
+    Given,
+    checked_names,
+    data_of,
+    estimator_and_rows,
+    nameless,
+    names_in,
+    rows_of,
+    rows_section,
+)
+from hardbayes.reports.features import examples_section, features_of, features_section
+from hardbayes.reports.graph import communities_section, graph_of, matrix_section
+from hardbayes.reports.page import contents, header, page, usage_section
+from hardbayes.reports.path import script_data, solutions_section, trace_section
+from hardbayes.reports.pieces import Section, short
+from hardbayes.reports.plane import plane_of_rows
+from hardbayes.reports.profiles import groups_section, profiles_of, profiles_section
+from hardbayes.reports.solutions import Solutions, reasons_for, solutions_of
+from hardbayes.reports.topics import mixed_section, topics_of, topics_section
+
+
+@dataclass
+class Content:
+    """What was found, facts about it, the sections, and what the script needs."""
+
+    found: str
+    sentences: list[str]
+    facts: list[tuple[str, str]]
+    sections: list[Section | None]
+    script: dict[str, Any] = field(default_factory=dict)
 
 
 def report(
@@ -64,7 +97,7 @@ def report(
         Where rows are pictures: components are drawn as such.
     penalty_path : PenaltyPath or bool, default=True
         The path of the model's parameters, where there is one already; True traces it, which takes
-        one to three times as long as a fit with an automatic penalty; False leaves it out.
+        up to three times as long as a fit with an automatic penalty; False leaves it out.
     overwrite : bool, default=False
         Whether an existing file is replaced.
 
@@ -123,7 +156,7 @@ def report(
         file.write(written)
 
 
-def _kind(estimator: Any) -> Callable[[Given], kinds.Content]:
+def _kind(estimator: Any) -> Callable[[Given], Content]:
     """Return the function that gathers the content for such a model."""
     if not isinstance(estimator, Estimator):
         raise TypeError(
@@ -131,13 +164,13 @@ def _kind(estimator: Any) -> Callable[[Given], kinds.Content]:
             f"Got {type(estimator).__name__}."
         )
     check_is_fitted(estimator)
-    for attribute, kind in kinds.BY_ATTRIBUTE.items():
+    for attribute, kind in BY_ATTRIBUTE.items():
         if hasattr(estimator, attribute):
             return kind
-    return kinds.partition
+    return partition
 
 
-def _page(given: Given, content: kinds.Content) -> bytes:
+def _page(given: Given, content: Content) -> bytes:
     sections = [section for section in content.sections if section is not None]
     title = content.found if given.title is None else f"{content.found}: {given.title}"
     body = join(
@@ -148,3 +181,168 @@ def _page(given: Given, content: kinds.Content) -> bytes:
                                "loads nothing, and works without a network.")),
     )  # fmt: skip
     return page(title, body, content.script)
+
+
+def partition(given: Given) -> Content:
+    """Return the report of clusters of rows."""
+    model = given.model
+    data = data_of(given)
+    params = {} if given.groups is None else {"groups": given.groups}
+    labels = np.asarray(model.predict(given.X, **params))
+    k = int(model.n_clusters_)
+    plane = plane_of_rows(model, data.rows, None if data.scaled else data.columns)
+
+    def labels_of(other: Any) -> NDArray[np.int64]:
+        if other is model:
+            return labels[plane.rows].astype(np.int64)
+        return np.asarray(nameless(other).predict(data.rows[plane.rows]), np.int64)
+
+    found = _solutions(given, "n_clusters_", "cluster_penalty_", labels_of)
+    profiles = profiles_of(data, labels, k)
+    rows = rows_of(nameless(model), data.rows, labels, [each.cluster for each in profiles.found])
+    n, d = data.rows.shape
+    return Content(
+        counted(k, "cluster"),
+        [f"{counted(n, 'row')} of {counted(d, 'column')} fall into {counted(k, 'cluster')}."],
+        _facts(model, [("rows", short(n)), ("columns", short(d))]),
+        [
+            solutions_section(
+                f"Why {counted(k, 'cluster')}", reasons_for(model, "cluster", found), found, plane,
+                labels_of(model), "cluster", getattr(model, "penalty_choice_", None),
+            ),
+            profiles_section(profiles, data.columns),
+            groups_section(model) if hasattr(model, "group_cluster_weights_") else None,
+            None if rows is None else rows_section(rows, data, profiles.telling),
+            trace_section(model),
+            usage_section(model, "groups" if given.groups is not None else "partition",
+                          given.in_pipeline),
+        ],
+        script_data(found, plane, "cluster"),
+    )  # fmt: skip
+
+
+def topics(given: Given) -> Content:
+    """Return the report of topics of documents."""
+    model, found = given.model, topics_of(given)
+    k, n = found.n_topics, found.n_documents
+    what = f"{counted(n, 'document')} with a vocabulary of {counted(found.n_vocabulary, 'word')}"
+    return Content(
+        counted(k, "topic"),
+        [f"{what} are made of {counted(k, 'topic')}."],
+        _facts(model, [("documents", short(n)), ("vocabulary", short(found.n_vocabulary))]),
+        [
+            topics_section(found),
+            mixed_section(found),
+            solutions_section(
+                f"Why {counted(k, 'topic')}", reasons_for(model, "topic", None), None, None, None,
+                "topic",
+            ),
+            trace_section(model),
+            usage_section(model, "topics", given.in_pipeline),
+        ],
+    )  # fmt: skip
+
+
+def features(given: Given) -> Content:
+    """Return the report of overlapping features."""
+    model, data = given.model, data_of(given)
+    shape = given.image_shape
+    if shape is not None and int(np.prod(shape)) != data.rows.shape[1]:
+        raise ValueError(
+            f"'image_shape' is {tuple(shape)}, but X has {data.rows.shape[1]} columns."
+        )
+    found = features_of(nameless(model), data, shape)
+    path = _solutions(given, "n_components_", "component_penalty_", None)
+    k = found.n_features
+    n, d = data.rows.shape
+    return Content(
+        counted(k, "feature"),
+        [f"{counted(n, 'row')} of {counted(d, 'column')} are sums of {counted(k, 'feature')}."],
+        _facts(model, [("rows", short(n)), ("columns", short(d))]),
+        [
+            features_section(found),
+            examples_section(found),
+            solutions_section(
+                f"Why {counted(k, 'feature')}", reasons_for(model, "feature", path), path, None,
+                None, "feature",
+            ),
+            trace_section(model),
+            usage_section(model, "features", given.in_pipeline),
+        ],
+        script_data(path, None, "feature"),
+    )  # fmt: skip
+
+
+def graph(given: Given) -> Content:
+    """Return the report of clusters of a graph."""
+    model = given.model
+    names = checked_names(given.row_names, len(model.labels_))
+    found = graph_of(model, given.X, names)
+
+    def labels_of(other: Any) -> NDArray[np.int64]:
+        return np.asarray(other.labels_, np.int64)
+
+    path = _solutions(given, "n_clusters_", "cluster_penalty_", labels_of)
+    k = found.n_clusters
+    what = f"{short(found.n_vertices)} vertices with {counted(found.n_links, 'link')}"
+    return Content(
+        counted(k, "cluster"),
+        [f"{what} fall into {counted(k, 'cluster')}."],
+        _facts(model, [("vertices", short(found.n_vertices)), ("links", short(found.n_links))]),
+        [
+            matrix_section(found),
+            communities_section(found),
+            solutions_section(
+                f"Why {counted(k, 'cluster')}", reasons_for(model, "cluster", path), path,
+                found.plane, labels_of(model), "cluster",
+            ),
+            trace_section(model),
+            usage_section(model, "graph", given.in_pipeline),
+        ],
+        script_data(path, found.plane, "cluster"),
+    )  # fmt: skip
+
+
+#: Fitted attributes that tell what kind of model one is; any other is a partition.
+BY_ATTRIBUTE: dict[str, Callable[[Given], Content]] = {
+    "topic_weights_": topics,
+    "membership_": features,
+    "cuts_per_cluster_": graph,
+}
+
+
+def _solutions(
+    given: Given,
+    number: str,
+    penalty: str,
+    labels_of: Callable[[Any], NDArray[np.int64]] | None,
+) -> Solutions | None:
+    """Return the solutions at other penalties; None where there is no path, or it is left out.
+
+    A path is traced with the parameters of the model, and with its seed.
+    """
+    path = given.penalty_path
+    if path is False or (path is True and not isinstance(given.model, WITH_PATHS)):
+        return None
+    if not isinstance(path, PenaltyPath):
+        params = {} if given.sample_weight is None else {"sample_weight": given.sample_weight}
+        # The fitted model itself: what its fit has chosen need not be chosen again.
+        template = copy(given.model).set_params(verbose=0)
+        path = penalty_path(given.X, estimator=template, **params)
+    return solutions_of(path, given.model, number, penalty, labels_of)
+
+
+def _facts(model: Any, first: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return names and values for the head of a report."""
+    facts = [("model", type(model).__name__), *first]
+    divergence = getattr(model, "divergence", None)
+    if divergence is not None:
+        name = divergence if isinstance(divergence, str) else type(divergence).__name__
+        facts.append(("divergence", name.replace("_", " ")))
+    for name in ("cluster_penalty_", "component_penalty_", "local_penalty_", "global_penalty_"):
+        if hasattr(model, name):
+            facts.append((name.rstrip("_").replace("_", " "), short(getattr(model, name))))
+    facts.append(("objective", short(model.objective_)))
+    facts.append(("steps", f"{model.n_iter_}, " + ("converged" if model.converged_ else
+                                                   "not converged")))  # fmt: skip
+    return facts
