@@ -1,16 +1,8 @@
-"""Centres in slots, as compiled functions read them.
-
-Centres in slots, as the kernels read them: in blocks of neighbours, with room for births.
+"""Centres in slots, as compiled functions read them: in blocks of neighbours, with room for births.
 
 Slots are grouped so that centres near each other share a block, which makes one lower bound for the
 whole block tight. A slot whose cluster is closed stays free until the next layout; new centres are
-appended.
-
-Centres where costs are squared distances: compiled means, and scores laid out lazily.
-
-Centres where costs are affine in the row: ``constant + offset - <x, theta>``.
-
-Which table goes with which costs.
+appended. `TABLES` says which table goes with which costs.
 """
 
 from __future__ import annotations
