@@ -1,8 +1,4 @@
-"""Types of matrices, and named tuples of arrays.
-
-The types of data matrices, blocks of rows, and sums and lengths of rows.
-
-Named tuples of arrays: what algorithms hand to passes over rows, and what passes return.
+"""Types of matrices, and named tuples of arrays that passes over rows take and return.
 
 A cluster has a slot: its place in every array with an axis of ``slots``. It keeps the slot while it
 lives. Labels of rows are slots, -1 for none.

@@ -1,6 +1,4 @@
-"""Rows as compiled functions read them.
-
-What a row is to a kernel: dense or sparse, seen in working coordinates.
+"""Rows as compiled functions read them: dense or sparse, seen in working coordinates.
 
 Working coordinates are ``(value - shift) * scale``: for distances a round shift and a power of two,
 so that neither changes a bit; for histograms no shift and one over the row's sum. Rows are
@@ -8,8 +6,6 @@ transformed as they are read, so the data is never copied.
 
 A function with a docstring alone has an overload for each kind of rows, which numba chooses when it
 compiles the caller: kernels are written once, for both.
-
-A checked matrix as the kernels read it, and rows of it in working coordinates.
 """
 
 from typing import NamedTuple

@@ -1,29 +1,22 @@
-"""Labels of rows, and bounds on what centres cost them.
+"""Labels of rows, and bounds on what centres cost them, carried from one assignment to the next.
 
-Bounds on what centres cost each row, carried from one assignment to the next.
+Each row has an upper bound on the cost of its own centre and, for each group of blocks, a lower
+bound on the costs of all other centres there (Hamerly 2010 with one group, Ding et al. 2015 with
+many). Most rows then keep their cluster without a score. Bounds are float32, and every update gives
+away more than its rounding error. How many groups there are is what a budget for all per-row state
+allows; with few columns several blocks share a bound, because one bound would cost more than the
+scores that it may spare.
 
-Centres move, are born and die; bounds follow. Each row has an upper bound on the cost of its own
-centre and, for each group of blocks, a lower bound on the costs of all other centres there (Hamerly
-2010 with one group, Ding et al. 2015 with many). Most rows then keep their cluster without a score.
-
-Bounds are float32, and every update gives away more than its rounding error. Bounds hold for the
-labels that an assignment left; `dp_means.bounds` says what makes them invalid.
-
-The number of groups is what a budget for all per-row state allows; with few columns several blocks
-share a bound, because one bound would cost more than the scores that it may spare.
-
-The slot of each row, and the bounds of the last assignment.
-
-Bounds hold for the labels that an assignment left. They become invalid
+Bounds hold for the labels that an assignment left. They follow centres that move, open or close.
+They become invalid
 
 - where labels change by anything but an assignment: `Labelling.set` and `Labelling.rename` drop
   them, and `MemoryRows.start` makes a new labelling, which has none;
 - where the table of centres gets more room, so that slots are grouped otherwise: `MemoryRows` then
   drops them, or begins with new ones.
 
-They stay valid where centres move, open or close, because `dp_means.bounds` brings them up to
-date. `MemoryRows` also drops valid bounds where memory is short or where few would be tight.
-Without bounds the next assignment scores every centre: slower, with the same labels.
+`MemoryRows` also drops valid bounds where memory is short or where few would be tight. Without
+bounds the next assignment scores every centre: slower, with the same labels.
 """
 
 from collections.abc import Callable

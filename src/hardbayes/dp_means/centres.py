@@ -1,16 +1,8 @@
-"""Centres in slots, as compiled functions read them.
-
-Centres in slots, as the kernels read them: in blocks of neighbours, with room for births.
+"""Centres in slots, as compiled functions read them: in blocks of neighbours, with room for births.
 
 Slots are grouped so that centres near each other share a block, which makes one lower bound for the
 whole block tight. A slot whose cluster is closed stays free until the next layout; new centres are
-appended.
-
-Centres where costs are squared distances: compiled means, and scores laid out lazily.
-
-Centres where costs are affine in the row: ``constant + offset - <x, theta>``.
-
-Which table goes with which costs.
+appended. `TABLES` says which table goes with which costs.
 """
 
 from __future__ import annotations
@@ -53,6 +45,8 @@ def neighbours_together(centres: Floats, block: int) -> NDArray[np.intp]:
 
     Halves at the median of the widest column until a run fits; every run but the last is full.
     """
+    if len(centres) <= block:
+        return np.arange(len(centres))
     runs = []
     pending = [np.arange(len(centres))]
     while pending:
@@ -71,7 +65,7 @@ def neighbours_together(centres: Floats, block: int) -> NDArray[np.intp]:
 def _aligned(shape: tuple[int, ...], dtype: np.dtype) -> Floats:
     """Return an array that begins with a cache line, so that no block touches two."""
     spare = LANE_BYTES // dtype.itemsize
-    flat = np.empty(int(np.prod(shape)) + spare, dtype)
+    flat = np.empty(math.prod(shape) + spare, dtype)
     first = -flat.ctypes.data % LANE_BYTES // dtype.itemsize
     return flat[first : len(flat) - spare + first].reshape(shape)
 
@@ -87,6 +81,7 @@ class CentreTable(ABC):
     pool : Pool
     """
 
+    in_order: bool  # slots are numbers: none is free, and clusters follow each other as they came
     _moved: Floats  # (slots,): how far each centre has moved since `take_drift`
     #: Arrays with an axis of slots, which a table that grows takes along, beside theta.
     per_slot: tuple[str, ...] = ("rank", "offset", "exact", "exact_offset", "theta_norm", "_moved")
@@ -147,6 +142,7 @@ class CentreTable(ABC):
         slots = np.empty(len(order), np.intp)
         slots[order] = numbers
         self._put(slots, ranks, centres)
+        self._slots, self.in_order = slots, sparse or blocks == 1
 
     def open(self, centres: Floats) -> NDArray[np.intp]:
         """Append clusters at these centres (m, d); return their slots."""
@@ -155,6 +151,7 @@ class CentreTable(ABC):
         while self.used > self.n_slots:
             self._grow()
         self._put(slots, np.arange(self.next_rank, self.next_rank + len(centres)), centres)
+        self.in_order = False
         self.next_rank += len(centres)
         return slots
 
@@ -170,7 +167,7 @@ class CentreTable(ABC):
         self.offset[slots] = np.inf
         self.exact_offset[slots] = 0.0
         self.theta_norm[slots] = 0.0
-        self._slots = None
+        self._slots, self.in_order = None, False
 
     @property
     def is_crowded(self) -> bool:
@@ -258,17 +255,21 @@ class CentreTable(ABC):
     # -- memory ------------------------------------------------------------------------------------
 
     def _allocate(self, blocks: int) -> None:
+        slots = blocks * self.block
+        self.rank = np.full(slots, -1, np.int64)
+        self.exact = np.zeros((slots, self.n_columns))
+        self.exact_offset = np.zeros(slots)
+        self._moved = np.zeros(slots)
+        self._allocate_scores(blocks)
+
+    def _allocate_scores(self, blocks: int) -> None:
         slots, sparse = blocks * self.block, self.layout.sparse
         shape = (1, self.n_columns, slots) if sparse else (blocks, self.n_columns, self.block)
         self.theta = _aligned(shape, self.layout.dtype)
         unused = np.s_[:, :, self.used :] if sparse else np.s_[self.used // self.block :]
         self.theta[unused] = 0  # or scores of free slots might be no numbers
-        self.rank = np.full(slots, -1, np.int64)
         self.offset = np.full(slots, np.inf, self.layout.dtype)
-        self.exact = np.zeros((slots, self.n_columns))
-        self.exact_offset = np.zeros(slots)
         self.theta_norm = np.zeros(slots)
-        self._moved = np.zeros(slots)
 
     def _grow(self) -> None:
         old = self.__dict__.copy()
@@ -340,6 +341,7 @@ class DistanceTable(CentreTable):
         """Return the arrays for kernels that score, without the empty blocks at the end."""
         if not self._has_scores:
             self._has_scores = True
+            self._allocate_scores(self.n_slots // self.block)
             self.theta[:] = 0
             self._write(self.slots, self.exact[self.slots])
             self._forget_drift(slice(None))
@@ -351,9 +353,22 @@ class DistanceTable(CentreTable):
             return self._view(self.n_slots // self.block)
         return self.view()
 
-    def _allocate(self, blocks: int) -> None:
-        super()._allocate(blocks)
-        self._explained = np.zeros((self.n_slots, 2))
+    def close(self, slots: NDArray[np.intp]) -> None:
+        """Free slots."""
+        if self._has_scores:
+            super().close(slots)
+        else:
+            self.rank[slots] = -1
+            self._slots, self.in_order = None, False
+
+    def _allocate_scores(self, blocks: int) -> None:
+        if self._has_scores:
+            super()._allocate_scores(blocks)
+            self._explained = np.zeros((self.n_slots, 2))
+            return
+        nothing = np.empty(0, self.layout.dtype)
+        self.theta, self._explained = nothing.reshape(0, 0, 0), np.empty((0, 2))
+        self.offset = self.theta_norm = nothing
 
 
 class AffineTable(CentreTable):

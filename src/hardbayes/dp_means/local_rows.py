@@ -1,9 +1,4 @@
-"""Rows in memory by their positions, and the borders between clusters.
-
-Rows in memory, by their positions: what single-row algorithms read of them.
-
-Weight of rows on and beside the borders between neighbouring clusters.
-"""
+"""Rows in memory by their positions: what single-row algorithms read, and borders of clusters."""
 
 from __future__ import annotations
 

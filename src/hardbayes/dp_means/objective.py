@@ -1,11 +1,7 @@
-"""The objective of a partition: what is paid for rows and clusters.
-
-A partition of the rows: each cluster has a mean and costs a penalty.
+"""The objective of a partition: each cluster has a mean and costs a penalty.
 
 What is paid is data. `opening_costs` are what rows pay to open a cluster, `penalties` what clusters
 cost: arrays that this structure computes, and that nothing else multiplies by a number of clusters.
-
-The one definition of a partition's objective.
 """
 
 from __future__ import annotations

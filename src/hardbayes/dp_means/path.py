@@ -1,10 +1,7 @@
-"""Solutions of one problem from one cluster to many.
+"""Solutions of one problem from one cluster to many, and which of them is best at a penalty.
 
-Solutions of one problem from one cluster to many, and which of them is best at a penalty.
-
-A path of fits at falling penalties, each of which goes on from the last. For any costs.
-
-And back, on request: what was not divided well at first may be united better at rising penalties.
+`FallingPath` serves any costs: fits at falling penalties, each of which goes on from the last. And
+back, on request: what was not divided well at first may be merged better at rising penalties.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""Several starts of a fit, and where each starts.
-
-Several starts of a fit, of which the best is kept.
-
-Where a fit starts: one mean, the farthest rows, or rows drawn by their cost.
-"""
+"""Several starts of a fit, of which the best is kept: a mean, the farthest rows, or rows drawn."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ class PartitionState:
     def __init__(self, rows: Rows, partition: Partition) -> None:
         self.rows = rows
         self.partition = partition
-        self._table = self._new_table(ClusterList.of(np.zeros((0, rows.n_columns))))
+        self._table: CentreTable  # from `start` on
         self._known: ClusterStatistics | None = None  # of the present labels
 
     # -- what moves read ---------------------------------------------------------------------------
@@ -146,7 +146,8 @@ class PartitionState:
 
         -1 for rows whose cluster was closed: one that held rows of no weight alone.
         """
-        return self._number_of()[self.rows.labels(ids)]
+        labels = self.rows.labels(ids)
+        return labels.copy() if self._table.in_order else self._number_of()[labels]
 
     def member_counts(self) -> NDArray[np.int64]:
         """Return how many rows of positive weight each cluster (k,) has."""
@@ -213,8 +214,9 @@ class PartitionState:
     def clusters(self) -> tuple[ClusterList, Totals]:
         """Return where the clusters stand, and their exact totals; for squared distances."""
         table = self._table
-        listed = ClusterList(table.exact[table.slots], table.names, table.next_rank)
-        return listed, Totals(*(part[table.slots] for part in self._totals()))
+        where = slice(self.n_clusters) if table.in_order else table.slots
+        listed = ClusterList(table.exact[where], table.rank[where], table.next_rank)
+        return listed, Totals(*(part[where] for part in self._totals()))
 
     # -- changes -----------------------------------------------------------------------------------
 
@@ -228,10 +230,9 @@ class PartitionState:
     ) -> None:
         """Begin with these clusters; with the number of each row's (n,) and their exact totals."""
         self._table, self._known = self._new_table(clusters), None
-        slots = self._table.slots
         self.rows.start(labels, totals)
-        if labels is not None and (np.diff(slots) != 1).any():
-            self.rows.relabel(slots, self._table.n_slots)
+        if labels is not None and not self._table.in_order:
+            self.rows.relabel(self._table.slots, self._table.n_slots)
 
     def sweep(self, opening: Floats, order: VisitOrder, max_clusters: int) -> Summary:
         """Every row goes to its cheapest centre, or opens a cluster: Algorithm 1.
@@ -303,7 +304,7 @@ class PartitionState:
     # -- slots -------------------------------------------------------------------------------------
 
     def _totals(self) -> Totals:
-        return self.rows.totals(self._table.n_slots)
+        return self.rows.totals(self._table.used)
 
     def _number_of(self) -> NDArray[np.int32]:
         """Return the number of the cluster in each slot, -1 for free ones and for no slot."""

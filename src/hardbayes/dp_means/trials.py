@@ -1,12 +1,8 @@
-"""Rows in groups on which divisions and exchanges are tried, and clusters by their totals.
-
-Rows in groups, each with a few slots of its own: where divisions and exchanges are tried.
+"""Rows in groups, each with a few slots of its own: where divisions and exchanges are tried.
 
 All clusters are divided at once, each a group with two slots; several divisions of a cluster are
 copies of its group. An exchange is one group: a neighbourhood of clusters with one slot more.
 Nothing of the fit changes.
-
-Clusters by their totals, made for kernels and read back.
 """
 
 from __future__ import annotations

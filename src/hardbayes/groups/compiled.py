@@ -2,11 +2,10 @@
 
 Rows choose a cluster one by one, where a group pays for each cluster that it begins to use.
 
-Which clusters a group uses: it begins to use one, or ceases to, where centres stand still.
-
-Given the centres this is a facility location problem for each group. In each round the one change
-that saves most is made: to begin to use a cluster, at the local penalty, with all rows that are
-cheaper there; or to cease to use one, whose rows go where they are cheapest among the others.
+Or a group does, where centres stand still: a facility location problem for each group. In each
+round the one change that saves most is made: to begin to use a cluster, at the local penalty, with
+all rows that are cheaper there; or to cease to use one, whose rows go where they are cheapest among
+the others.
 """
 
 import numpy as np

@@ -1,11 +1,4 @@
-"""Fits of the hard HDP: the stages, several starts, solutions at rising penalties.
-
-A fit of the hard HDP: the stages of each search, which `core.loop` goes through.
-
-Several starts of a fit of the hard HDP, of which the best is kept.
-
-Solutions of the hard HDP at rising penalties: from many clusters to few, by merges.
-"""
+"""Fits of the hard HDP: stages of each search, several starts, solutions at rising penalties."""
 
 from __future__ import annotations
 

@@ -1,13 +1,7 @@
-"""From rows with groups to what a fit of the hard HDP runs on, and what it minimises.
-
-From a data matrix with groups to what a fit of the hard HDP can run on.
-
-Clusters shared by groups of rows: the hard HDP of Kulis & Jordan 2012, section 4.
+"""The hard HDP of Kulis & Jordan 2012, section 4: its objective, and what a fit of it runs on.
 
 A local cluster is a pair of a group and a cluster that holds rows of it. So two local clusters of a
 group in one cluster are one and the same, and a local cluster without rows does not exist.
-
-The one definition of the objective of the hard HDP.
 """
 
 from __future__ import annotations

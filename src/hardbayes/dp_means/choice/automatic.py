@@ -1,10 +1,7 @@
-"""The penalty that suits the data, and what is told about the choice.
+"""The penalty that suits the data: the middle of the plateau of the chosen number of clusters.
 
-The penalty that suits the data: the middle of the plateau of the chosen number of clusters.
-
-What is told about an automatic choice: the table of candidates, and sentences.
-
-Penalties for partitions that were found by other costs than those of the fit.
+Here are also what is told about the choice (a table of candidates, and sentences), and penalties
+for partitions that were found by other costs than those of the fit.
 """
 
 from collections.abc import Sequence

@@ -3,8 +3,6 @@
 The rows are halved at random, several times; a path is traced on each half. Where the clusters of a
 half are present in the data, the rows of the other half thin out on their borders.
 
-Clusters seen in the metric in which they are round.
-
 Clusters of columns that are correlated, or of different units, are long. In the metric of the
 covariance within clusters they are round, and rows between them stand out more clearly, as in the
 linear discriminant analysis of Fisher.

@@ -1,11 +1,7 @@
-"""Reference data without clusters, and how wide its plateaus are.
-
-Reference data without clusters, otherwise similar to the given data.
+"""Reference data without clusters, otherwise similar to the given data, and their plateaus.
 
 A plateau has to be wider than those of such data, as in the gap statistic (Tibshirani, Walther &
 Hastie 2001).
-
-How wide plateaus are in structureless data.
 """
 
 from dataclasses import replace

@@ -1,20 +1,16 @@
 """The rule that chooses among numbers of clusters, and its test for valleys between them.
 
-The rule that chooses among numbers of clusters.
-
 A number counts if its plateau is clearly wider than those of structureless data of about as many
 clusters, or if held-out rows thin out on the borders of its clusters. Of the numbers that count,
 the one of the largest ``sqrt(k) * width`` is chosen; then any larger number that counts and adds
 borders that are clearly empty. If none counts, the answer is one cluster.
 
-Whether rows thin out on the borders between clusters that were found without these rows.
-
-The rows that have the same two cheapest centres form a convex cell, and their position between the
-two centres is affine in the row. In the middle strip of such a cell a log-concave density
-(Gaussian, uniform on a convex set, exponential) has at least the harmonic mean of its mass in the
-equally wide strips beside it, whatever the number of rows and columns; so have most heavy-tailed
-ones. Between clusters there are fewer rows. Nothing was fitted to the rows that are counted, so the
-counts are those of a plain sample.
+The test: rows that have the same two cheapest centres form a convex cell, and their position
+between the two centres is affine in the row. In the middle strip of such a cell a log-concave
+density (Gaussian, uniform on a convex set, exponential) has at least the harmonic mean of its mass
+in the equally wide strips beside it, whatever the number of rows and columns; so have most
+heavy-tailed ones. Between clusters there are fewer rows. Nothing was fitted to the rows that are
+counted, so the counts are those of a plain sample.
 """
 
 from __future__ import annotations

@@ -1,16 +1,11 @@
-"""The rows on which the number of clusters is chosen.
+"""The rows on which the number of clusters is chosen: a sample, in working coordinates.
 
-The rows on which the number of clusters is chosen, in working coordinates.
+Round numbers in its columns are noticed, because they are no clusters: people report their height
+in whole inches, some give the exact number. So a few values are frequent, at equal distances,
+whatever the rows are.
 
-Round numbers in columns, which are no clusters.
-
-People report their height in whole inches and their way to work in fives of minutes; some give the
-exact number. So a few values are frequent, at equal distances, whatever the rows are.
-
-Rows with many columns, projected to a few directions for a path.
-
-The directions that separate the centres of clusters are among those of the largest variance, so
-these suffice for a path that only serves to choose the number of clusters.
+Of many columns a few directions are kept for the path. Those that separate the centres of clusters
+are among those of the largest variance, which suffices to choose the number of clusters.
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
 """The partition's decision: each row goes to its cheapest centre.
 
-Scores in their own type propose, and decide where their error bound leaves no doubt;
-elsewhere the direct formula in float64 does, ties going to the centre created first. Bounds carried
-from sweep to sweep prove for most rows that nothing can have changed: ``upper`` bounds what the
-row's own centre costs it, ``lower[g]`` all other centres of group ``g`` (Hamerly 2010 with one
-group, Ding et al. 2015 with many). Rows that the bounds leave undecided are scored in batches.
-
-Which centre is the cheapest for a row: by the direct formula, where scores leave doubt.
+Scores in their own type propose, and decide where their error bound leaves no doubt; elsewhere the
+direct formula in float64 does, ties going to the centre created first. Bounds carried from sweep to
+sweep prove for most rows that nothing can have changed: ``upper`` bounds what the row's own centre
+costs it, ``lower[g]`` all other centres of group ``g`` (Hamerly 2010 with one group, Ding et al.
+2015 with many). Rows that the bounds leave undecided are scored in batches.
 """
 
 from typing import NamedTuple

@@ -1,8 +1,4 @@
-"""Centres in their slots, and bounds on what they cost.
-
-Centres into their slots: what the other kernels read follows from here.
-
-Bounds on what centres cost a row: what they are, and how they round.
+"""Centres written into their slots, and how bounds on what they cost a row move and round.
 
 Where costs are squared distances the bounds are on distances, and a centre that moves by ``drift``
 changes them by as much at most. Elsewhere they are on the costs themselves, ``constant + offset -

@@ -1,15 +1,9 @@
-"""Single-row moves: what they cost, and which rows might gain by one.
-
-One row moves between two clusters: what that costs, when it is worth it, and what it does.
+"""Single-row moves: what they cost, which rows might gain by one, and what one changes.
 
 Clusters are given in one of two forms. As `Centres`, for squared distances: a row of weight w pays
 ``w N / (N + w) d^2`` to join a cluster of weight N, and frees ``w N / (N - w) d^2`` where it leaves
 one (Hartigan's rule). As `ClusterTotals`: it pays ``w phi(x) + P - P'`` to join a cluster whose
 potential is P without and P' with it, and frees as much where it leaves one.
-
-Which rows might lower the objective by moving alone: scores rule out most clusters.
-
-Rows move one by one, judged by the exact change of the objective with local penalties.
 """
 
 import numpy as np

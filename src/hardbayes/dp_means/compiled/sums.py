@@ -1,21 +1,12 @@
 """Totals of clusters, costs of rows by the direct formula, potentials.
 
-Totals of rows per cluster, exact under adding and taking away.
+Totals are exact under adding and taking away. Each product weight * x is split into a coarse part,
+a multiple of one quantum, and a fine part, a multiple of a smaller one; sums of either never round.
+So a total depends on the cluster's members alone, not on the order, the path or the number of
+threads by which they came.
 
-Each product weight * x is split into a coarse part, a multiple of one quantum, and a fine part, a
-multiple of a smaller one; sums of either never round. So a total depends on the cluster's members
-alone, not on the order, the path or the number of threads by which they came.
-
-Costs of rows by the direct formula, and potentials of clusters.
-
-Costs by the direct formula in float64: of each row at its own centre, or at several.
-
-The two cheapest centres of rows, from costs that are given.
-
-Sum over clusters of |total|^2 / weight, in twice the working precision.
-
-The objective's trace is a constant minus this sum. Two large numbers are subtracted, so float64
-alone could show a rise where there is none.
+The potential, the sum over clusters of |total|^2 / weight, has twice the working precision. The
+objective's trace is a constant minus this sum: float64 alone could show a rise where there is none.
 """
 
 import numpy as np

@@ -1,12 +1,11 @@
 """Rows visited one by one: all of a small data set in one call, or chosen ones among a few slots.
 
-Algorithm 1 as published, row by row and sweep after sweep in one call: where rows are few.
+`sweep` is Algorithm 1 as published, row by row and sweep after sweep.
 
-Passes over chosen rows, each of which may be in a few slots only: those of its group.
-
-Splits are tried inside every cluster at once, exchanges inside a neighbourhood: here are the steps
-of both. Position p of ``ids`` is a row; group g has slots ``first[g]`` to ``first[g + 1]``. Sums
-are plain float64, in the order of ``ids``: they propose, exact totals decide.
+The other passes serve splits, which are tried inside every cluster at once, and exchanges, which
+are tried inside a neighbourhood. Position p of ``ids`` is a row; group g has slots ``first[g]`` to
+``first[g + 1]``, and its rows may be in these only. Sums are plain float64, in the order of
+``ids``: they propose, exact totals decide.
 """
 
 from typing import NamedTuple

@@ -1,11 +1,8 @@
-"""Moves propose changes of a fit; the descent applies them.
+"""Moves propose changes of a partition; the descent applies them.
 
-A move is a function of the state of a fit that changes nothing. It returns a proposal, or None
-where it finds nothing better. Each structure has its own kind of proposal; all have ``change``, the
-exact change of the objective but for rounding. The descent applies proposals, in one method;
-nothing else changes the state of a fit.
-
-What a move would do to a partition.
+A move is a function of the state of a fit that changes nothing. It returns a proposal with the
+exact change of the objective but for rounding, or None where it finds nothing better. The descent
+applies proposals, in one method; nothing else changes the state of a fit.
 """
 
 from __future__ import annotations

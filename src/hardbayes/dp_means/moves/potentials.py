@@ -1,16 +1,12 @@
-"""Single-row moves for any divergence, by potentials of clusters.
-
-Single-row moves for any divergence, with costs from NumPy.
-
-A row of weight w pays ``w phi(x) + P - P'`` to join a cluster whose potential is P without and P'
-with it, and frees the same where it leaves one. Rows are compared with every cluster together, as
-if none moved; after one that does, only the two clusters concerned are computed again for those
-that follow. So each row chooses by the costs that it would find if rows came one by one.
-
-Potentials of clusters with one row more or one row less, for any divergence.
+"""Single-row moves for any divergence, by potentials of clusters, with costs from NumPy.
 
 The potential of a cluster of rows and prior with weight N and total T is ``P = N phi(T / N)``: its
-cost is the sum of their ``w phi(x)`` less P.
+cost is the sum of their ``w phi(x)`` less P. A row of weight w pays ``w phi(x) + P - P'`` to join a
+cluster whose potential is P without and P' with it, and frees the same where it leaves one.
+
+Rows are compared with every cluster together, as if none moved; after one that does, only the two
+clusters concerned are computed again for those that follow. So each row chooses by the costs that
+it would find if rows came one by one.
 """
 
 from __future__ import annotations

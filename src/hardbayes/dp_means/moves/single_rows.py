@@ -1,17 +1,12 @@
 """Single-row moves, and local search within trial divisions.
 
-Single-row moves: a row leaves its cluster for another, or for one of its own.
+A row leaves its cluster for another, or for one of its own. The objective changes exactly by what
+the row frees where it leaves and pays where it joins: Hartigan's rule, and with every row visited
+in order the collapsed DP-means of Broderick, Kulis & Jordan 2013, section 4.1. Rows are visited by
+compiled functions, or with costs from NumPy for any divergence (`dp_means.moves.potentials`).
 
-The objective changes exactly by what the row frees where it leaves and pays where it joins:
-Hartigan's rule, and with every row visited in order the collapsed DP-means of Broderick, Kulis &
-Jordan 2013, section 4.1.
-
-Two ways to visit rows, of which `dp_means.passes` picks one: compiled, and with costs from
-NumPy for any divergence (`rows_by_potentials`).
-
-Local search within trial divisions: rows choose among the few clusters of their group.
-
-Two ways, of which `dp_means.passes` picks one for the costs at hand.
+Within trial divisions rows choose among the few clusters of their group: one by one where moves are
+compiled, else by turns. `dp_means.passes` picks.
 """
 
 from __future__ import annotations
