@@ -98,7 +98,7 @@ def penalty_for(
     >>> from hardbayes.datasets import make_three_gaussians
     >>> X, y = make_three_gaussians(random_state=0)
     >>> penalty = penalty_for(X, 3)
-    >>> DPMeans(penalty, search="paper", random_state=0).fit(X).n_clusters_
+    >>> DPMeans(penalty, search="paper", order="given").fit(X).n_clusters_
     3
     """
     geometry = geometry_for(divergence)
