@@ -1,0 +1,5 @@
+"""Samplers of the posteriors whose limits the other models are: how sure a clustering is."""
+
+from hardbayes.samplers.mixture import DPGaussianGibbs, DPMixtureGibbs
+
+__all__ = ["DPGaussianGibbs", "DPMixtureGibbs"]
