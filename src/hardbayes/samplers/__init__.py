@@ -1,5 +1,6 @@
 """Samplers of the posteriors whose limits the other models are: how sure a clustering is."""
 
+from hardbayes.samplers.features import IBPGibbs
 from hardbayes.samplers.mixture import DPGaussianGibbs, DPMixtureGibbs
 
-__all__ = ["DPGaussianGibbs", "DPMixtureGibbs"]
+__all__ = ["DPGaussianGibbs", "DPMixtureGibbs", "IBPGibbs"]
