@@ -98,8 +98,13 @@ def rows_of(matrix: Matrix, is_dense: bool, mean: Floats) -> Any:
     )
 
 
-def pose(matrix: Matrix, family: str, means: bool, parameters: dict[str, Any]) -> Posed:
-    """Return rows and model; ``parameters``: those of the constructor that priors are made of."""
+def pose(
+    matrix: Matrix, family: str, means: bool, parameters: dict[str, Any], labels: NDArray[np.intp]
+) -> Posed:
+    """Return rows and model; ``parameters``: those of the constructor that priors are made of.
+
+    The covariances within the clusters of ``labels`` are the prior of "full-gaussian".
+    """
     number = FAMILIES.index(family)
     mean = prior_mean(matrix, family, parameters["mean"])
     rows = rows_of(matrix, family.endswith("gaussian"), mean)
@@ -108,7 +113,7 @@ def pose(matrix: Matrix, family: str, means: bool, parameters: dict[str, Any]) -
         noise, spread, numbers = _variances(rows.dense, parameters)
         base, width = np.zeros((2, 1)), rows.dense.shape[1]
     elif family == "full-gaussian":
-        return _with_covariances(number, rows, (alpha_prior, alpha))
+        return _with_covariances(number, rows, labels, (alpha_prior, alpha))
     else:
         width = matrix.shape[1]
         base = _base(family, mean)
@@ -184,16 +189,15 @@ def _variances(centred: Floats, parameters: dict[str, Any]) -> tuple[Pair, Pair,
     return noise, spread, numbers
 
 
-def _with_covariances(number: int, rows: Any, concentration: tuple[Pair, float]) -> Posed:
+def _with_covariances(
+    number: int, rows: Any, labels: NDArray[np.intp], concentration: tuple[Pair, float]
+) -> Posed:
     """Return a model whose clusters have covariances of their own.
 
-    The prior of a covariance counts as d + 2 rows and has the mean of the covariances within the
-    clusters of `GaussianDPMeans`, or of all rows where it finds one.
+    The prior of a covariance counts as d + 2 rows; its mean is the covariance within the clusters
+    of ``labels``.
     """
-    from hardbayes.samplers.starts import hard_gaussian_labels
-
     n, d = rows.dense.shape
-    labels = hard_gaussian_labels(rows.dense)
     within = np.zeros((d, d))
     for k in range(labels.max() + 1):
         part = rows.dense[labels == k]

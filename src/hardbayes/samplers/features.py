@@ -89,7 +89,8 @@ def new_allocation(membership: Membership, d: int, places: int = N_PLACES) -> An
     return Allocation(
         member, np.array([size], np.int64), np.zeros(places, np.int64),
         np.zeros((places, places)), np.zeros((places, d)), np.zeros((places, d)),
-        np.zeros(places), np.zeros(d), np.zeros_like(member), np.array([-np.inf, 0.0]),
+        np.zeros(places), np.zeros(d), np.zeros(places, np.int64), np.zeros_like(member),
+        np.array([-np.inf, 0.0]),
     )  # fmt: skip
 
 

@@ -25,7 +25,7 @@ from hardbayes.samplers.partitions import (
     credible_ball_of,
     least_variation,
 )
-from hardbayes.samplers.starts import starting_labels
+from hardbayes.samplers.starts import hard_labels, starting_labels
 
 #: Labels that a fit keeps; of longer ones every second, third, ... sweep.
 MOST_KEPT = 1 << 27
@@ -118,7 +118,13 @@ class PartitionSampler(ClusterMixin, Sampler):
         family, n = self._family, matrix.shape[0]
         check_counts(matrix, family)
         starts = starting_labels(self.start, matrix, family, self.n_chains, rng)
-        posed = pose(matrix, family, self.algorithm == "means", self._prior_parameters())
+        guide = starts[0]
+        if family == "full-gaussian":
+            if self.algorithm == "means":
+                raise ValueError("family='full-gaussian' is sampled by algorithm='collapsed' only.")
+            if isinstance(self.start, str) and self.start != "hard":
+                guide = hard_labels(matrix, family, 0)
+        posed = pose(matrix, family, self.algorithm == "means", self._prior_parameters(), guide)
         total = self.n_burn_in + self.n_sweeps
         chains = [
             Chain(posed, labels, stream, total, self.split_merge)
@@ -266,7 +272,8 @@ default="gaussian"
         or drawn (Algorithm 2, the papers').
     split_merge : bool, default=True
         Whether each sweep proposes to divide a cluster or to unite two (Jain & Neal 2004).
-    start : {"hard", "one", "random"} or array-like of shape (n_samples,), default="hard"
+    start : {"hard", "one", "random"} or array-like of shape (n_samples,) or \
+(n_chains, n_samples), default="hard"
         Labels that chains start from. "hard": the first, third, ... chain from those of `DPMeans`
         or `GaussianDPMeans`, the others from one cluster, so that agreement means something.
     n_chains : int, default=4

@@ -55,6 +55,8 @@ def starting_labels(
     seed = int(rng.randint(2**31 - 1))
     one = np.zeros(n, np.intp)
     if not isinstance(start, str):
+        if np.ndim(start) == 2 and len(start) == n_chains:
+            return [check_labels(labels, n, "start") for labels in start]
         return [check_labels(start, n, "start")] * n_chains
     if start == "one":
         return [one] * n_chains

@@ -14,6 +14,7 @@ import numpy as np
 
 from hardbayes.core.compiling import inlined, kernel, shared
 from hardbayes.samplers.compiled.randomness import (
+    below,
     inverse_gamma,
     log_gamma_variate,
     normal,
@@ -37,6 +38,7 @@ class Allocation(NamedTuple):
     total: np.ndarray  # (places, d): scratch, Z'X or drawn components
     gain: np.ndarray  # (places,): scratch, M z
     left: np.ndarray  # (d,): scratch, a residual
+    order: np.ndarray  # (places,) int64: scratch, the order in which a row goes through features
     best: np.ndarray  # (n, places) uint8: the draw of highest posterior
     highest: np.ndarray  # (2,): its log posterior and number of features
 
@@ -206,7 +208,9 @@ def visit(rows, numbers, allocation, stream, i):
     for j in range(d):
         length += left[j] * left[j]
     present = log_density(length, sigma * (1.0 + square) + alone * rho, d)
-    for k in range(size):
+    shuffle(allocation.order, size, stream)
+    for at in range(size):
+        k = allocation.order[at]
         sign = -1.0 if member[i, k] else 1.0
         other_square = square + sign * 2.0 * gain[k] + allocation.inverse[k, k]
         other_length = 0.0
@@ -234,6 +238,20 @@ def visit(rows, numbers, allocation, stream, i):
         count[k] = 1
     square = project(rows, allocation, i)
     update(allocation, d, 1.0, 1.0 + square)
+
+
+@inlined
+def shuffle(order, size, stream):
+    """OUT order: the features in random order.
+
+    A fixed order would not do: places depend on when features were opened, and which of several
+    equal features a row decides about first would then depend on what it has.
+    """
+    for k in range(size):
+        order[k] = k
+    for k in range(size - 1, 0, -1):
+        other = below(stream, k + 1)
+        order[k], order[other] = order[other], order[k]
 
 
 @inlined
