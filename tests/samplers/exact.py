@@ -68,5 +68,7 @@ def distance(draws, every, probabilities):
     base = draws.shape[1] ** np.arange(draws.shape[1])
     codes = every @ base
     order = np.argsort(codes)
-    counts = np.bincount(np.searchsorted(codes[order], draws.astype(int) @ base), minlength=len(codes))
+    counts = np.bincount(
+        np.searchsorted(codes[order], draws.astype(int) @ base), minlength=len(codes)
+    )
     return 0.5 * np.abs(counts / len(draws) - probabilities[order]).sum()

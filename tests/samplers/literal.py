@@ -27,9 +27,9 @@ class Literal:
     def marginal(self, rows):
         n, d = len(rows), self.X.shape[1]
         total = self.X[rows].sum(axis=0)
-        return -0.5 * d * np.log1p(n * self.rho / self.sigma) + 0.5 * self.rho * (total**2).sum() / (
-            self.sigma * (self.sigma + n * self.rho)
-        )
+        return -0.5 * d * np.log1p(n * self.rho / self.sigma) + 0.5 * self.rho * (
+            total**2
+        ).sum() / (self.sigma * (self.sigma + n * self.rho))
 
     def sweep(self):
         k = self.z.max() + 1
@@ -73,7 +73,9 @@ class Literal:
             sums = np.array([self.X[side].sum(axis=0) for side in sides])
             logs = np.log(counts) + self.predictions(r, counts, sums)
             logs -= np.logaddexp(*logs)
-            side = int(self.z[r] != own) if own != other else int(self.rng.random() > np.exp(logs[0]))
+            side = (
+                int(self.z[r] != own) if own != other else int(self.rng.random() > np.exp(logs[0]))
+            )
             log_q += logs[side]
             sides[side].append(r)
         gain = np.log(self.alpha) + sum(gammaln(len(s)) + self.marginal(s) for s in sides)

@@ -11,10 +11,14 @@ from hardbayes.samplers.families import pose
 from tests.samplers.exact import distance, log_marginal, log_wishart, posterior
 
 ROWS = {
-    "gaussian": np.array([[0.0, 0.2], [0.4, -0.5], [1.0, 1.3], [2.1, 1.5], [2.5, 2.6], [-0.9, 0.4]]),
+    "gaussian": np.array(
+        [[0.0, 0.2], [0.4, -0.5], [1.0, 1.3], [2.1, 1.5], [2.5, 2.6], [-0.9, 0.4]]
+    ),
     "multinomial": np.array([[3, 0, 1], [2, 1, 0], [0, 12, 1], [1, 2, 2], [0, 0, 4], [1, 1, 1]]),
     "poisson": np.array([[3, 0], [2, 1], [0, 6], [1, 2], [0, 12], [4, 1]]),
-    "bernoulli": np.array([[1, 1, 1, 1], [1, 1, 1, 1], [0, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 0], [1, 1, 1, 0]]),
+    "bernoulli": np.array(
+        [[1, 1, 1, 1], [1, 1, 1, 1], [0, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0, 0], [1, 1, 1, 0]]
+    ),
 }
 FIXED = {
     "gaussian": dict(noise_variance=0.6, mean_variance=1.5, mean=[0.3, 0.5]),
@@ -56,7 +60,9 @@ def test_covariances_are_integrated_out(split_merge):
     X = ROWS["gaussian"]
     parameters = dict(concentration=1.2, mean="auto")
     posed = pose(X, "full-gaussian", False, parameters, np.array([0, 0, 0, 1, 1, 0]))
-    chain = Chain(posed, np.zeros(6, int), streams(np.random.RandomState(0), 1)[0], 100_000, split_merge)
+    chain = Chain(
+        posed, np.zeros(6, int), streams(np.random.RandomState(0), 1)[0], 100_000, split_merge
+    )
     draws = np.concatenate([drawn.copy() for _, drawn in chain.sweeps(100_000)])
     psi = np.zeros((2, 2))
     psi[np.tril_indices(2)] = posed.base[0, 2:]

@@ -93,8 +93,9 @@ def test_joint_distribution_of_parameters_and_rows():
     rng = np.random.default_rng(0)
 
     def functions(Z, alpha, sigma, rho, rows):
-        size = Z.shape[1]
-        return size, size**2, alpha, np.log(sigma), np.log(rho), Z.sum(), Z[:2].prod(axis=0).sum(), np.log((rows**2).sum())  # fmt: skip
+        size, both = Z.shape[1], Z[:2].prod(axis=0).sum()
+        logs = np.log([sigma, rho, (rows**2).sum()])
+        return size, size**2, alpha, Z.sum(), both, *logs
 
     def rows_of(Z, sigma, rho):
         A = rng.normal(0.0, np.sqrt(rho), (Z.shape[1], d))

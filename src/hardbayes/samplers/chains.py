@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.core.arrays import Floats
 from hardbayes.core.pool import Pool, import_whole
 from hardbayes.samplers.families import Posed
 
@@ -30,7 +29,7 @@ def streams(rng: np.random.RandomState, n_chains: int) -> list[NDArray[np.uint64
     """Return the first state of each chain's random numbers."""
     entropy = [int(word) for word in rng.randint(0, 2**32, 4, dtype=np.uint64)]
     children = np.random.SeedSequence(entropy).spawn(n_chains)
-    return [child.generate_state(4, np.uint64) for child in children]
+    return [child.generate_state(4, np.uint64).astype(np.uint64) for child in children]
 
 
 class Chain:
@@ -138,7 +137,7 @@ def grown(old: Any, width: int, most: int) -> Any:
     new.labels[:] = old.labels
     new.size[:] = old.size
     new.active[:before], new.place[:before] = old.active, old.place
-    for name in ("count", "mass", "total", "theta", "offset", "scale", "log_count"):
+    for name in ("n_rows", "mass", "total", "theta", "offset", "scale", "log_count"):
         source, target = getattr(old, name), getattr(new, name)
         target[:before] = source[:before]
         target[slots:] = source[before : before + N_EXTRA]

@@ -111,7 +111,8 @@ def pose(
     alpha_prior, alpha = prior_and_value(parameters["concentration"], CONCENTRATION, 1.0)
     if family == "gaussian":
         noise, spread, numbers = _variances(rows.dense, parameters)
-        base, width = np.zeros((2, 1)), rows.dense.shape[1]
+        width = rows.dense.shape[1]
+        base: Floats = np.zeros((2, 1))
     elif family == "full-gaussian":
         return _with_covariances(number, rows, labels, (alpha_prior, alpha))
     else:
@@ -169,18 +170,16 @@ def residual_variance(centred: Floats, labels: NDArray[np.intp]) -> float:
     square = float((centred**2).sum() - (sums**2 / count[:, np.newaxis]).sum())
     total = float((centred**2).mean())
     free = max(1, len(centred) - len(count)) * centred.shape[1]
-    return max(square / free, 1e-6 * total, np.finfo(float).tiny**0.5)
+    return max(square / free, 1e-6 * total, np.finfo(float).tiny ** 0.5)
 
 
 def _variances(centred: Floats, parameters: dict[str, Any]) -> tuple[Pair, Pair, Any]:
-    total = max(float(centred.var(axis=0).mean()), np.finfo(float).tiny**0.5)
+    total = max(float(centred.var(axis=0).mean()), np.finfo(float).tiny ** 0.5)
     noise, sigma = prior_and_value(
         parameters["noise_variance"], (1.0, NOISE_SHARE * total), float("nan")
     )
     given = parameters["mean_variance"]
-    spread, rho = (
-        (FIXED, total) if given == "auto" else prior_and_value(given, (1.0, total), total)
-    )
+    spread, rho = (FIXED, total) if given == "auto" else prior_and_value(given, (1.0, total), total)
 
     def numbers(labels: NDArray[np.intp]) -> Floats:
         first = residual_variance(centred, labels) if np.isnan(sigma) else sigma

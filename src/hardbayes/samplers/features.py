@@ -98,7 +98,7 @@ def grown(old: Any) -> Any:
     """Return the same allocation with twice as many places."""
     before = old.member.shape[1]
     new = new_allocation(old.member[:, : old.size[0]], old.mean.shape[1], 2 * before)
-    new.count[:before] = old.count
+    new.n_rows[:before] = old.n_rows
     new.inverse[:before, :before] = old.inverse
     new.mean[:before] = old.mean
     new.best[:, :before] = old.best

@@ -12,7 +12,7 @@ from hardbayes.core.arrays import Floats
 from hardbayes.core.geometry import geometry_for
 from hardbayes.dp_means.estimator import DPMeans
 from hardbayes.gaussian.estimator import GaussianDPMeans
-from hardbayes.samplers.families import DIVERGENCES, GEOMETRIES
+from hardbayes.samplers.families import DIVERGENCES, GEOMETRIES, residual_variance
 from hardbayes.samplers.mixture import DPMixtureGibbs
 from hardbayes.samplers.partitions import certainty_of
 
@@ -21,6 +21,9 @@ SWEEP_WORK = 6e9
 FEWEST_SWEEPS, MOST_SWEEPS = 200, 1000
 #: R-hat of the number of clusters up to which chains from one cluster count.
 AGREEMENT = 1.1
+#: Shape of the prior of the variance of means, and its least mean, in variances within clusters.
+#: A larger one makes clusters that overlap rarer; `python -m benchmarks samplers` measures both.
+SPREAD_SHAPE, LEAST_SPREAD = 3.0, 10.0
 
 
 @dataclass
@@ -111,7 +114,7 @@ def certainty(
     sampler = DPMixtureGibbs(
         family,
         concentration,
-        mean_variance="inverse-gamma",
+        mean_variance=spread_prior(X, labels) if family == "gaussian" else "auto",
         start=starts,
         n_chains=n_chains,
         n_sweeps=n_sweeps,
@@ -121,6 +124,19 @@ def certainty(
         verbose=verbose,
     ).fit(X)
     return _result(sampler, labels)
+
+
+def spread_prior(X: Any, labels: NDArray[np.signedinteger]) -> tuple[float, float]:
+    """Return the prior of the variance of means: its mean is the variance of X or more.
+
+    At least `LEAST_SPREAD` times the variance within clusters: where there is one cluster, X says
+    nothing of how far apart clusters are, and a small spread would make many that overlap.
+    """
+    rows = np.asarray(X, dtype=np.float64)
+    centred = rows - rows.mean(axis=0)
+    within = residual_variance(centred, np.unique(labels, return_inverse=True)[1])
+    total = float(centred.var(axis=0).mean())
+    return SPREAD_SHAPE, (SPREAD_SHAPE - 1.0) * max(total, LEAST_SPREAD * within)
 
 
 def family_of(model: Any) -> str:

@@ -12,7 +12,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from hardbayes.core.arrays import Floats, Matrix
-from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, Learner, checked_data, fit_task
+from hardbayes.core.estimator import (
+    AT_LEAST_ONE,
+    SHARED_CONSTRAINTS,
+    Learner,
+    checked_data,
+    fit_task,
+)
 from hardbayes.core.loop import Status
 from hardbayes.core.pool import Pool, resolve_threads
 from hardbayes.samplers.chains import Chain, run_chains, streams
@@ -69,7 +75,7 @@ class Sampler(Learner):
         """
         self._check_pairs()
         with fit_task(self, X, y):
-            matrix, _, names = checked_data(self, GEOMETRIES[self._family](), X, None)  # type: ignore[arg-type]
+            matrix, _, names = checked_data(self, GEOMETRIES[self._family](), X, None)
             self._say("fit of {} rows, {} columns".format(*matrix.shape))
             with Pool(resolve_threads(self.n_jobs), self._progress()) as pool:
                 fitted = self._drawn(matrix, self._stream(), pool)
@@ -78,11 +84,20 @@ class Sampler(Learner):
 
     def _check_pairs(self) -> None:
         """Raise where a prior is given by anything but two positive numbers."""
-        for name in ("concentration", "noise_variance", "mean_variance", "prior_strength", "weight_variance"):
+        for name in (
+            "concentration",
+            "noise_variance",
+            "mean_variance",
+            "prior_strength",
+            "weight_variance",
+        ):
             given = getattr(self, name, None)
             if isinstance(given, tuple | list) and not (
                 len(given) == 2
-                and all(isinstance(each, Real) and 0 < each < np.inf for each in given)
+                and all(
+                    isinstance(each, int | float | np.number) and 0 < each < np.inf
+                    for each in given
+                )
             ):
                 raise ValueError(
                     f"The {name!r} parameter of {type(self).__name__} must be a number, a name, or "

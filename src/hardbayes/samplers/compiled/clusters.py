@@ -61,7 +61,7 @@ class Clusters(NamedTuple):
     active: np.ndarray  # (slots,) int64: the slots of clusters, then those that are free
     place: np.ndarray  # (slots,) int64: where each slot is in `active`
     size: np.ndarray  # (1,) int64: number of clusters
-    count: np.ndarray  # (slots + N_EXTRA,) int64
+    n_rows: np.ndarray  # (slots + N_EXTRA,) int64
     mass: np.ndarray  # (slots + N_EXTRA,): sum of the sums
     total: np.ndarray  # (slots + N_EXTRA, width): sums over rows
     theta: np.ndarray  # (slots + N_EXTRA, width): parameters, or what predictions are made of
@@ -75,7 +75,7 @@ class Clusters(NamedTuple):
 def add_row(rows, model, clusters, k, i, sign):
     """Add row i to the sums of slot k, or take it away for sign -1.0."""
     total = clusters.total
-    clusters.count[k] += np.int64(sign)
+    clusters.n_rows[k] += np.int64(sign)
     if model.family == GAUSSIAN or model.family == COVARIANCES:
         d = rows.dense.shape[1]
         for j in range(d):
@@ -95,7 +95,7 @@ def add_row(rows, model, clusters, k, i, sign):
 @inlined
 def copy_sums(clusters, source, target):
     """Copy the sums of one slot to another, and what follows from them."""
-    clusters.count[target] = clusters.count[source]
+    clusters.n_rows[target] = clusters.n_rows[source]
     clusters.mass[target] = clusters.mass[source]
     clusters.offset[target] = clusters.offset[source]
     clusters.scale[target] = clusters.scale[source]
@@ -108,7 +108,7 @@ def copy_sums(clusters, source, target):
 @inlined
 def clear(clusters, k):
     """Take all rows from slot k."""
-    clusters.count[k] = 0
+    clusters.n_rows[k] = 0
     clusters.mass[k] = 0.0
     for j in range(clusters.total.shape[1]):
         clusters.total[k, j] = 0.0
@@ -121,14 +121,14 @@ def refresh(rows, model, clusters, k):
         refresh_gaussian(rows, model, clusters, k)
     else:
         refresh_other(rows, model, clusters, k)
-    clusters.log_count[k] = math.log(max(clusters.count[k], 1))
+    clusters.log_count[k] = math.log(max(clusters.n_rows[k], 1))
 
 
 @inlined
 def refresh_gaussian(rows, model, clusters, k):
     """OUT theta: the posterior mean; scale, offset: of the predicted variance."""
     sigma, rho = model.numbers[NOISE], model.numbers[SPREAD]
-    share = rho / (sigma + rho * clusters.count[k])
+    share = rho / (sigma + rho * clusters.n_rows[k])
     for j in range(rows.dense.shape[1]):
         clusters.theta[k, j] = share * clusters.total[k, j]
     variance = sigma + sigma * share
@@ -140,7 +140,7 @@ def refresh_gaussian(rows, model, clusters, k):
 def refresh_other(rows, model, clusters, k):
     """OUT theta, scale, offset of slot k, for counts and for covariances."""
     strength, base, total = model.numbers[SPREAD], model.base, clusters.total
-    n = clusters.count[k]
+    n = clusters.n_rows[k]
     offset = 0.0
     if model.family == POISSON:
         for j in range(base.shape[1]):
@@ -170,7 +170,7 @@ def log_determinant(model, clusters, k, d):
     The factor is Cholesky's with the reciprocals of its diagonal, packed by rows.
     """
     theta, total = clusters.theta, clusters.total
-    kappa = model.numbers[SPREAD] + clusters.count[k]
+    kappa = model.numbers[SPREAD] + clusters.n_rows[k]
     result = 0.0
     for j in range(d):
         theta[k, j] = total[k, j] / kappa
@@ -221,7 +221,7 @@ def score_other(rows, model, clusters, drawn, i, k):
             clusters.scores[first + j] = left
             square += left * left
             at += j + 1
-        freedom = model.numbers[FREEDOM] + clusters.count[k] + 1.0
+        freedom = model.numbers[FREEDOM] + clusters.n_rows[k] + 1.0
         return result - 0.5 * freedom * math.log1p(clusters.scale[k] * square)
     if drawn or model.family == BERNOULLI:
         for e in range(rows.starts[i], rows.starts[i + 1]):
@@ -233,7 +233,7 @@ def score_other(rows, model, clusters, drawn, i, k):
         x, j = rows.values[e], rows.columns[e]
         shape = clusters.total[k, j] + strength * model.base[0, j]
         if model.family == POISSON:
-            result -= x * math.log(clusters.count[k] + 1.0 + strength * model.base[1, j])
+            result -= x * math.log(clusters.n_rows[k] + 1.0 + strength * model.base[1, j])
         if x <= 8.0 and x == math.floor(x):
             for t in range(np.int64(x)):
                 product *= shape + t
@@ -254,7 +254,7 @@ def marginal(rows, model, clusters, k):
 
     For gaussian without the sum of squares of all rows, which no partition changes.
     """
-    n, total, base = clusters.count[k], clusters.total, model.base
+    n, total, base = clusters.n_rows[k], clusters.total, model.base
     strength = model.numbers[SPREAD]
     result = 0.0
     if model.family == GAUSSIAN:
@@ -288,7 +288,7 @@ def marginal(rows, model, clusters, k):
 @shared
 def draw_parameters(rows, model, clusters, stream, k):
     """Draw the parameters of slot k given its rows; OUT its theta, scale and offset."""
-    theta, base, total, n = clusters.theta, model.base, clusters.total, clusters.count[k]
+    theta, base, total, n = clusters.theta, model.base, clusters.total, clusters.n_rows[k]
     spread, offset = model.numbers[SPREAD], 0.0
     if model.family == GAUSSIAN:
         sigma = model.numbers[NOISE]

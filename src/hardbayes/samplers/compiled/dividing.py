@@ -154,13 +154,13 @@ def gain_of_division(rows, model, clusters, first, second, slots):
     """
     union = slots + REST
     copy_sums(clusters, first, union)
-    clusters.count[union] += clusters.count[second]
+    clusters.n_rows[union] += clusters.n_rows[second]
     clusters.mass[union] += clusters.mass[second]
     for j in range(clusters.total.shape[1]):
         clusters.total[union, j] += clusters.total[second, j]
     gain = model.numbers[LOG_ALPHA]
-    gain += math.lgamma(clusters.count[first]) + math.lgamma(clusters.count[second])
-    gain -= math.lgamma(clusters.count[union])
+    gain += math.lgamma(clusters.n_rows[first]) + math.lgamma(clusters.n_rows[second])
+    gain -= math.lgamma(clusters.n_rows[union])
     gain += marginal(rows, model, clusters, first) + marginal(rows, model, clusters, second)
     return gain - marginal(rows, model, clusters, union)
 

@@ -32,7 +32,7 @@ class Allocation(NamedTuple):
 
     member: np.ndarray  # (n, places) uint8
     size: np.ndarray  # (1,) int64: number of features; they have the first places
-    count: np.ndarray  # (places,) int64: rows of each
+    n_rows: np.ndarray  # (places,) int64: rows of each
     inverse: np.ndarray  # (places, places): M
     mean: np.ndarray  # (places, d): M Z'X
     total: np.ndarray  # (places, d): scratch, Z'X or drawn components
@@ -77,10 +77,10 @@ def rebuild(rows, numbers, allocation):
     n, d = rows.shape
     k = 0
     while k < allocation.size[0]:
-        allocation.count[k] = 0
+        allocation.n_rows[k] = 0
         for i in range(n):
-            allocation.count[k] += member[i, k]
-        if allocation.count[k] == 0:
+            allocation.n_rows[k] += member[i, k]
+        if allocation.n_rows[k] == 0:
             drop(allocation, k)
         else:
             k += 1
@@ -131,7 +131,7 @@ def drop(allocation, k):
     """Take feature k out; the last feature gets its place. M and the mean of the others stay."""
     last = allocation.size[0] - 1
     allocation.size[0] = last
-    allocation.count[k] = allocation.count[last]
+    allocation.n_rows[k] = allocation.n_rows[last]
     for i in range(allocation.member.shape[0]):
         allocation.member[i, k] = allocation.member[i, last]
         allocation.member[i, last] = 0
@@ -187,7 +187,12 @@ def log_density(square, variance, d):
 @inlined
 def visit(rows, numbers, allocation, stream, i):
     """Let row i choose its features anew."""
-    member, count, left, gain = allocation.member, allocation.count, allocation.left, allocation.gain
+    member, count, left, gain = (
+        allocation.member,
+        allocation.n_rows,
+        allocation.left,
+        allocation.gain,
+    )
     n, d = rows.shape
     sigma, rho = numbers[NOISE], numbers[WEIGHT]
     square = project(rows, allocation, i)
@@ -346,7 +351,7 @@ def log_posterior(rows, numbers, priors, allocation):
         harmonic += 1.0 / (i + 1.0)
     result += size * numbers[LOG_ALPHA] - math.exp(numbers[LOG_ALPHA]) * harmonic
     for k in range(size):
-        result += math.lgamma(n - allocation.count[k] + 1.0) + math.lgamma(allocation.count[k])
+        result += math.lgamma(n - allocation.n_rows[k] + 1.0) + math.lgamma(allocation.n_rows[k])
         result -= math.lgamma(n + 1.0)
         result -= math.log(1.0 + equal_before(allocation, k))
     if priors[0, 0] > 0.0:

@@ -103,7 +103,7 @@ def rebuild(rows, model, clusters):
         k = clusters.active[a]
         if not model.means:
             refresh(rows, model, clusters, k)
-        clusters.log_count[k] = math.log(clusters.count[k])
+        clusters.log_count[k] = math.log(clusters.n_rows[k])
 
 
 @inlined
@@ -112,7 +112,7 @@ def visit(rows, model, clusters, stream, i):
     labels, active, scores = clusters.labels, clusters.active, clusters.scores
     empty, rest = len(active) + EMPTY, len(active) + REST
     own = labels[i]
-    if clusters.count[own] == 1:
+    if clusters.n_rows[own] == 1:
         clear(clusters, own)
         release(active, clusters.place, clusters.size, own)
         own = np.int64(-1)
@@ -150,7 +150,7 @@ def visit(rows, model, clusters, stream, i):
     else:
         if chosen == size:
             draw_parameters(rows, model, clusters, stream, k)
-        clusters.log_count[k] = math.log(clusters.count[k])
+        clusters.log_count[k] = math.log(clusters.n_rows[k])
 
 
 @inlined
@@ -158,11 +158,11 @@ def take_away(rows, model, clusters, i, own, rest):
     """OUT slot ``rest``: the cluster of row i without it."""
     if model.means:
         clusters.scale[rest], clusters.offset[rest] = clusters.scale[own], clusters.offset[own]
-        clusters.log_count[rest] = math.log(clusters.count[own] - 1)
+        clusters.log_count[rest] = math.log(clusters.n_rows[own] - 1)
         for j in range(clusters.theta.shape[1]):
             clusters.theta[rest, j] = clusters.theta[own, j]
     elif model.family == GAUSSIAN:
-        clusters.count[rest] = clusters.count[own] - 1
+        clusters.n_rows[rest] = clusters.n_rows[own] - 1
         for j in range(rows.dense.shape[1]):
             clusters.total[rest, j] = clusters.total[own, j] - rows.dense[i, j]
         refresh(rows, model, clusters, rest)
@@ -276,7 +276,7 @@ def log_posterior(rows, model, clusters):
     if alpha > 0.0:  # else alpha^k stands for alpha^(k - 1) times a constant
         result += math.lgamma(alpha) - math.lgamma(alpha + n)
     for a in range(clusters.size[0]):
-        result += math.lgamma(clusters.count[clusters.active[a]])
+        result += math.lgamma(clusters.n_rows[clusters.active[a]])
     result += log_gamma_density(priors, 0, alpha)
     if model.family != GAUSSIAN:
         return result + log_gamma_density(priors, 2, numbers[SPREAD])

@@ -48,7 +48,12 @@ def normal(stream):
 
 @shared
 def log_gamma_variate(stream, shape):
-    """Return the logarithm of a gamma variate of rate one (Marsaglia & Tsang 2000)."""
+    """Return the logarithm of a gamma variate of rate one (Marsaglia & Tsang 2000).
+
+    Zero for a shape that is none: the loop below would not end.
+    """
+    if not 0.0 < shape < np.inf:
+        return -np.inf
     boost = 0.0
     if shape < 1.0:
         boost = math.log(uniform(stream)) / shape

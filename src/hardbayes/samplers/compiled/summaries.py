@@ -78,4 +78,3 @@ def agreeing_rows(draws, labels, table, taken, out):
             table[labels[i], draws[s, i]] = 0
             if taken[0, labels[i]] == draws[s, i]:
                 out[i] += 1
-
