@@ -161,8 +161,8 @@ ndarrays of shape (n_chains, n_sweeps)
     >>> Z = rng.rand(60, 2) < 0.5
     >>> X = Z @ np.array([[4.0, 4.0, 0.0], [0.0, 1.0, 3.0]]) + 0.1 * rng.normal(size=(60, 3))
     >>> IBPGibbs(n_sweeps=200, random_state=0).fit(X).components_.round(0) + 0.0
-    array([[4., 4., 0.],
-           [0., 1., 3.]])
+    array([[0., 1., 3.],
+           [4., 4., 0.]])
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

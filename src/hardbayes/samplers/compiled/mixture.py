@@ -273,8 +273,9 @@ def log_posterior(rows, model, clusters):
     numbers, priors, n = model.numbers, model.priors, len(clusters.labels)
     alpha = math.exp(numbers[LOG_ALPHA])
     result = likelihood(rows, model, clusters) + clusters.size[0] * numbers[LOG_ALPHA]
-    if alpha > 0.0:  # else alpha^k stands for alpha^(k - 1) times a constant
-        result += math.lgamma(alpha) - math.lgamma(alpha + n)
+    # Gamma(alpha) tends to 1 / alpha, also where alpha is too small for a number.
+    result += math.lgamma(alpha) if alpha > 1e-300 else -numbers[LOG_ALPHA]
+    result -= math.lgamma(alpha + n)
     for a in range(clusters.size[0]):
         result += math.lgamma(clusters.n_rows[clusters.active[a]])
     result += log_gamma_density(priors, 0, alpha)
