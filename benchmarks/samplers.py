@@ -77,7 +77,9 @@ def _seconds_of_sweep(X: NDArray[np.float64], split_merge: bool, n_sweeps: int) 
 def _add_features(section: Section, rng: Generator, options: Options) -> None:
     X = (rng.random((100, 5)) < 0.4) @ rng.normal(size=(5, 36)) + 0.3 * rng.normal(size=(100, 36))
     n_sweeps = 50 if options.quick else 500
-    sampler = IBPGibbs(n_chains=1, n_sweeps=n_sweeps, n_burn_in=0, n_jobs=1, random_state=0)
+    sampler = IBPGibbs(
+        start="one", n_chains=1, n_sweeps=n_sweeps, n_burn_in=0, n_jobs=1, random_state=0
+    )
     sampler.fit(X)
     begin = time.process_time()
     sampler.fit(X)
@@ -92,7 +94,7 @@ def _add_certainty(section: Section, rng: Generator, options: Options) -> None:
         name = type(model).__name__
         progress(f"samplers, certainty of {name}")
         model.fit(X)
-        certainty(model, X[:], n_sweeps=1)
+        certainty(model, X, n_sweeps=1)  # compiles
         begin = time.process_time()
         certainty(model, X)
         seconds = time.process_time() - begin

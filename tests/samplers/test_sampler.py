@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from hardbayes import DPMeans, GaussianDPMeans, certainty, objective
 from hardbayes.samplers import DPGaussianGibbs, DPMixtureGibbs, IBPGibbs
@@ -20,6 +21,14 @@ def test_same_bits_for_any_number_of_threads(algorithm):
     one, two = (DPGaussianGibbs(algorithm=algorithm, n_jobs=j, **QUICK).fit(BLOBS) for j in (1, 2))
     np.testing.assert_array_equal(one.draws_, two.draws_)
     np.testing.assert_array_equal(one.noise_variance_draws_, two.noise_variance_draws_)
+
+
+SHORT = dict(n_sweeps=8, n_burn_in=2, n_chains=2, start="one", n_jobs=1)
+
+
+@parametrize_with_checks([DPGaussianGibbs(**SHORT), IBPGibbs(**SHORT)])
+def test_conventions_of_scikit_learn(estimator, check):
+    check(estimator)
 
 
 def test_what_a_fit_holds():
