@@ -15,12 +15,13 @@ from hardbayes.core.arrays import Floats, Matrix
 from hardbayes.core.estimator import (
     AT_LEAST_ONE,
     SHARED_CONSTRAINTS,
-    Learner,
+    Estimator,
     checked_data,
     fit_task,
 )
 from hardbayes.core.loop import Status
 from hardbayes.core.pool import Pool, resolve_threads
+from hardbayes.core.schema import Schema
 from hardbayes.samplers.chains import Chain, run_chains, streams
 from hardbayes.samplers.diagnostics import effective_draws, split_r_hat
 from hardbayes.samplers.families import FAMILIES, GEOMETRIES, pose
@@ -45,7 +46,7 @@ CHAIN_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-class Sampler(Learner):
+class Sampler(Estimator):
     """Base of the samplers: parameters, checks, and that there is nothing to save."""
 
     @abstractmethod
@@ -104,7 +105,10 @@ class Sampler(Learner):
                     f"the two positive numbers of its prior. Got {given!r} instead."
                 )
 
-    def _model_from(self, arrays: dict[str, Any], fitted: dict[str, Any]) -> tuple[Any, int]:
+    def _schema(self, state: dict[str, Any]) -> Schema:
+        return self._model_from(state)
+
+    def _model_from(self, state: dict[str, Any]) -> Any:
         raise NotImplementedError("Samplers are not saved: keep the draws that you need.")
 
 
