@@ -25,6 +25,7 @@ from benchmarks import (
     quality,
     real,
     recovery,
+    samplers,
     search_cost,
     small,
     sparse,
@@ -63,6 +64,7 @@ SECTIONS: dict[str, Callable[[Options], Section]] = {
     "graphs": graphs.run,
     "communities": communities.run,
     "kernels": kernels.run,
+    "samplers": samplers.run,
 }
 
 

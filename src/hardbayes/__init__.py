@@ -36,6 +36,7 @@ __all__ = [
     "SpectralDPMeans",
     "__version__",
     "by_size",
+    "certainty",
     "load",
     "local_global_penalties_for",
     "objective",
@@ -47,17 +48,21 @@ __all__ = [
 ]
 
 # What few programs need: imported at the first look at it.
-_LAZY = ("datasets", "plot", "report")
+_LAZY = ("certainty", "datasets", "plot", "report", "samplers")
 
 if TYPE_CHECKING:
     from hardbayes import datasets as datasets
     from hardbayes import plot as plot
+    from hardbayes import samplers as samplers
     from hardbayes.reports import report as report
+    from hardbayes.samplers import certainty as certainty
 else:  # a type checker would take a module that has it to have every name
 
     def __getattr__(name: str) -> Any:
         if name == "report":
             return import_module(f"{__name__}.reports").report
+        if name == "certainty":
+            return import_module(f"{__name__}.samplers").certainty
         if name in _LAZY:
             return import_module(f"{__name__}.{name}")
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

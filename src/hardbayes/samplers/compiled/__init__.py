@@ -1,0 +1,1 @@
+"""Compiled functions of the samplers: random numbers, clusters, sweeps, features, summaries."""
