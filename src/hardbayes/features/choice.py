@@ -84,12 +84,13 @@ def feature_path(
     smallest: float | None = None,
     report: Report = SILENT,
     last: int | None = None,
+    least: int = 0,
 ) -> FeaturePath:
     """Follow K = 0, 1, 2, ... by the default search to LOOK_AHEAD beyond the widest plateau.
 
-    Not beyond ``last``. Or, given a ``smallest`` penalty, beyond the best K at that one. Where K is
-    that far beyond the widest plateau, more features explain only noise: then each K has the
-    solution before and one seeded start, and no perturbations.
+    Not beyond ``last``, and not to less than ``least``. Or, given a ``smallest`` penalty, beyond
+    the best K at that one. Where K is that far beyond the widest plateau, more features explain
+    only noise: then each K has the solution before and one seeded start, and no perturbations.
     """
     structure = FeatureAllocation(0.0, problem.cap(max_components))
     search = FeatureSearch(structure, literal=False, collapsed=False, max_sweeps=max_sweeps)
@@ -103,7 +104,7 @@ def feature_path(
         if k == last:
             break
         if len(path.solutions) > 2:
-            is_far = k >= path.suggest().k + LOOK_AHEAD
+            is_far = k >= max(path.suggest().k + LOOK_AHEAD, least)
             if is_far if smallest is None else k >= path.at(smallest).n_components + LOOK_AHEAD:
                 break
         solution = with_one_more(rows, search, solution, 1 if is_far else n_starts, rng)
@@ -183,10 +184,12 @@ def choose_features(
     held_out = HeldOut(matrix, weights, max_sweeps, pool)
     evidence = held_out.evidence()
     are_there = held_out.are_too_few or bool(_confirmed(evidence))
-    # Without evidence, a mean is all that is left to be found.
+    # Without evidence, a mean is all that is left to be found. A number is optimal at some penalty
+    # only if the one after it is known.
+    all_there = [each.n_components for each in evidence if each.are_all_there]
     path = feature_path(
         problem, max_components, max_sweeps, n_starts, rng, report=pool.report,
-        last=None if are_there else 2,
+        last=None if are_there else 2, least=max(all_there, default=0) + 2,
     )  # fmt: skip
     shown = path.suggest().k
     if are_there and evidence and shown not in _confirmed(evidence):
