@@ -11,7 +11,9 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import (
     choosing,
+    choosing_features,
     choosing_groups,
+    choosing_topics,
     cold,
     communities,
     divergences,
@@ -58,9 +60,11 @@ SECTIONS: dict[str, Callable[[Options], Section]] = {
     "memory": memory.run,
     "divergences": divergences.run,
     "features": features.run,
+    "choosing-features": choosing_features.run,
     "groups": groups.run,
     "choosing-groups": choosing_groups.run,
     "topics": topics.run,
+    "choosing-topics": choosing_topics.run,
     "graphs": graphs.run,
     "communities": communities.run,
     "kernels": kernels.run,
@@ -137,10 +141,10 @@ def _parser() -> argparse.ArgumentParser:
         nargs="+",
         default=[],
         metavar="FILE",
-        help="labelled sets as .npz files, for the section choosing",
+        help="labelled sets as .npz files, for the section choosing; counts, for choosing-topics",
     )
     parser.add_argument(
-        "--draws", type=int, help="draws without structure, for the section choosing"
+        "--draws", type=int, help="draws without structure, for the sections choosing*"
     )
     parser.add_argument("--output", type=Path, metavar="FILE.md", help="write the report here too")
     return parser

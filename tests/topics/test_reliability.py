@@ -29,6 +29,7 @@ ORDER_AND_CHANCE = dict.fromkeys(
 )
 
 
+@pytest.mark.filterwarnings("ignore:Converged after .* Documents drawn:UserWarning")
 @parametrize_with_checks(
     [HDPTopics(), HDPTopics(1.0, 2.0, search="paper")],
     expected_failed_checks=lambda _: ORDER_AND_CHANCE,
@@ -155,6 +156,7 @@ def test_fractions_are_weights_and_new_words_are_ignored(bars):
     assert not model.transform(only).any()
 
 
+@pytest.mark.filterwarnings("ignore:Converged after .* Documents drawn:UserWarning")
 @pytest.mark.parametrize(
     "X", [np.ones((1, 1)), np.array([[3, 1]]), np.ones((5, 1)), np.eye(4), np.ones((6, 3))]
 )

@@ -1,12 +1,23 @@
-"""The penalty for features: the middle of the widest range of penalties with one answer."""
+"""The number of features: the widest range of penalties with one answer, if new rows confirm it.
+
+Continuous factors and noise have wide ranges of penalties, too. So rows are halved first, and each
+half says for which numbers its rows have the features of the other or do not (`null`). If they do
+for none, there is one feature, the mean, or none. Otherwise the number with the widest range is
+chosen, if the test agrees; but a larger one of which each feature passes goes before. Failing both,
+it is the number with the most evidence.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtr
 
-from hardbayes.core.plateaus import Plateau, plateaus, widest
+from hardbayes.core.arrays import Floats, Matrix
+from hardbayes.core.plateaus import Columns, Plateau, Table, plateaus, table_of, widest
+from hardbayes.core.pool import Pool
 from hardbayes.core.progress import SILENT, Report
 from hardbayes.features.descent import FeatureSearch, FeatureSolution
+from hardbayes.features.null import NEEDED, WEAKEST, Evidence, HeldOut
 from hardbayes.features.problem import FeatureAllocation, FeatureProblem
 from hardbayes.features.starts import no_features, with_one_more
 
@@ -72,12 +83,14 @@ def feature_path(
     rng: np.random.RandomState,
     smallest: float | None = None,
     report: Report = SILENT,
+    last: int | None = None,
+    least: int = 0,
 ) -> FeaturePath:
     """Follow K = 0, 1, 2, ... by the default search to LOOK_AHEAD beyond the widest plateau.
 
-    Or, given a ``smallest`` penalty, beyond the best K at that one. Where K is that far beyond the
-    widest plateau, more features explain only noise: then each K has the solution before and one
-    seeded start, and no perturbations.
+    Not beyond ``last``, and not to less than ``least``. Or, given a ``smallest`` penalty, beyond
+    the best K at that one. Where K is that far beyond the widest plateau, more features explain
+    only noise: then each K has the solution before and one seeded start, and no perturbations.
     """
     structure = FeatureAllocation(0.0, problem.cap(max_components))
     search = FeatureSearch(structure, literal=False, collapsed=False, max_sweeps=max_sweeps)
@@ -88,9 +101,139 @@ def feature_path(
         path.solutions.append(solution)
         k, is_far = solution.n_components, False
         report.step("path, features", k, structure.max_components)
+        if k == last:
+            break
         if len(path.solutions) > 2:
-            is_far = k >= path.suggest().k + LOOK_AHEAD
+            is_far = k >= max(path.suggest().k + LOOK_AHEAD, least)
             if is_far if smallest is None else k >= path.at(smallest).n_components + LOOK_AHEAD:
                 break
         solution = with_one_more(rows, search, solution, 1 if is_far else n_starts, rng)
     return path
+
+
+COLUMNS: Columns = {
+    "n_components": np.int64,
+    "penalty": np.float64,
+    "width": np.float64,
+    "deviations": np.float64,
+    "p_value": np.float64,
+    "weakest": np.float64,
+    "strength": np.float64,
+    "chosen": np.bool_,
+}
+
+
+class FeatureChoice(NamedTuple):
+    """A number of features, and why. Penalties are in working units."""
+
+    n_components: int
+    penalty: float
+    path: FeaturePath
+    evidence: list[Evidence]
+    is_confirmed: bool  # else there are no features, or nothing but a mean
+
+    def table(self, unit: float) -> Table:
+        """Return the numbers that held-out rows were asked about, with penalties of the user.
+
+        The penalty and the width are zero where a number is optimal at no penalty.
+        """
+        ranges = {each.k: each for each in self.path.plateaus}
+        shown = self.path.suggest().k
+        rows = []
+        for k, deviations, weakest in self.evidence:
+            own = ranges.get(k)
+            strength = max(0.0, deviations / NEEDED)
+            if k not in (shown, self.n_components):  # each of its features must pass
+                strength = min(strength, np.log(weakest) / np.log(WEAKEST))
+            rows.append((
+                k, own.middle / unit if own else 0.0,
+                min(own.width, np.finfo(float).max) if own else 0.0, deviations,
+                float(ndtr(-deviations)), weakest, strength,
+                self.is_confirmed and k == self.n_components,
+            ))  # fmt: skip
+        return table_of(rows, COLUMNS)
+
+    def sentence(self) -> str:
+        """Return why there are no features, and how to get some."""
+        why = (
+            "No number of features was confirmed by rows that a fit had not seen, so there is "
+            + ("one, which tells that rows have a mean. " if self.n_components else "none. ")
+        )
+        if not self.evidence:
+            return why + "There are too few rows to ask. For K features use KFeatures(K)."
+        k, deviations, _ = max(self.evidence, key=lambda each: each.deviations)
+        return (
+            f"{why}Nearest came {k}: rows do not fall into those that have a feature and those "
+            f"that have not; the evidence is {deviations:.2g} standard deviations ({NEEDED:g} are "
+            f"needed). To use {k} features: KFeatures({k})."
+        )
+
+
+def choose_features(
+    problem: FeatureProblem,
+    matrix: Matrix,
+    weights: Floats | None,
+    max_components: int | None,
+    max_sweeps: int,
+    n_starts: int,
+    rng: np.random.RandomState,
+    pool: Pool,
+) -> FeatureChoice:
+    """Return the number of features that suits the rows, and its penalty."""
+    pool.report.stage("features of half of the rows")
+    held_out = HeldOut(matrix, weights, max_sweeps, pool)
+    evidence = held_out.evidence()
+    are_there = held_out.are_too_few or bool(_confirmed(evidence))
+    # Without evidence, a mean is all that is left to be found. A number is optimal at some penalty
+    # only if the one after it is known.
+    all_there = [each.n_components for each in evidence if each.are_all_there]
+    path = feature_path(
+        problem, max_components, max_sweeps, n_starts, rng, report=pool.report,
+        last=None if are_there else 2, least=max(all_there, default=0) + 2,
+    )  # fmt: skip
+    shown = path.suggest().k
+    if are_there and evidence and shown not in _confirmed(evidence):
+        components, membership = path.solutions[shown].allocation
+        again = held_out.evidence_from(membership, problem.components_to_user(components))
+        others = [each for each in evidence if each.n_components != shown]
+        evidence = sorted([*others, again]) if again is not None else others
+    cap = problem.cap(max_components) if are_there and evidence else None
+    number = _confirmed_number(path, evidence, matrix.shape[0], cap)
+    if number is not None:
+        own = next((each for each in path.plateaus if each.k == number), path.suggest())
+        return FeatureChoice(number, own.middle, path, evidence, True)
+    base = next((each for each in path.plateaus if each.k == 1), None)
+    if base is not None and _has_mean(matrix, held_out):
+        return FeatureChoice(1, base.middle, path, evidence, False)
+    gain = path.solutions[0].fit - path.solutions[-1].fit
+    return FeatureChoice(0, 2.0 * gain if gain > 0 else 1.0, path, evidence, False)
+
+
+def _confirmed_number(
+    path: FeaturePath, evidence: list[Evidence], n_rows: int, cap: int | None
+) -> int | None:
+    """Return the number of features that has evidence, None if there is none."""
+    confirmed, shown = _confirmed(evidence), path.suggest().k
+    ranges = [each.k for each in path.plateaus if each.k in confirmed]
+    all_there = [k for k in ranges if confirmed[k].are_all_there]
+    if shown in confirmed or all_there:
+        return max([shown] * (shown in confirmed) + all_there)
+    if _is_exact(path, shown, n_rows) or path.solutions[-1].n_components == cap:
+        return shown
+    return max(ranges, key=lambda k: confirmed[k].deviations, default=None)
+
+
+def _has_mean(matrix: Matrix, held_out: HeldOut) -> bool:
+    """Whether the mean of one half of the rows predicts that of the other."""
+    halves = [half if len(half) else slice(None) for half in held_out.halves]
+    one, other = (np.asarray(matrix[half].mean(axis=0)).ravel() for half in halves)
+    return float(one @ other) > 0
+
+
+def _confirmed(evidence: list[Evidence]) -> dict[int, Evidence]:
+    return {each.n_components: each for each in evidence if each.deviations >= NEEDED}
+
+
+def _is_exact(path: FeaturePath, k: int, n_rows: int) -> bool:
+    """Whether k features explain every row: continuous noise would need one for each row."""
+    return k <= n_rows / 2 and path.solutions[k].fit <= path.negligible

@@ -3,6 +3,7 @@
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -17,7 +18,7 @@ from hardbayes.core.loop import Status, counted
 from hardbayes.core.pool import Pool, resolve_threads
 from hardbayes.core.schema import Schema
 from hardbayes.core.validation import check_membership
-from hardbayes.features.choice import feature_path
+from hardbayes.features.choice import COLUMNS, FeatureChoice, choose_features
 from hardbayes.features.descent import FeatureSearch, FeatureSolution
 from hardbayes.features.fitted import ATTRIBUTES, MODEL, FittedFeatures, fitted_attributes
 from hardbayes.features.problem import FeatureAllocation, FeatureProblem, pose_features
@@ -32,16 +33,36 @@ class FeatureEstimator(RowEstimator):
 
     @abstractmethod
     def _solve(
-        self, problem: FeatureProblem, rng: np.random.RandomState
+        self, problem: FeatureProblem, choice: FeatureChoice | None, rng: np.random.RandomState
     ) -> tuple[FeatureSolution, float]:
         """Return the best solution found and the penalty used, in the user's units."""
+
+    def _choice(
+        self,
+        problem: FeatureProblem,
+        matrix: Matrix,
+        weights: Floats | None,
+        rng: np.random.RandomState,
+        pool: Pool,
+    ) -> FeatureChoice | None:
+        """Return the number of features, chosen from the rows; None where it or a cost is given."""
+        return None
 
     def _fitted(
         self, matrix: Matrix, weights: Floats | None, rng: np.random.RandomState, pool: Pool
     ) -> tuple[dict[str, Any], Status]:
         problem = pose_features(matrix, weights, pool)
-        solution, penalty = self._solve(problem, rng)
-        return fitted_attributes(solution, problem, penalty, matrix.dtype), solution.status
+        choice = self._choice(problem, matrix, weights, rng, pool)
+        solution, penalty = self._solve(problem, choice, rng)
+        status = solution.status
+        if choice is not None and not choice.is_confirmed and status is Status.CONVERGED:
+            status = Status.REMARKED
+        fitted = fitted_attributes(replace(solution, status=status), problem, penalty, matrix.dtype)
+        if choice is not None:
+            fitted["penalty_choice_"] = choice.table(problem.unit)
+            if not choice.is_confirmed:
+                fitted["status_"] += f" {choice.sentence()}"
+        return fitted, status
 
     def _reporter(self, problem: FeatureProblem) -> Callable[[str, int, float], None]:
         """Return a function that reports a number of features and an objective in working units."""
@@ -108,7 +129,7 @@ class FeatureEstimator(RowEstimator):
         return tags
 
     def _schema(self, state: dict[str, Any]) -> Schema:
-        return ATTRIBUTES | MODEL
+        return ATTRIBUTES | MODEL | self._choice_schema
 
     def _model_from(self, state: dict[str, Any]) -> FittedFeatures:
         return FittedFeatures.from_arrays(state)
@@ -127,7 +148,10 @@ class BPMeans(FeatureEstimator):
     component_penalty : float or "auto", default="auto"
         Cost of each feature, in units of squared distance. "auto" finds the best fit for 0, 1,
         2, ... features and takes the middle of the widest range of penalties, on a logarithmic
-        scale, at which one number of features is optimal. With a penalty so small that features of
+        scale, at which one number of features is optimal, if rows that a fit has not seen confirm
+        them: they have a feature or do not have it, with few in between. Else another number that
+        they confirm; else there is nothing but the mean, or none, with a warning. See
+        `penalty_choice_`. With a penalty so small that features of
         noise lower the objective there are many of them, and a fit takes long: set a cap.
     max_components : int or None, default=None
         Cap on the number of features. None stops at 64, with a warning.
@@ -165,6 +189,12 @@ class BPMeans(FeatureEstimator):
         Which features each row has.
     component_penalty_ : float
         The penalty used.
+    penalty_choice_ : dict of ndarrays of shape (n_candidates,)
+        Why there are so many features, if the penalty is "auto", for ``pandas.DataFrame``:
+        "n_components", the "penalty" that suits them and the "width" of its range in logarithms
+        (zeros where no penalty does); the "deviations" by which rows of one half have or lack the
+        features found in the other, beyond rows of continuous factors, the "p_value" of that, and
+        that of the "weakest" feature; the "strength", of which 1 is needed; which is "chosen".
     inertia_ : float
         Fit term: weighted sum of squared residuals.
     objective_ : float
@@ -200,6 +230,7 @@ class BPMeans(FeatureEstimator):
     array([[4., 5., 3.]])
     """
 
+    _choice_columns = COLUMNS
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "component_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "max_components": [AT_LEAST_ONE, None],
@@ -230,20 +261,33 @@ class BPMeans(FeatureEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    def _choice(
+        self,
+        problem: FeatureProblem,
+        matrix: Matrix,
+        weights: Floats | None,
+        rng: np.random.RandomState,
+        pool: Pool,
+    ) -> FeatureChoice | None:
+        if self.component_penalty != "auto":
+            return None
+        self._say("choosing the penalty")
+        return choose_features(
+            problem, matrix, weights, self.max_components, self.max_iter, self.n_init, rng, pool
+        )
+
     def _solve(
-        self, problem: FeatureProblem, rng: np.random.RandomState
+        self, problem: FeatureProblem, choice: FeatureChoice | None, rng: np.random.RandomState
     ) -> tuple[FeatureSolution, float]:
-        if self.component_penalty == "auto":
-            self._say("choosing the penalty")
-            path = feature_path(
-                problem, self.max_components, self.max_iter, self.n_init, rng,
-                report=self._progress(),
-            )  # fmt: skip
-            penalty = path.suggest().middle / problem.unit
-            self._say(f"penalty {penalty:.6g} from {len(path.solutions) - 1} features")
-            given = [path.at(penalty * problem.unit).allocation]
+        path = choice.path if choice is not None else None
+        if choice is not None:
+            penalty = choice.penalty / problem.unit
+            self._say(f"penalty {penalty:.6g} from {len(choice.path.solutions) - 1} features")
+            if not choice.is_confirmed:
+                return choice.path.solutions[choice.n_components], penalty
+            given = [choice.path.at(penalty * problem.unit).allocation]
         else:
-            penalty, path, given = float(self.component_penalty), None, []
+            penalty, given = float(self.component_penalty), []
             problem.check_penalty(penalty)
         structure = FeatureAllocation(penalty * problem.unit, problem.cap(self.max_components))
         literal, collapsed = self.search == "paper", self.method == "collapsed"
@@ -334,7 +378,7 @@ n_features_in_, feature_names_in_
         self.verbose = verbose
 
     def _solve(
-        self, problem: FeatureProblem, rng: np.random.RandomState
+        self, problem: FeatureProblem, choice: FeatureChoice | None, rng: np.random.RandomState
     ) -> tuple[FeatureSolution, float]:
         search = FeatureSearch(
             FeatureAllocation(0.0, self.n_components), self.search == "paper", False, self.max_iter

@@ -45,6 +45,7 @@ SENTENCES = {
         "Converged at the cap of {components}, where another would still lower the "
         "objective. Raise max_components or component_penalty if that was not intended."
     ),
+    Status.REMARKED: "Converged after {sweeps}.",  # a sentence on what was found follows
     Status.OUT_OF_STEPS: (
         "Stopped after {sweeps} with rows still changing their features. "
         "Raise max_iter, or accept that the objective could still fall a little."

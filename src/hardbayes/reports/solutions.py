@@ -183,7 +183,8 @@ def reasons_for(model: Any, thing: str, found: Solutions | None) -> list[str]:
         sentences += _range(found, thing)
     choice = getattr(model, "penalty_choice_", None)
     if choice is not None:
-        sentences += _evidence(choice) if model.n_clusters_ > 1 else [model.status_]
+        is_division = getattr(model, "n_clusters_", 1) > 1
+        sentences += _evidence(choice) if is_division else [model.status_]
     return sentences
 
 

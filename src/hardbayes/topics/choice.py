@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.special import ndtr
 from sklearn.utils.extmath import randomized_svd
 
 from hardbayes.core.arrays import row_lengths
 from hardbayes.core.geometry import geometry_for
+from hardbayes.core.plateaus import Columns, Table, table_of
 from hardbayes.core.pool import one_blas_thread
 from hardbayes.dp_means.problem import pose
 from hardbayes.dp_means.starts import Starts, minimise
+from hardbayes.topics.null import NEEDED
 from hardbayes.topics.problem import SharedTopics
 
 if TYPE_CHECKING:
@@ -141,3 +144,48 @@ def global_penalty(
     one = float(structure.topic_costs(random.sum(axis=1, keepdims=True)).sum())
     saved = (one - float(structure.topic_costs(random).sum())) / max(1, k - 1)
     return RANDOM_SHARE * max(0.0, saved) + LOCAL_MULTIPLE * mean_penalty
+
+
+COLUMNS: Columns = {
+    "n_topics": np.int64,
+    "penalty": np.float64,
+    "deviations": np.float64,
+    "p_value": np.float64,
+    "strength": np.float64,
+    "chosen": np.bool_,
+}
+
+
+class TopicChoice(NamedTuple):
+    """The topics that the automatic penalties give, and whether documents have any."""
+
+    n_topics: int
+    penalty: float  # the global one
+    deviations: float  # z of `null.topics_z`; infinite where a single topic needs no evidence
+
+    @property
+    def is_structured(self) -> bool:
+        """Whether words go together more than documents of one distribution would have them."""
+        return self.deviations > NEEDED
+
+    @property
+    def p_value(self) -> float:
+        """The probability of as large a z without topics."""
+        return float(ndtr(-self.deviations))
+
+    def table(self) -> Table:
+        """Return the number of topics as the only candidate; none where it is one."""
+        row = (
+            self.n_topics, self.penalty, self.deviations, self.p_value,
+            max(0.0, self.deviations / NEEDED), self.is_structured,
+        )  # fmt: skip
+        return table_of([row] if self.n_topics > 1 else [], COLUMNS)
+
+    def sentence(self, call: str) -> str:
+        """Return why there is one topic, and how to get more."""
+        return (
+            "Documents drawn from one distribution of words explain the corpus, so there is one "
+            f"topic. The automatic penalties give {self.n_topics} topics, but in different parts "
+            f"of the vocabulary documents are alike by {self.deviations:.2g} standard deviations "
+            f"only ({NEEDED:g} are needed). To use these topics: {call}."
+        )

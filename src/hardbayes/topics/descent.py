@@ -15,8 +15,8 @@ from numpy.random import RandomState
 from hardbayes.core.arrays import Topics
 from hardbayes.core.loop import Proposal, Status, alternate
 from hardbayes.topics import moves
-from hardbayes.topics.problem import NEVER, SharedTopics
-from hardbayes.topics.state import TopicState, propose
+from hardbayes.topics.problem import NEVER, SharedTopics, no_topics
+from hardbayes.topics.state import TopicState, propose, sweep_documents
 
 if TYPE_CHECKING:
     from hardbayes.topics.memory import Collected, Documents
@@ -189,6 +189,22 @@ def with_about_n_topics(
 
 def _is_far(solution: TopicSolution, n_topics: int) -> bool:
     return abs(solution.state.n_topics - n_topics) > FAR * n_topics
+
+
+def as_one_topic(
+    solution: TopicSolution, rng: RandomState, limits: Limits, report: Report
+) -> TopicSolution:
+    """Return one topic, at twice the penalty from which it is better than a solution with more."""
+    state = solution.state
+    words = np.asarray(state.totals.sum(axis=1, keepdims=True), np.float64)
+    structure = replace(state.structure, has_background=False)
+    sets = no_topics(state.documents.n_documents)
+    one = sweep_documents(state.documents, structure, sets, words)
+    saved = (one.objective - state.objective) / (state.n_topics - 1)
+    one = at_penalty(one, 2.0 * (structure.global_penalty + max(0.0, saved)))
+    found = TopicDescent(one, rng, limits, report).run()
+    is_done = found.status is not Status.OUT_OF_STEPS
+    return found._replace(status=Status.REMARKED) if is_done else found
 
 
 def at_penalty(state: TopicState, penalty: float) -> TopicState:

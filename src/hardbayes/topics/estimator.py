@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
@@ -19,16 +20,25 @@ from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.loop import Status
 from hardbayes.core.pool import Pool, resolve_threads
 from hardbayes.core.schema import Schema, contradiction
-from hardbayes.topics.choice import GROUPS, global_penalty, group_documents, local_rate
+from hardbayes.topics.choice import (
+    COLUMNS,
+    GROUPS,
+    TopicChoice,
+    global_penalty,
+    group_documents,
+    local_rate,
+)
 from hardbayes.topics.descent import (
     STEEPNESS,
     Limits,
     LiteralDescent,
     TopicSolution,
+    as_one_topic,
     best_of_starts,
     with_about_n_topics,
 )
 from hardbayes.topics.fitted import ATTRIBUTES, MODEL, FittedTopics, fitted_attributes
+from hardbayes.topics.null import topics_z
 from hardbayes.topics.problem import (
     LocalPenalty,
     SharedTopics,
@@ -83,7 +93,9 @@ class HDPTopics(RowEstimator):
         small constant, topics of single words would lower the objective.
     global_penalty : float or "auto", default="auto"
         What each topic costs, in nats. "auto" is .4 times what a random group of documents, one of
-        twenty, saves as a topic of its own, plus five times the mean local penalty.
+        twenty, saves as a topic of its own, plus five times the mean local penalty. Where both
+        penalties are "auto" and documents drawn from one distribution of words explain the corpus,
+        there is one topic, with a warning. See `penalty_choice_`.
     n_topics : int or None, default=None
         About how many topics you wish for. The global penalty is then searched until there are as
         many, within a tenth; a warning says so if that fails. None: as many as the penalties give.
@@ -144,6 +156,12 @@ class HDPTopics(RowEstimator):
         The local penalty used; if it grows with the document, that of a document of mean weight.
     global_penalty_ : float
         The global penalty used.
+    penalty_choice_ : dict of ndarrays of shape (n_candidates,)
+        Why there are topics at all, if both penalties are "auto", for ``pandas.DataFrame``:
+        "n_topics" that the penalties give, the global "penalty", the "deviations" by which
+        documents are alike in different parts of the vocabulary, beyond documents drawn from one
+        distribution of words, their "p_value", the "strength", of which 1 is needed, and whether
+        the number was "chosen". Empty where the penalties give one topic.
     inertia_ : float
         Fit term: cost of all words, and of the priors of topics.
     objective_ : float
@@ -192,6 +210,7 @@ class HDPTopics(RowEstimator):
     relevance_: Floats
     n_topics_: int
 
+    _choice_columns = COLUMNS
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "local_penalty": _NUMBER_OR_AUTO,
         "global_penalty": _NUMBER_OR_AUTO,
@@ -244,11 +263,41 @@ class HDPTopics(RowEstimator):
         weighted = weigh.weigh(matrix, weights)
         solve = self._solve_literally if self.search == "paper" else self._solve
         solution, penalty = solve(weighted, weights, rng, pool)
+        choice = self._choice(matrix, weights, solution, pool) if self._is_automatic else None
+        if choice is not None and not choice.is_structured:
+            limits = Limits(1, self.max_iter, self.background is True)
+            solution = as_one_topic(solution, rng, limits, self._report)
         mean_length = float(weighted.data.sum()) / documents_with_words(weighted, weights)
         fitted = fitted_attributes(solution, weigh, penalty, mean_length, self.n_topics)
         described = fitted["_model"].describe(matrix, weights, pool)
         fitted["labels_"], fitted["relevance_"] = described
+        if choice is not None:
+            fitted["penalty_choice_"] = choice.table()
+            if not choice.is_structured:
+                fitted["status_"] += f" {choice.sentence(self._call(choice.penalty))}"
         return fitted, solution.status
+
+    @property
+    def _is_automatic(self) -> bool:
+        """Whether nothing was said about how many topics there are."""
+        penalties = self.local_penalty, self.global_penalty
+        return penalties == ("auto", "auto") and self.n_topics is None and self.search != "paper"
+
+    def _choice(
+        self, matrix: Matrix, weights: Floats | None, solution: TopicSolution, pool: Pool
+    ) -> TopicChoice:
+        """Return the number of topics of a solution, and the evidence that there are any."""
+        state = solution.state
+        penalty = state.structure.global_penalty
+        if state.n_topics == 1:
+            return TopicChoice(1, penalty, float("inf"))
+        self._say("comparing with documents of one distribution of words")
+        return TopicChoice(state.n_topics, penalty, topics_z(matrix, weights, pool))
+
+    def _call(self, penalty: float) -> str:
+        """Return the call of this estimator with a given global penalty."""
+        other = clone(self).set_params(global_penalty=float(f"{penalty:.6g}"))
+        return " ".join(repr(other).split())
 
     def _check_together(self) -> None:
         """Raise where parameters exclude each other."""
@@ -415,7 +464,7 @@ class HDPTopics(RowEstimator):
         return tags
 
     def _schema(self, state: dict[str, Any]) -> Schema:
-        return ATTRIBUTES | MODEL
+        return ATTRIBUTES | MODEL | self._choice_schema
 
     def _model_from(self, state: dict[str, Any]) -> FittedTopics:
         model = FittedTopics.from_arrays(state, state["global_penalty_"])

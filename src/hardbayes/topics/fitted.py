@@ -34,6 +34,7 @@ SENTENCES = {
         "Converged at the cap of {topics}, where more would still lower the objective. "
         "Raise max_topics or global_penalty if that was not intended."
     ),
+    Status.REMARKED: "Converged after {steps}.",  # a sentence on what was found follows
     Status.OUT_OF_STEPS: (
         "Stopped after {steps} before it converged. "
         "Raise max_iter, or accept that the objective could still fall a little."
