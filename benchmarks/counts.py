@@ -10,7 +10,7 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "hardbayes"
 #: The one place that picks passes by what a divergence offers.
 PICKS_PASSES = SOURCE / "dp_means" / "passes.py"
 #: Names by which code could ask whether costs are squared distances.
-SWITCHES = r"squared_distance\b|distance_costs|isinstance\([^)]*(SquaredEuclidean|EntrywiseTotals)"
+SWITCHES = r"squared_distance\b|distance_costs|isinstance\([^)]*SquaredEuclidean"
 
 
 def contract_methods() -> list[str]:

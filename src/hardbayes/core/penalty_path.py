@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardbayes.core.arrays import Floats
+from hardbayes.core.layers import Layers, layers_of
 from hardbayes.core.plateaus import Plateau, Table
 
 
@@ -74,6 +75,8 @@ class PenaltyPath:
     sample_indices: NDArray[np.intp] | None
     best_penalty: float
     choice: Table | None = None
+    #: Numbers of clusters that `layers` shows, with the strength of their evidence.
+    layer_numbers: list[tuple[int, float]] | None = None
     _exactly: Callable[[int], Any] | None = field(default=None, compare=False)
 
     @classmethod
@@ -86,6 +89,7 @@ class PenaltyPath:
         exactly: Callable[[int], Any],
         sample_indices: NDArray[np.intp] | None = None,
         choice: Table | None = None,
+        layer_numbers: list[tuple[int, float]] | None = None,
     ) -> PenaltyPath:
         """Return the path of these models, one at each penalty.
 
@@ -96,7 +100,7 @@ class PenaltyPath:
         objectives = np.array([model.objective_ for model in models])
         return cls(
             penalties, counts, objectives, models, plateaus, sample_indices, best_penalty, choice,
-            exactly,
+            layer_numbers, exactly,
         )  # fmt: skip
 
     def __repr__(self) -> str:
@@ -185,6 +189,31 @@ class PenaltyPath:
         check_number(n_clusters)
         assert self._exactly is not None  # `penalty_path` sets it
         return self._exactly(int(n_clusters))
+
+    def layers(self) -> Layers:
+        """Return the numbers of clusters that have evidence, with models and their tree.
+
+        The number that the estimator chooses, and those whose plateaus are wider than in data
+        without structure: of numbers within a factor of 1.5 the widest. There may be none.
+
+        Returns
+        -------
+        layers : Layers
+            ``n_clusters``, rising, ``strengths``, ``models`` fitted to all rows, and for each the
+            ``parents`` of its clusters in the layer before, with ``shares``.
+
+        Raises
+        ------
+        ValueError
+            If the path has no evidence for numbers of clusters: only paths of ``DPMeans`` with
+            ``search="split-merge"`` have.
+        """
+        if self.layer_numbers is None:
+            raise ValueError(
+                "Layers need evidence for numbers of clusters, which this path does not have. "
+                "Use penalty_path(X, estimator=DPMeans())."
+            )
+        return layers_of(self.layer_numbers, [self.model(k) for k, _ in self.layer_numbers])
 
     def to_frame(self) -> Any:
         """Return penalty, clusters, objective and fit term as a pandas DataFrame.

@@ -35,6 +35,7 @@ from hardbayes.dp_means.choice.path import (
     sample_rows,
     trace_on,
 )
+from hardbayes.dp_means.choice.rule import layer_numbers
 from hardbayes.dp_means.descent import Solution
 from hardbayes.dp_means.estimator import DPMeans
 from hardbayes.dp_means.fitted import fitted_attributes
@@ -290,7 +291,8 @@ def trace_clusters(
         else:
             best_penalty = plain._penalty_for(choice.n_clusters, problem, prior_weight, choice)
             table = choice_table(choice)
-    return PenaltyPath.of(penalties, models, found, best_penalty, exactly, rows, table)
+    layers = layer_numbers(table) if plain._search == "split-merge" else None
+    return PenaltyPath.of(penalties, models, found, best_penalty, exactly, rows, table, layers)
 
 
 def _solution_at(partition: Partition, path: Path, problem: Problem, cap: int | None) -> Solution:

@@ -1,4 +1,4 @@
-"""From a graph to what its clusters cost."""
+"""From a graph to what its clusters cost: the cut. Scores that choose are in `graph.choice`."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ from hardbayes.plot.clusters import ClustersDisplay
 from hardbayes.plot.components import ComponentsDisplay
 from hardbayes.plot.graph import GraphDisplay
 from hardbayes.plot.groups import GroupsDisplay
+from hardbayes.plot.layers import LayersDisplay
 from hardbayes.plot.objective import ObjectiveDisplay, fit_figure
 from hardbayes.plot.penalty_path import PenaltyPathDisplay
 from hardbayes.plot.topics import TopicsDisplay
@@ -17,6 +18,7 @@ __all__ = [
     "ComponentsDisplay",
     "GraphDisplay",
     "GroupsDisplay",
+    "LayersDisplay",
     "ObjectiveDisplay",
     "PenaltyPathDisplay",
     "TopicsDisplay",

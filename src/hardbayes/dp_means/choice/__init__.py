@@ -2,14 +2,13 @@
 
 `automatic` goes through these in turn:
 
-- `sampling`, `rounding`, `narrowing`: a sample of the rows, round numbers noticed, and many columns
-  projected to a few;
-- `tracing`: the path of its solutions, and how wide the plateau of each number is;
-- `references`, `reference_paths`: how wide plateaus are in data without structure;
-- `held_out`, `within`, `valleys`: whether rows that had no part in finding clusters thin out
-  between them;
-- `choice`: the rule that weighs both; `evidence`: what is told about it;
-- `repricing`: penalties, where the path had other costs than the fit.
+- `sample`: rows to choose on. Round numbers, categories and spikes are made continuous there
+  (`core.discrete`), and many columns are projected to a few;
+- `path`: the path of its solutions, and how wide the plateau of each number is;
+- `references`: how wide plateaus are in data without structure;
+- `held_out`: clusters of one half of the rows, and rows of the other half on their borders;
+- `rule`: whether rows thin out there, and the rule that weighs both kinds of evidence.
 
+It ends with penalties, where the path had other costs than the fit, and with what is told.
 `farthest_first` is the papers' rule, for a number of clusters that is given.
 """

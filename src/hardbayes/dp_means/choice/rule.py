@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc, ndtr, ndtri
 
 from hardbayes.core.arrays import Floats
+from hardbayes.core.plateaus import Table
 
 if TYPE_CHECKING:
     from hardbayes.dp_means.local_rows import Borders
@@ -231,3 +232,24 @@ def _refines(fine: Candidate, coarse: Candidate) -> bool:
         return False
     filled, score = filling(borders, inner)
     return filled < EMPTY and score > CLEARLY
+
+
+# Numbers of clusters within this factor are one layer (a convention: a layer and the next differ
+# as much as two clusters and three).
+APART = 1.5
+
+
+def layer_numbers(table: Table) -> list[tuple[int, float]]:
+    """Return numbers of clusters with evidence and its strength, rising, of a table of candidates.
+
+    The chosen one, and those whose plateaus stand out; of those near each other the widest. Rows
+    also thin out between unions of clusters, so valleys alone do not make a layer.
+    """
+    kept: list[tuple[int, float]] = []
+    for at in np.lexsort((-table["width"], ~table["chosen"])):
+        k, strength = int(table["n_clusters"][at]), float(table["strength"][at])
+        counts = strength >= 1.0 and table["width"][at] > needed_width(k, table["reference"][at])
+        near = any(max(k, other) <= APART * min(k, other) for other, _ in kept)
+        if k > 1 and not near and (counts or table["chosen"][at]):
+            kept.append((k, strength))
+    return sorted(kept)

@@ -12,6 +12,9 @@ cluster. They do so in rounds, after Pan et al. 2013:
 
 In the end the other rows choose among all clusters opened before their own visit. Every row thus
 compares exactly the centres that the serial loop would show it.
+
+So a birth is decided in two steps: `compiled.assign` marks rows above, `compiled.births` opens for
+them. Small data is visited row by row in one call (`compiled.sweeping`), with the same result.
 """
 
 from __future__ import annotations
