@@ -149,7 +149,8 @@ def _slowest(links: csr_array, degrees: Floats) -> Floats | None:
             vectors = vectors[:, np.argsort(values)]
     except (ArpackError, LinAlgError):
         return None
-    return np.asarray(vectors[:, 0] / roots)
+    # Lanczos iterations may find fewer, in links that fall apart.
+    return np.asarray(vectors[:, 0] / roots) if vectors.shape[1] == 2 else None
 
 
 def _least_cut(
