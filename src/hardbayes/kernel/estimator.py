@@ -145,14 +145,13 @@ class KernelEstimator(ClusterEstimator):
         self,
         problem: KernelProblem,
         matrix: Matrix,
-        weights: Floats | None,
         linear: dict[str, Any],
         rng: np.random.RandomState,
     ) -> KernelChoice:
         """Return the choice among the kernel, that of the densest rows, and `DPMeans`."""
 
         def adapted(ids: NDArray[np.intp]) -> KernelProblem:
-            own = None if weights is None else weights[ids]
+            own = problem.weights[ids]
             return make_problem(matrix[ids], own, problem.options, rng, problem.pool)
 
         choice = choose_kernel(problem, adapted, _linear_of(linear), self._most_clusters)
@@ -400,8 +399,8 @@ class KernelDPMeans(KernelEstimator):
             linear, status = self._linear(
                 search=self.search, order=self.order, n_init=self.n_init, max_iter=self.max_iter,
                 random_state=rng,
-            )._fit_rows(matrix, weights)  # fmt: skip
-            choice = self._choice(problem, matrix, weights, linear, rng)
+            )._fit_rows(matrix, problem.weights)  # fmt: skip
+            choice = self._choice(problem, matrix, linear, rng)
             if choice.is_linear or choice.k == 1:
                 kept = {name: linear[name] for name in OF_DP_MEANS}
                 return self._told(kept, status, choice)

@@ -307,8 +307,8 @@ class SpectralDPMeans(KernelEstimator):
             penalty = float(self.cluster_penalty)
             return self._relaxed(problem, penalty, rng), Status.CONVERGED
         if self._chooses_kernel:
-            linear, status = self._linear(random_state=rng)._fit_rows(matrix, weights)
-            choice = self._choice(problem, matrix, weights, linear, rng)
+            linear, status = self._linear(random_state=rng)._fit_rows(matrix, problem.weights)
+            choice = self._choice(problem, matrix, linear, rng)
             if choice.is_linear or choice.k == 1:
                 fitted = self._fitted_to_rows(matrix, weights, linear, rng, pool)
                 return self._told(fitted, status, choice)
