@@ -166,6 +166,15 @@ def test_a_kernel_does_not_hide_what_dp_means_sees():
     assert fitted.n_clusters_ == 4 and adjusted_rand_score(y, fitted.labels_) > 0.9
 
 
+def test_equal_rows_count_as_one():
+    """Cells of a lattice are no clusters; weights and repetitions say the same."""
+    answers = np.random.default_rng(0).binomial(4, 0.6, (500, 2)).astype(float)
+    assert quiet_fit(KernelDPMeans(random_state=0), answers).n_clusters_ == 1
+    X, y = make_moons(150, noise=0.05, random_state=0)
+    twice = KernelDPMeans(random_state=0).fit(np.repeat(X, 2, axis=0))
+    assert adjusted_rand_score(np.repeat(y, 2), twice.labels_) == 1.0
+
+
 @pytest.mark.parametrize("model", MODELS)
 def test_one_cluster_is_told(model):
     X = np.random.default_rng(0).normal(size=(200, 2))

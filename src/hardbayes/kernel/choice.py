@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from sklearn.metrics.pairwise import euclidean_distances
 
-from hardbayes.core.arrays import Floats
+from hardbayes.core.arrays import Floats, is_sparse
 from hardbayes.core.centre_free import Ids, labelled
 from hardbayes.core.centre_free_descent import Splits
 from hardbayes.core.plateaus import Columns, Table, table_of
@@ -110,7 +110,7 @@ class KernelChoice:
         Below what the cheapest merge would cost and, if possible, above what a split would save;
         within the gap of the spectrum where that is between both.
         """
-        part = anchor_part(self.problem)
+        part = part_of(self.problem, self.ids, self.weights)
         current = labelled(part, _move_rows(part, self.labels, int(self.labels.max()) + 1))
         labels, k, clusters = current.labels, current.k, current.statistics
         low = max(each.saved for each in Splits(rng).of(current))
@@ -197,10 +197,11 @@ class _Sample:
     """The rows from which a choice is made, with their links."""
 
     def __init__(self, problem: KernelProblem, max_clusters: int) -> None:
-        self.problem, self.ids, self.weights = problem, problem.anchors, problem.anchor_weights
-        self.part = anchor_part(problem)
+        self.problem = problem
+        self.ids, self.weights = _distinct(problem)
+        self.part = part_of(problem, self.ids, self.weights)
         self.most = min(MAX_CLUSTERS, max_clusters, self.part.n - 1)
-        self.squares = _squares(problem, self.part)
+        self.squares = _squares(problem, self.part, self.ids)
         self.score = NeighbourScore(self.squares, self.weights)
         self.limit = LIMIT * min(1.0, float(np.sqrt(len(self.ids) / ENOUGH)))
 
@@ -213,7 +214,8 @@ class _Sample:
         part, dense = self.part, None
         if some is not None and adapted is not None:
             dense = self.ids[some]
-            part = anchor_part(adapted(dense))
+            own = adapted(dense)
+            part = part_of(own, own.anchors, own.anchor_weights)
         values, vectors = leading(weighted_matrix(part), min(self.most, part.n - 2) + 1)
         entries = vectors / np.sqrt(part.weights)[:, np.newaxis]
         cuts = np.maximum(1.0 - values, SMALLEST_CUT * max(1.0 - values[-1], 1e-12))
@@ -323,13 +325,12 @@ class _Sample:
         return max(float(first[0] + max(first[-1], 0.0) * (n > 1)) / 2.0, 1e-300)
 
 
-def anchor_part(problem: KernelProblem) -> KernelMatrix:
-    """Return the sample with its kernel values, without those of the other rows."""
+def part_of(problem: KernelProblem, ids: Ids, weights: Floats) -> KernelMatrix:
+    """Return some rows with their kernel values, without those of the other rows."""
     import_whole("hardbayes.kernel.clusters")
     from hardbayes.kernel.clusters import KernelMatrix, hold
 
-    ids, weights = problem.anchors, problem.anchor_weights
-    if problem.mercer is None or problem.seen is None or len(ids) == problem.n:
+    if problem.mercer is None or problem.seen is None or len(problem.anchors) == problem.n:
         return problem.rows.part(ids, weights)
     seen = problem.seen.take(ids)
     with one_blas_thread():
@@ -337,14 +338,31 @@ def anchor_part(problem: KernelProblem) -> KernelMatrix:
     return KernelMatrix(hold(values), np.diag(values).copy(), weights, problem.pool)
 
 
-def _squares(problem: KernelProblem, part: KernelMatrix) -> Floats:
+def _distinct(problem: KernelProblem) -> tuple[Ids, Floats]:
+    """Return the anchors with their weights, of equal rows the first with the weights of all.
+
+    Cells of a lattice hold many equal rows, and are no clusters of them.
+    """
+    ids, weights = problem.anchors, problem.anchor_weights
+    if problem.seen is None or is_sparse(problem.seen.rows):
+        return ids, weights
+    rows = problem.seen.rows[ids]
+    _, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    if len(first) == len(ids):
+        return ids, weights
+    order = np.argsort(first)
+    sums = np.bincount(which.ravel(), weights).astype(np.float64)
+    return ids[first[order]].astype(np.int64), sums[order]
+
+
+def _squares(problem: KernelProblem, part: KernelMatrix, ids: Ids) -> Floats:
     """Return squared distances (m, m): of the rows where the kernel follows them, else its own.
 
     Distances of kernels like "rbf" saturate. Where no value is negative, rows are as far apart as
     in the kernel ``exp(-d^2)`` of these values.
     """
     if problem.seen is not None and problem.mercer is not None and problem.mercer.has_bandwidths:
-        rows = problem.seen.rows[problem.anchors]
+        rows = problem.seen.rows[ids]
         rows = rows - rows.mean(axis=0) if isinstance(rows, np.ndarray) else rows
         squares = euclidean_distances(rows, squared=True)
     else:
