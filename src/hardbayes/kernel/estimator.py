@@ -138,8 +138,9 @@ class KernelEstimator(ClusterEstimator):
     def _linear(self, **parameters: Any) -> DPMeans:
         """Return the estimator of the clusters of the linear kernel."""
         return DPMeans(
-            prior_weight=0, max_clusters=self.max_clusters, n_jobs=self.n_jobs, **parameters
-        )
+            prior_weight=0, max_clusters=self.max_clusters, random_state=self.random_state,
+            n_jobs=self.n_jobs, **parameters,
+        )  # fmt: skip
 
     def _choice(
         self,
@@ -397,8 +398,7 @@ class KernelDPMeans(KernelEstimator):
         linear_alone = self.kernel == "linear" and not problem.options.balance
         if self._chooses_kernel or (linear_alone and self.n_landmarks is None):
             linear, status = self._linear(
-                search=self.search, order=self.order, n_init=self.n_init, max_iter=self.max_iter,
-                random_state=rng,
+                search=self.search, order=self.order, n_init=self.n_init, max_iter=self.max_iter
             )._fit_rows(matrix, problem.weights)  # fmt: skip
             choice = self._choice(problem, matrix, linear, rng)
             if choice.is_linear or choice.k == 1:

@@ -307,7 +307,7 @@ class SpectralDPMeans(KernelEstimator):
             penalty = float(self.cluster_penalty)
             return self._relaxed(problem, penalty, rng), Status.CONVERGED
         if self._chooses_kernel:
-            linear, status = self._linear(random_state=rng)._fit_rows(matrix, problem.weights)
+            linear, status = self._linear()._fit_rows(matrix, problem.weights)
             choice = self._choice(problem, matrix, linear, rng)
             if choice.is_linear or choice.k == 1:
                 fitted = self._fitted_to_rows(matrix, weights, linear, rng, pool)
