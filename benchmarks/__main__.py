@@ -13,6 +13,7 @@ from benchmarks import (
     choosing,
     choosing_features,
     choosing_groups,
+    choosing_kernels,
     choosing_topics,
     cold,
     communities,
@@ -68,6 +69,7 @@ SECTIONS: dict[str, Callable[[Options], Section]] = {
     "graphs": graphs.run,
     "communities": communities.run,
     "kernels": kernels.run,
+    "choosing-kernels": choosing_kernels.run,
     "samplers": samplers.run,
 }
 

@@ -128,7 +128,7 @@ def test_only_clusters_have_sizes():
 
 def test_models_without_centres_have_no_sizes():
     with pytest.raises(TypeError, match=r"HDPMeans or GaussianDPMeans\. Got KernelDPMeans inst"):
-        by_size(KernelDPMeans(random_state=0).fit(X))
+        by_size(KernelDPMeans(0.9, random_state=0).fit(X))
 
 
 @pytest.mark.parametrize("thing", [None, "rows.csv", {"a": [1.0]}])

@@ -61,7 +61,7 @@ def test_a_damaged_entry_is_refused(name):
     state = model._get_state()
     again = type(model)(**model.get_params())
     again._set_state(state)
-    texts = {"status_", "working_kernel", "working_dtype", *model._text_attributes}
+    texts = {"status_", "kernel_", "working_kernel", "working_dtype", *model._text_attributes}
     for entry, value in state.items():
         if entry in texts:
             continue

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -15,10 +16,12 @@ from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, ClusterEs
 from hardbayes.core.fitted import measure_cost_quantiles
 from hardbayes.core.loop import Status
 from hardbayes.core.pool import Pool
-from hardbayes.core.schema import Schema
-from hardbayes.dp_means.estimator import DPMeans
+from hardbayes.core.schema import Entry, Schema
+from hardbayes.dp_means import fitted as dp_means
+from hardbayes.dp_means.estimator import DPMeans, add_warning
+from hardbayes.dp_means.fitted import FittedPartition
 from hardbayes.kernel import landmarks
-from hardbayes.kernel.choice import KernelChoice, choose_clusters
+from hardbayes.kernel.choice import COLUMNS, KernelChoice, Linear, choose_clusters, choose_kernel
 from hardbayes.kernel.fitted import ATTRIBUTES, MODEL, SPECTRAL, FittedGram, fitted_attributes
 from hardbayes.kernel.landmarks import FittedKernelFeatures, KernelFeatureMap, landmark_map
 from hardbayes.kernel.problem import MANY_ROWS, KernelOptions, KernelProblem, make_problem
@@ -27,6 +30,17 @@ from hardbayes.kernel.search import KernelSearch, extend_labels, minimise
 MAX_CLUSTERS = 1 << 12  # without a cap: sums between all pairs of clusters are held
 #: Of one kernel each, in scikit-learn's names.
 PARAMETERS = ("gamma", "degree", "coef0")
+ROUND = " Clusters are round, by the linear kernel: those of DPMeans."
+ALMOST = 0.999  # of the evidence that is needed: the most that what was not chosen has
+FINER = (
+    " DPMeans sees {k} clusters, whose borders are less clear: see penalty_choice_, and pass "
+    "kernel='linear' for these."
+)
+ONE = (
+    "No division of the rows stood out, so there is one cluster. Nearest came {k} clusters{which}: "
+    "{evidence}. To use {k} clusters: {call}."
+)
+BORDERS = "the border of one costs {border:.2g} of what halving it costs, and {limit:.2g} is needed"
 LANDMARKS = " Kernel values are those of Nystroem features of {} landmarks."
 INDEFINITE = (
     "The kernel has negative eigenvalues, such as {:.3g}: it is no inner product. The objective is "
@@ -61,6 +75,7 @@ class KernelEstimator(ClusterEstimator):
     n_features_in_: int
     #: Whether a fit has `eigenvalues_`, and a bound by them.
     _has_spectrum: ClassVar[bool] = False
+    _choice_columns = COLUMNS
 
     _kernel_constraints: ClassVar[dict[str, list[Any]]] = {
         "cluster_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
@@ -108,6 +123,72 @@ class KernelEstimator(ClusterEstimator):
             warnings.warn(INDEFINITE.format(negative), UserWarning, stacklevel=6)
         return problem
 
+    @property
+    def _chooses_kernel(self) -> bool:
+        """Whether nothing was said about kernel and penalty."""
+        return (
+            self.cluster_penalty == "auto"
+            and isinstance(self.kernel, str)
+            and self.kernel == "rbf"
+            and self.gamma is None
+            and self.n_landmarks is None
+            and self.balance is not False
+        )
+
+    def _linear(self, **parameters: Any) -> DPMeans:
+        """Return the estimator of the clusters of the linear kernel."""
+        return DPMeans(
+            prior_weight=0, max_clusters=self.max_clusters, random_state=self.random_state,
+            n_jobs=self.n_jobs, **parameters,
+        )  # fmt: skip
+
+    def _choice(
+        self,
+        problem: KernelProblem,
+        matrix: Matrix,
+        linear: dict[str, Any],
+        rng: np.random.RandomState,
+    ) -> KernelChoice:
+        """Return the choice among the kernel, that of the densest rows, and `DPMeans`."""
+
+        def adapted(ids: NDArray[np.intp]) -> KernelProblem:
+            own = problem.weights[ids]
+            return make_problem(matrix[ids], own, problem.options, rng, problem.pool)
+
+        choice = choose_kernel(problem, adapted, _linear_of(linear), self._most_clusters)
+        self._say(f"{choice.k} clusters, " + ("round ones" if choice.is_linear else "by kernel"))
+        return choice
+
+    def _told(
+        self, fitted: dict[str, Any], status: Status, choice: KernelChoice
+    ) -> tuple[dict[str, Any], Status]:
+        """Add what was compared; say which number came nearest where there is one cluster."""
+        fitted["penalty_choice_"] = choice.table(fitted["cluster_penalty_"])
+        by_rows = isinstance(fitted["_model"], FittedPartition)
+        fitted["kernel_"] = "linear" if by_rows else self._kernel_name
+        if choice.is_linear:
+            fitted["status_"] += ROUND
+        other = next((each for each in choice.candidates if each.is_linear), None)
+        if not choice.is_linear and other is not None and other.strength >= 1.0:
+            fitted["status_"] += FINER.format(k=other.k)
+        nearest = choice.nearest
+        if choice.k > 1 or fitted["n_clusters_"] > 1 or nearest is None:
+            return fitted, status
+        if nearest.is_linear:
+            which, call = " of DPMeans", f"penalty_path(X).model({nearest.k})"
+            evidence = f"{nearest.strength:.2g} of the evidence that is needed"
+        else:
+            shown = clone(self).set_params(cluster_penalty=0, max_clusters=nearest.k)
+            which, call = "", " ".join(repr(shown).split())
+            border = nearest.apart.border
+            evidence = BORDERS.format(border=border, limit=border * nearest.strength)
+        sentence = ONE.format(k=nearest.k, which=which, evidence=evidence, call=call)
+        return fitted, add_warning(fitted, status, sentence)
+
+    @property
+    def _kernel_name(self) -> str:
+        return self.kernel if isinstance(self.kernel, str) else "function"
+
     def _landmark_map(self, problem: KernelProblem) -> KernelFeatureMap:
         """Return features of the rows from which the kernel is adapted."""
         if problem.mercer is None or problem.seen is None:
@@ -119,9 +200,17 @@ class KernelEstimator(ClusterEstimator):
 
     def _schema(self, state: dict[str, Any]) -> Schema:
         model = landmarks.MODEL if "working_centres" in state else MODEL
-        return ATTRIBUTES | model | (SPECTRAL if self._has_spectrum else {})
+        if "working_prior_weight" in state:
+            model = dp_means.MODEL
+        chosen = self._choice_schema | {"kernel_": Entry(str, may_miss=True)}
+        return ATTRIBUTES | chosen | model | (SPECTRAL if self._has_spectrum else {})
 
-    def _model_from(self, state: dict[str, Any]) -> FittedGram | FittedKernelFeatures:
+    def _model_from(
+        self, state: dict[str, Any]
+    ) -> FittedGram | FittedKernelFeatures | FittedPartition:
+        if "working_prior_weight" in state:
+            n_columns = state["n_features_in_"]
+            return FittedPartition.from_arrays(self._geometry, self.max_clusters, n_columns, state)
         kind = FittedKernelFeatures if "working_centres" in state else FittedGram
         return kind.from_arrays(state["cluster_penalty_"], state)
 
@@ -130,6 +219,24 @@ class KernelEstimator(ClusterEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
+
+
+def _linear_of(fitted: dict[str, Any]) -> Linear:
+    """Return the clusters of `DPMeans`; where they are one, the number that came nearest."""
+    table, k = fitted["penalty_choice_"], fitted["n_clusters_"]
+    if k > 1:
+        strength = float(table["strength"][table["chosen"]].max(initial=1.0))
+        return Linear(fitted["labels_"], k, fitted["cluster_penalty_"], strength)
+    if not len(table["strength"]):
+        return Linear(fitted["labels_"], 1, fitted["cluster_penalty_"], 0.0)
+    at = int(np.argmax(table["strength"]))
+    strength = min(float(table["strength"][at]), ALMOST)
+    k, penalty = int(table["n_clusters"][at]), float(table["penalty"][at])
+    return Linear(fitted["labels_"], k, penalty, strength)
+
+
+# Attributes of a fit of `DPMeans` that hold for the linear kernel.
+OF_DP_MEANS = (*OF_FEATURES, "cluster_penalty_", "status_", "_model")
 
 
 class KernelDPMeans(KernelEstimator):
@@ -143,9 +250,9 @@ class KernelDPMeans(KernelEstimator):
     ----------
     cluster_penalty : float or "auto", default="auto"
         Cost of each cluster, in units of squared distances between feature vectors. "auto" takes
-        as many clusters as eigenvalues stand before the gap of the spectrum, starts with
-        clusters read from the eigenvectors, and takes a penalty at which no two of these had better
-        be one; see docs/kernels.md.
+        the clusters whose borders cut least by what halves of clusters would cut, and a penalty at
+        which no two of these had better be one; see docs/kernels.md. With the default kernel,
+        clusters of `DPMeans`, which are those of the linear kernel, are compared too.
     kernel : str or callable, default="rbf"
         A kernel of ``sklearn.metrics.pairwise_kernels`` by name, or "precomputed": X is then the
         square matrix of kernel values, dense or sparse. A callable takes two rows and
@@ -197,6 +304,15 @@ class KernelDPMeans(KernelEstimator):
         ``inertia_ + cluster_penalty_ * n_clusters_``.
     objective_history_, n_iter_, n_splits_, n_merges_, converged_
         As for `DPMeans`.
+    kernel_ : str
+        The kernel of the clusters, where the penalty was chosen: "linear" if they are those of
+        `DPMeans`, or one, else `kernel`. The model is then that of `DPMeans`: distances, costs
+        and the penalty are those of rows.
+    penalty_choice_ : dict of ndarrays of shape (n_candidates,)
+        What was compared where the penalty was "auto", for a DataFrame: "n_clusters", "penalty",
+        "linear" (clusters of `DPMeans`), "ratio" (what all borders cut, by what halves of the
+        clusters would cut), "border" (the same of the worst cluster), "strength" of the evidence,
+        of which 1 is needed, and "chosen". Where none is, there is one cluster, with a warning.
     status_ : str
         How the fit ended, what to do about it, and whether landmarks were used.
     n_features_in_ : int
@@ -274,17 +390,31 @@ class KernelDPMeans(KernelEstimator):
         self, matrix: Matrix, weights: Floats | None, rng: np.random.RandomState, pool: Pool
     ) -> tuple[dict[str, Any], Status]:
         problem = self._posed(matrix, weights, rng, pool)
-        choice = None
-        if self.cluster_penalty == "auto":
+        if self.cluster_penalty != "auto":
+            penalty = float(self.cluster_penalty)
+            if self.n_landmarks is not None:
+                return self._fitted_to_features(problem, penalty, None, rng)
+            return self._fitted_to_kernel(problem, penalty, None, rng)
+        linear_alone = self.kernel == "linear" and not problem.options.balance
+        if self._chooses_kernel or (linear_alone and self.n_landmarks is None):
+            linear, status = self._linear(
+                search=self.search, order=self.order, n_init=self.n_init, max_iter=self.max_iter
+            )._fit_rows(matrix, problem.weights)  # fmt: skip
+            choice = self._choice(problem, matrix, linear, rng)
+            if choice.is_linear or choice.k == 1:
+                kept = {name: linear[name] for name in OF_DP_MEANS}
+                return self._told(kept, status, choice)
+        else:
             choice = choose_clusters(problem, self._most_clusters, rng)
-            self._say(f"penalty {choice.penalty:.4g}: {choice.k} clusters before the gap")
-        penalty = float(self.cluster_penalty) if choice is None else choice.penalty
+        labels, penalty = choice.stable(rng)
+        self._say(f"penalty {penalty:.4g}: {choice.k} clusters")
         if self.n_landmarks is not None:
-            return self._fitted_to_features(problem, penalty, choice, rng)
+            start = replace(choice, labels=labels)
+            return self._told(*self._fitted_to_features(problem, penalty, start, rng), choice)
         given = None
-        if choice is not None and self.search != "paper":
-            given = extend_labels(problem.rows, choice.ids, choice.weights, choice.labels)
-        return self._fitted_to_kernel(problem, penalty, given, rng)
+        if self.search != "paper":
+            given = extend_labels(problem.rows, choice.ids, choice.weights, labels)
+        return self._told(*self._fitted_to_kernel(problem, penalty, given, rng), choice)
 
     def _fitted_to_kernel(
         self,

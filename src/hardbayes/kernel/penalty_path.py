@@ -67,7 +67,7 @@ def trace_kernel(
                 fitted, _ = model._fitted(matrix, weights, model._stream(), pool)
                 model._set_fitted(fitted | names)
     is_spectral = isinstance(template, SpectralDPMeans)
-    best = choice.spectral_penalty if is_spectral else choice.penalty
+    best = choice.spectral_penalty if is_spectral else choice.stable(rng)[1]
     if continues:
         found = search.plateaus()
     else:

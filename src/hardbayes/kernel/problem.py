@@ -144,11 +144,15 @@ def make_problem(
     rng: np.random.RandomState,
     pool: Pool,
     max_anchors: int = MAX_ANCHORS,
+    given: NDArray[np.intp] | None = None,
 ) -> KernelProblem:
-    """Return the problem of checked rows, or for a checked kernel matrix."""
+    """Return the problem of checked rows, or for a checked kernel matrix.
+
+    ``given``: the rows from which a kernel is adapted; None draws them.
+    """
     n = matrix.shape[0]
     every = np.array(np.broadcast_to(1.0 if weights is None else weights, n))
-    anchors = np.flatnonzero(every > 0)
+    anchors = np.flatnonzero(every > 0) if given is None else given
     if len(anchors) > max_anchors:
         anchors = np.sort(rng.choice(anchors, max_anchors, replace=False))
     matrix = matrix.astype(np.float64)

@@ -15,10 +15,10 @@ from hardbayes.core.fitted import AtOnce, measure_cost_quantiles, trace_attribut
 from hardbayes.core.loop import Status
 from hardbayes.core.pool import Pool
 from hardbayes.kernel.choice import choose_clusters
-from hardbayes.kernel.estimator import LANDMARKS, KernelEstimator
+from hardbayes.kernel.estimator import LANDMARKS, OF_DP_MEANS, KernelEstimator
 from hardbayes.kernel.fitted import SpectralLabels, fitted_attributes
 from hardbayes.kernel.landmarks import FittedKernelFeatures, KernelFeatureMap, squared_distances
-from hardbayes.kernel.problem import KernelProblem
+from hardbayes.kernel.problem import KernelOptions, KernelProblem, make_problem
 from hardbayes.kernel.search import one_partition
 from hardbayes.kernel.spectrum import (
     MAX_DENSE,
@@ -39,6 +39,7 @@ NO_BOUND = (
     " Eigenvectors are those of a sample of {} rows, extended to all, and there is no lower_bound_ "
     "for a kernel that may have negative eigenvalues. Pass a kernel matrix to have both."
 )
+OF_SPECTRUM = ("n_eigenvectors_", "eigenvalues_", "lower_bound_")
 DONE = "Solved the relaxation: {} exceed the penalty."
 
 
@@ -196,8 +197,8 @@ class SpectralDPMeans(KernelEstimator):
     Parameters
     ----------
     cluster_penalty : float or "auto", default="auto"
-        Eigenvalues above it count. "auto" takes a gap of the spectrum; see
-        docs/kernels.md.
+        Eigenvalues above it count. "auto" chooses as for `KernelDPMeans`, and takes a penalty
+        between the eigenvalues on both sides; see docs/kernels.md.
     kernel : str or callable, default="rbf"
         As for `KernelDPMeans`. "linear" is centred, and its constant eigenvector counts besides: at
         most one cluster more than columns.
@@ -237,6 +238,10 @@ class SpectralDPMeans(KernelEstimator):
         eigenvalues.
     cluster_weights_, cluster_penalty_, inertia_, objective_, n_features_in_, feature_names_in_
         As for `KernelDPMeans`.
+    kernel_, penalty_choice_
+        As for `KernelDPMeans`. Where the linear kernel is chosen, its eigenvectors are fewer than
+        round clusters may be: clusters are those of `DPMeans`, and the bound is that of the
+        eigenvectors.
     objective_history_ : ndarray of shape (1,)
         The objective.
     n_iter_, n_splits_, n_merges_, converged_
@@ -298,12 +303,46 @@ class SpectralDPMeans(KernelEstimator):
         self, matrix: Matrix, weights: Floats | None, rng: np.random.RandomState, pool: Pool
     ) -> tuple[dict[str, Any], Status]:
         problem = self._posed(matrix, weights, rng, pool)
-        if self.cluster_penalty == "auto":
-            choice = choose_clusters(problem, self._most_clusters, rng)
-            penalty = choice.spectral_penalty
-            self._say(f"penalty {penalty:.4g}: {choice.k} eigenvalues before the gap")
-        else:
+        if self.cluster_penalty != "auto":
             penalty = float(self.cluster_penalty)
+            return self._relaxed(problem, penalty, rng), Status.CONVERGED
+        if self._chooses_kernel:
+            linear, status = self._linear()._fit_rows(matrix, problem.weights)
+            choice = self._choice(problem, matrix, linear, rng)
+            if choice.is_linear or choice.k == 1:
+                fitted = self._fitted_to_rows(matrix, weights, linear, rng, pool)
+                return self._told(fitted, status, choice)
+            if choice.chosen is not None and choice.chosen.dense is not None:
+                how = (problem.options, rng, pool)
+                problem = make_problem(matrix, weights, *how, given=choice.chosen.dense)
+        else:
+            choice = choose_clusters(problem, self._most_clusters, rng)
+        penalty = choice.spectral_penalty
+        self._say(f"penalty {penalty:.4g}: {choice.k} clusters")
+        return self._told(self._relaxed(problem, penalty, rng), Status.CONVERGED, choice)
+
+    def _fitted_to_rows(
+        self,
+        matrix: Matrix,
+        weights: Floats | None,
+        linear: dict[str, Any],
+        rng: np.random.RandomState,
+        pool: Pool,
+    ) -> dict[str, Any]:
+        """Return the attributes of `DPMeans`, with the spectrum of the linear kernel."""
+        problem = make_problem(matrix, weights, KernelOptions("linear", {}, False), rng, pool)
+        rows = KernelFeatureMap(None, None, None)
+        penalty = linear["cluster_penalty_"]
+        relaxed = relax_features(problem, penalty, self._most_clusters, rows, rng)
+        spectrum = {name: relaxed[name] for name in OF_SPECTRUM}
+        trace = trace_attributes(AtOnce(), np.array([linear["objective_"]]), linear["n_clusters_"])
+        kept = {name: linear[name] for name in OF_DP_MEANS}
+        return kept | trace | spectrum | {"status_": relaxed["status_"]}
+
+    def _relaxed(
+        self, problem: KernelProblem, penalty: float, rng: np.random.RandomState
+    ) -> dict[str, Any]:
+        """Return the attributes of a fit at a penalty."""
         if self.n_landmarks is not None:
             features = self._landmark_map(problem)
             fitted = relax_features(problem, penalty, self._most_clusters, features, rng)
@@ -313,4 +352,4 @@ class SpectralDPMeans(KernelEstimator):
             fitted = relax_features(problem, penalty, self._most_clusters, rows, rng)
         else:
             fitted = relax_kernel(problem, penalty, self._most_clusters, rng)
-        return fitted, Status.CONVERGED
+        return fitted

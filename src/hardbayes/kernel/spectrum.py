@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh, qr, svd
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, qr, svd
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from hardbayes.core.arrays import Floats, is_sparse
@@ -26,6 +26,12 @@ MAX_DENSE = 1 << 12  # rows up to which all of the kernel matrix is held
 BLOCK_ROWS = 1 << 11  # of many rows, whose eigenvalues are added up to a bound
 FIRST_VECTORS = 16  # that Lanczos iterations look for; then twice as many, and so on
 ROUNDING = 8.0 * float(np.finfo(np.float64).eps)  # of an eigenvalue, by rows and the largest one
+
+# Leading eigenvectors of a balanced kernel: by inverse iteration where there are more rows.
+FEW_ROWS = 256
+BESIDE = 8  # vectors that are iterated beside those that are wanted
+ROUNDS = 12  # at most
+SETTLED = 0.01  # change of a cut in a round, by the cut, with which it ends
 
 
 class Spectrum(NamedTuple):
@@ -63,6 +69,43 @@ def spectrum_above(rows: KernelMatrix, penalty: float, rng: np.random.RandomStat
     order = np.argsort(-values, kind="stable")
     above = order[values[order] > penalty]
     return Spectrum(values[above], vectors[:, above], trace, float(values[order[0]]))
+
+
+def leading(matrix: Floats, count: int) -> tuple[Floats, Floats]:
+    """Return the leading eigenvalues, falling, and vectors of a matrix whose largest is one.
+
+    Of many rows by inverse iteration of a block of vectors: one factorisation takes less than all
+    steps towards a tridiagonal matrix.
+    """
+    n = len(matrix)
+    with one_blas_thread():
+        if n > FEW_ROWS:
+            shifted = -matrix
+            shifted[np.diag_indices(n)] += 1.0 + 1e-6
+            try:
+                factor = cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
+                return _inverse_iteration(matrix, factor, count)
+            except LinAlgError:  # an eigenvalue above one
+                pass
+        values, vectors = eigh(matrix, subset_by_index=[max(0, n - count), n - 1])
+    return values[::-1], vectors[:, ::-1]
+
+
+def _inverse_iteration(
+    matrix: Floats, factor: tuple[Floats, bool], count: int
+) -> tuple[Floats, Floats]:
+    block = np.random.RandomState(0).standard_normal((len(matrix), count + BESIDE))
+    cuts = np.full(count, np.inf)
+    for _ in range(ROUNDS):
+        for _ in range(2):
+            block = np.linalg.qr(cho_solve(factor, block, check_finite=False))[0]
+        inner = block.T @ (matrix @ block)
+        values, turned = np.linalg.eigh((inner + inner.T) / 2.0)
+        values, block = values[::-1], block @ turned[:, ::-1]
+        before, cuts = cuts, 1.0 - values[:count]
+        if (np.abs(cuts - before) <= SETTLED * np.maximum(cuts, 1e-6)).all():
+            break
+    return values[:count], block[:, :count]
 
 
 def lanczos_above(
