@@ -244,7 +244,7 @@ class VisitOrder(NamedTuple):
         return ids[np.argsort(ranks)]
 
 
-GIVEN_ORDER = VisitOrder(False, np.uint64(0))
+GIVEN_ORDER = VisitOrder(False, np.uint64(0))  # the key of an order by number is not used
 
 
 class Births(NamedTuple):

@@ -88,7 +88,7 @@ class _FirstState(SeedSequence):
         return np.ones(n_words, dtype)
 
 
-_FIRST = _FirstState(0)
+_FIRST = _FirstState(0)  # any seed: no result depends on a state that is replaced at once
 
 
 def seeded_stream(seed: int) -> RandomState:

@@ -12,7 +12,7 @@ _VOID = frozenset({"br", "hr", "input", "link", "meta"})  # elements that have n
 
 _NOUNS = {"n_clusters_": "cluster", "n_topics_": "topic", "n_components_": "feature"}
 _MAX_BARS = 40  # clusters that are drawn
-_HEIGHT, _WIDTH, _GAP = 36, 10, 2
+_HEIGHT, _WIDTH, _GAP = 36, 10, 2  # of bars, in pixels (a convention)
 
 
 class Markup(str):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-LARGEST = float(np.finfo(np.float64).max)
+LARGEST = float(np.finfo(np.float64).max)  # of float64: what is larger is not finite
 ANY_SHAPE = (...,)
 POSITIVE = float(np.nextafter(0.0, 1.0))  # the smallest number above zero
 
@@ -54,6 +54,7 @@ TRACE: Schema = {
     "converged_": Entry(bool),
     "status_": Entry(str),
 }
+# How many moves a fit made: none or more.
 MOVES: Schema = {"n_splits_": Entry(int, low=0), "n_merges_": Entry(int, low=0)}
 #: Attributes of clusters of rows.
 CLUSTERS: Schema = {

@@ -24,7 +24,7 @@ from hardbayes.dp_means.compiled.centres import place, place_means
 from hardbayes.dp_means.objective import Partition
 from hardbayes.dp_means.totals import potential, prior_potential, with_remainder
 
-NO_DRIFT: Floats = np.zeros(0)
+NO_DRIFT: Floats = np.zeros(0)  # bounds at an anchor, where there is none
 
 
 class ClusterList(NamedTuple):

@@ -31,6 +31,7 @@ TRIAL_ROWS = 1 << 10  # of a cluster on which its split is tried
 N_AXES = 3  # widest directions along which a cluster is cut
 N_PAIRS = 2  # random pairs of rows between which it is cut
 BALLS = (0.1, 0.25) * 3  # shares of the rows, those nearest to a random row
+# What clusters cost where only their statistics are asked for: nothing.
 UNPENALISED = GaussianPartition(penalty=0.0, rate=1.0, max_clusters=sys.maxsize)
 
 

@@ -22,7 +22,7 @@ from hardbayes.graph.search import GraphSolution, best_fit
 
 MAX_CLUSTERS = 160  # or one for every eight vertices, where none of the penalties are given
 FACTOR = 1.5  # between penalties tried to find those at which a path begins and ends
-MAX_TRIED = 24
+MAX_TRIED = 24  # of these, patience: the last is FACTOR**24, about 17,000, times less steep
 
 
 def trace_graph(

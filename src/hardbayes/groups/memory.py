@@ -17,7 +17,7 @@ Ids = NDArray[np.intp]
 Ranks = NDArray[np.int32]
 Labels = NDArray[np.int32]
 
-NO_NEAREST: Labels = np.zeros(0, np.int32)
+NO_NEAREST: Labels = np.zeros(0, np.int32)  # where rows find their nearest centre one by one
 SPARE = 32  # slots kept ready for clusters that rows open
 MAX_ROUNDS = 32  # changes of a group's local clusters in a row
 

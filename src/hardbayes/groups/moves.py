@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 Ids = NDArray[np.intp]
 
-MAX_ROUNDS = 8
+MAX_ROUNDS = 8  # in which rows choose a half, patience: fewer if none moves
 
 
 class Parts(NamedTuple):

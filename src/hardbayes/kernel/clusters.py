@@ -30,7 +30,7 @@ SLAB = 1 << 21  # kernel values: 16 MB, computed in some tens of milliseconds
 MAX_IN_SLAB = 512  # rows: their kernel values among each other are copied
 AHEAD = 8  # slabs that are computed before the first of them is used
 ALWAYS_VISITED = 1 << 12  # rows; of more, passes after the first visit a share only
-NEAR = 0.1
+NEAR = 0.1  # share of the rows, those nearest to a move, that the next pass visits
 MIN_GAIN = 1e-11  # of a move, in units of the mean of w_i K_ii
 TRIAL_ROWS = 1 << 10  # of a cluster on which its split is tried
 

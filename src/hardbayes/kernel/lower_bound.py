@@ -12,7 +12,7 @@ from hardbayes.core.validation import check_matrix, check_weights
 from hardbayes.kernel.spectrum import scatter_values, weighted_mean
 
 LARGEST_MATRIX = 1 << 12  # rows or columns of the matrix whose eigenvalues are computed
-EPSILON = float(np.finfo(np.float64).eps)
+EPSILON = float(np.finfo(np.float64).eps)  # twice the rounding of one operation in float64
 GUARD = 8.0  # times rows and columns: errors of an eigenvalue, by the largest one
 
 

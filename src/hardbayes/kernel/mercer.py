@@ -30,10 +30,10 @@ from hardbayes.core.arrays import Floats, Matrix, chunks
 
 NEIGHBOUR = 4  # whose distance is a row's bandwidth; a row that is an anchor is not counted
 NEIGHBOUR_ON_A_LINE = 10  # of rows of one column, where gaps between neighbours vary most
-MAX_ANCHORS = 1 << 11
+MAX_ANCHORS = 1 << 11  # by which kernels are balanced: memory and time of their square
 MAX_ROUNDS = 1000  # of Sinkhorn's iteration
 BALANCED = 1e-10  # sums of rows that differ from one by less
-MIN_SUM = 1e-100
+MIN_SUM = 1e-100  # of kernel values, against overflow: rows far from all anchors have none
 BLOCK = 64  # rows whose kernel values among each other are computed to have the diagonal
 
 #: Kernels that are positive semidefinite for any rows.

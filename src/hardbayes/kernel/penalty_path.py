@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 MAX_CLUSTERS = 64  # down to whose penalty a path goes, or one for every eight rows
 FACTOR = 1.5  # between penalties tried to find that
-MAX_TRIED = 40
+MAX_TRIED = 40  # of these, patience: the last is FACTOR**40, about 1e7, times less
 
 
 def trace_kernel(

@@ -44,7 +44,7 @@ NOISE_SHARE = 0.1
 LEAST_KAPPA = 0.01
 
 Pair = tuple[float, float]
-FIXED: Pair = (0.0, 0.0)
+FIXED: Pair = (0.0, 0.0)  # instead of a prior, for numbers that are not drawn
 
 
 @dataclass

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 SAMPLE = 1 << 22  # entries of documents of which groups are made
-GROUPS = 20
+GROUPS = 20  # of documents: what they save gives the penalties, and half as many are a start
 FEW_WORDS = 64  # of the vocabulary, up to which a fit also begins with a topic for each word
 MAX_STEPS = 30  # of the partition of documents
 DECIMALS = 8  # of coordinates of documents, whose length is at most one

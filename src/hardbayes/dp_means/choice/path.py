@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hardbayes.dp_means.choice.sample import View
 
 
-MOST_CLUSTERS = 160
+MOST_CLUSTERS = 160  # at the end of the path: larger numbers are not found, but cost time
 ROWS_A_CLUSTER = 8  # on average, at the end of the path
 FEW_CLUSTERS = 16  # up to which that does not count, where rows are few
 # Entries of the centres, at the end of the path; but so many clusters at least, however wide.

@@ -30,9 +30,11 @@ if TYPE_CHECKING:
 
 
 FEWEST = 4.0  # rows in either outer strip for a pair to be tested
-SMALLEST_P = 1e-15
+SMALLEST_P = 1e-15  # of a half, about the rounding of float64: its logarithm is finite
 LOWEST_SCORE = -2.0  # of a pair of halves: one that failed does not outvote the others
-NO_WEIGHT = 1e-300
+NO_WEIGHT = 1e-300  # instead of zero, against overflow of a ratio or of a score
+# Times the score of structureless rows, from which a valley is evidence: a larger factor divides
+# fewer texts without clusters, and misses more clusters.
 CLEARER = 1.5
 
 

@@ -14,7 +14,7 @@ from hardbayes.core.compiling import inlined, kernel
 from hardbayes.core.simd.vectors import squared_distance, sum_of_squares
 from hardbayes.dp_means.compiled.sums import add_term, square_over
 
-TOGETHER = 64
+TOGETHER = 64  # columns that are written at a time, so that they stay in the cache
 
 
 @kernel

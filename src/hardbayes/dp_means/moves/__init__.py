@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from hardbayes.core.arrays import Floats
 
 
-NO_ROWS: NDArray[np.intp] = np.zeros(0, np.intp)
+NO_ROWS: NDArray[np.intp] = np.zeros(0, np.intp)  # where whole clusters go
 
 
 class PartitionProposal(NamedTuple):

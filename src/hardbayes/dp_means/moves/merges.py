@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hardbayes.dp_means.state import PartitionState
 
 
-ONE_THREAD = Pool(1)
+ONE_THREAD = Pool(1)  # where no pool is given: any number gives the same result
 # Neighbours of a cluster for which the cost of a union is computed exactly.
 NEAREST = 3
 # A move must gain more than this part of the penalty: rounding alone never moves anything.

@@ -204,7 +204,7 @@ def _with_room(local: LocalRows, partition: Partition, moving: MovingClusters) -
     )
 
 
-MAX_PASSES = 16
+MAX_PASSES = 16  # of a local search, patience: it ends before if no row moves
 
 
 class Refine(Protocol):

@@ -34,7 +34,7 @@ MAX_COLUMNS = 256  # up to which fourth moments are computed
 N_TRIALS = 2  # cuts of either kind that classification EM starts from
 PRIOR_ROWS = (2.0, 128.0)  # by which a split is judged
 MIN_SHARE = 0.05  # of a cluster's rows on either side of a cut
-MAX_CLUSTERS = 160
+MAX_CLUSTERS = 160  # at the end of the path: larger numbers are not found, but cost time
 ROWS_PER_CLUSTER = 2.0  # times the number that it takes for a mean and a covariance
 # Clusters split whether that is likelier or not while there are fewer than so many, or fewer than
 # one for so many rows: a grid of clusters is no likelier in two halves than whole.

@@ -39,9 +39,9 @@ SLACK = 0.02  # nats a row that a partition with such penalties may cost
 FARTHEST = 20.0  # times the highest penalty: where the lowest one is higher, there is no penalty
 UPPER = 0.75  # of the way from the lowest penalty, of which less is certain, to the highest
 BELOW = 0.8  # times the highest penalty, where there is no lowest
-MAX_ROUNDS = 12
+MAX_ROUNDS = 12  # in which rows choose by the objective, patience: fewer if none moves
 N_KNOWN = 16  # partitions into other numbers of clusters that a penalty is compared with
-N_NEIGHBOURS = 8
+N_NEIGHBOURS = 8  # clusters with which a merge is considered: more take longer
 MUCH = 0.1  # nats a row by which the partition kept may be less likely than that to be kept
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 LOSS = 0.05  # nats a row by which a partition to begin with may be less likely than the best
 MERGED_AT_ONCE = 20  # one pair for so many clusters before rows choose anew
-ROUNDS = 5
+ROUNDS = 5  # of classification EM after merges: more take longer
 FEW = 4  # clusters that are believed without valleys between them
 MAX_GAUSSIANS = 12  # that are believed so if they look Gaussian, and there are some valleys
 

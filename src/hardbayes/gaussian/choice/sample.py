@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 MAX_ROWS = 1 << 13  # among which clusters are found; half as many where there are many columns
-MANY_COLUMNS = 8
+MANY_COLUMNS = 8  # from more on, covariances cost too much for all of MAX_ROWS
 MAX_DIP_ROWS = 1 << 14  # of which dips are computed
 COARSE = 2.0  # times sqrt(n) different values of a column: with fewer, they lie on a grid
-MAX_MEAN_WEIGHT = 1e6
+MAX_MEAN_WEIGHT = 1e6  # of rows: weights above are scaled down to it, against overflow
 FLOOR = 1e-6  # of a column's variance: what every row has besides
 KEY_COLUMNS = 8  # by which rows are sorted, unless some are equal there
-SEED = 20240229
+SEED = 20240229  # of the draw: any one, so that the choice depends on the rows alone (a convention)
 
 
 class Sample(NamedTuple):

@@ -22,6 +22,7 @@ import numpy as np
 from hardbayes.core.compiling import inlined, shared
 from hardbayes.samplers.compiled.randomness import log_gamma_variate, log_sum, normal
 
+# Families by number, in the order of `families.FAMILIES`.
 GAUSSIAN, MULTINOMIAL, POISSON, BERNOULLI, COVARIANCES = range(5)
 # Places in `Model.numbers`. The spread is rho for gaussian, else the strength of the prior, for
 # covariances the rows that the prior mean counts for; the freedom is that of the inverse-Wishart.
