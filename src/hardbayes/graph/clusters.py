@@ -42,8 +42,8 @@ SHRINKING = 0.98
 # most of what can be gained.
 MAX_DIVIDED = 512
 MAX_DENSE = 96  # vertices up to which all eigenvectors are computed
-LANCZOS_VECTORS = 40
-MAX_RESTARTS = 3
+LANCZOS_VECTORS = 40  # that are held: with more, fewer restarts are needed
+MAX_RESTARTS = 3  # patience: a cut needs no exact eigenvector
 MAX_PASSES = 8  # of moves between the halves
 TOLERANCE = 0.005  # of eigenvalues: the cut along an order needs no more
 

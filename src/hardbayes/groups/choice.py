@@ -38,7 +38,7 @@ from hardbayes.groups.problem import GroupedPartition, GroupedProblem, pose_grou
 SAMPLE = 256
 SAMPLE_ENTRIES = 1 << 20
 DISPERSIONS = 3  # times that the dispersion is estimated, each time from the one before
-TINY = float(np.finfo(np.float64).tiny)
+TINY = float(np.finfo(np.float64).tiny)  # instead of zero, against overflow
 
 
 def description_length(problem: GroupedProblem, solution: GroupedSolution, columns: float) -> float:

@@ -44,6 +44,8 @@ ROWS_PER_FORCED = 24
 N_NEIGHBOURS = 8  # clusters with which a merge is considered
 MERGED_AT_ONCE = 12  # one pair for so many clusters, while merges make the rows likelier
 FEW = 30  # clusters, up to which there are more rounds of EM after a merge
+# Of classification EM after splits and merges, after merges of FEW clusters, and before the first
+# merge: more take longer.
 ROUNDS, ROUNDS_OF_FEW, ROUNDS_TO_THE_END = 3, 10, 20
 MAX_RETURNS = 4  # times that the likeliest partition is split anew
 SURE = 3.0  # nats that a split must gain then

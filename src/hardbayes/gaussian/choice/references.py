@@ -36,13 +36,13 @@ RATIO = 1.5
 SHARE = 0.05
 MIN_NATS = 10.0
 BINS = 2.0  # times the cubic root of n, of a histogram
-MIN_BINS, MAX_BINS = 4, 64
+MIN_BINS, MAX_BINS = 4, 64  # fewer hide the shape of a column, more follow its noise
 NOISE = 2.0  # times the variance of rounding, up to which an axis has nothing else
 MAX_ROWS = 1 << 11  # from which independent axes are found
-MAX_ROUNDS = 100
+MAX_ROUNDS = 100  # in which these axes turn, patience
 TOLERANCE = 1e-3  # change of direction, as 1 less the cosine, at which axes are found
 LEVERAGE = 1e-2  # least share of a scatter that is left where a row is taken away
-TINY = 1e-280
+TINY = 1e-280  # instead of zero, against overflow of ratios and logarithms
 
 
 class Whitened(NamedTuple):

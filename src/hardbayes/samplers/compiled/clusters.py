@@ -31,7 +31,7 @@ N_NUMBERS = 4
 # Slots behind those of clusters: no rows; a row's own cluster without it; the two of a division.
 EMPTY, REST, FIRST, SECOND = range(4)
 N_EXTRA = 4
-LARGE = 1e200
+LARGE = 1e200  # products above it, or below its inverse, become logarithms, against overflow
 LOG_PI = math.log(math.pi)
 
 
