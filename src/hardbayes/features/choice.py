@@ -21,9 +21,11 @@ from hardbayes.features.null import NEEDED, WEAKEST, Evidence, HeldOut
 from hardbayes.features.problem import FeatureAllocation, FeatureProblem
 from hardbayes.features.starts import no_features, with_one_more
 
-# Features by which the path goes on after the widest plateau so far: a wider one may follow.
+# Features by which the path goes on after the widest plateau so far: a wider one may follow, and
+# each takes time (benchmarks.choosing_features counts how often the widest is right).
 LOOK_AHEAD = 6
-# A base alone only shows that rows have a mean; a plateau counts more if it spans this factor.
+# A base alone only shows that rows have a mean; a plateau counts more if it spans this factor
+# (benchmarks.choosing_features).
 WIDE_ENOUGH = 1.5
 
 

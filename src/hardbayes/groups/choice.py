@@ -106,19 +106,21 @@ def effective_columns(
 Groups = NDArray[np.intp]
 Labels = NDArray[np.int32]
 
-# The local penalty over the global one: a cluster that some groups share is worth a few local ones.
+# The local penalty over the global one: a cluster that some groups share is worth a few local ones
+# (benchmarks.groups).
 RATIO = 0.45
 # So many clusters at most, or this part of the square root of the number of rows, or twice as many
 # as all rows show: where rows fill a continuum, the more clusters the shorter the description.
 FEW = 8
-PART = 0.6
+PART = 0.6  # of that square root: more finds more clusters in a continuum (benchmarks.groups)
 # The path begins with so many times as many.
 MORE = 2
 # Nats for each row, over the number of columns, by which descriptions that are taken to be equally
-# short may differ.
+# short may differ: more gives fewer clusters (benchmarks.groups, benchmarks.choosing_groups).
 TOLERANCE = 0.04
 # Nats by which real groups must be better than groups dealt out anew, over the square root of rows
-# times columns: where groups say nothing they differ by up to one such root, rarely by more.
+# times columns: where groups say nothing they differ by up to one such root, rarely by more
+# (benchmarks.choosing_groups).
 CLEARLY = 1.5
 DEALS = 4  # times that groups are dealt out anew at the same centres
 NEARLY = 0.95  # part of the largest lead that is as good

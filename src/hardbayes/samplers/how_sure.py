@@ -22,7 +22,7 @@ FEWEST_SWEEPS, MOST_SWEEPS = 200, 1000
 #: R-hat of the number of clusters up to which chains from one cluster count.
 AGREEMENT = 1.1
 #: Shape of the prior of the variance of means, and its least mean, in variances within clusters.
-#: A larger one makes clusters that overlap rarer; `python -m benchmarks samplers` measures both.
+#: A larger one makes clusters that overlap rarer; benchmarks.samplers measures both.
 SPREAD_SHAPE, LEAST_SPREAD = 3.0, 10.0
 
 

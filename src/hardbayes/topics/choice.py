@@ -31,12 +31,12 @@ GROUPS = 20  # of documents: what they save gives the penalties, and half as man
 FEW_WORDS = 64  # of the vocabulary, up to which a fit also begins with a topic for each word
 MAX_STEPS = 30  # of the partition of documents
 DECIMALS = 8  # of coordinates of documents, whose length is at most one
-# Both automatic penalties are measured on generated corpora and on four of newspapers, mail and
-# papers; see docs/topics.md.
-LOCAL_SHARE = 1.35
 # Above log 2 nats a word, a document with equal parts of two topics would pay less for one topic
 # that mixes them.
 MAX_LOCAL = 0.6
+# Both automatic penalties are measured on bars, and on four corpora of newspapers, mail and papers:
+# higher ones give fewer topics to a document, or in all (benchmarks.topics).
+LOCAL_SHARE = 1.35
 RANDOM_SHARE = 0.4
 LOCAL_MULTIPLE = 5.0
 

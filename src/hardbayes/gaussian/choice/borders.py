@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     from hardbayes.gaussian.mixture import MixtureRows
 
 
-VALLEY = 0.05  # p-value of a dip at which rows thin out between two clusters
+# P-value of a dip at which rows thin out between two clusters: a higher one keeps more of them
+# apart (benchmarks.choosing).
+VALLEY = 0.05
 PRIOR_ROWS = (2.0, 32.0, 512.0)  # by which a pair is judged as if there were no others
 MIN_PAIR_ROWS = 8  # of a pair, for a dip
 # Times the squared number of rows for a covariance: with fewer, either half of the rows is judged
@@ -49,7 +51,9 @@ MIN_SHARE = 0.02
 N_HALVINGS = 4  # of the rows, at most
 MAX_ROWS = 1 << 13  # that are halved
 MIN_SIDE_ROWS = 5  # on either side of a border
-LEVEL = 0.01  # of all borders together, for each halving; uniform rows reach it
+# Of all borders together, for each halving; uniform rows reach it. A higher one finds more
+# clusters, and divides more draws without any (benchmarks.choosing).
+LEVEL = 0.01
 MIN_CLUSTERS = 32  # to which the path of a half goes at least
 
 

@@ -26,8 +26,11 @@ if TYPE_CHECKING:
 LOSS = 0.05  # nats a row by which a partition to begin with may be less likely than the best
 MERGED_AT_ONCE = 20  # one pair for so many clusters before rows choose anew
 ROUNDS = 5  # of classification EM after merges: more take longer
-FEW = 4  # clusters that are believed without valleys between them
-MAX_GAUSSIANS = 12  # that are believed so if they look Gaussian, and there are some valleys
+# Clusters that are believed without valleys between them: more of those that touch are found, and
+# skewed ones are divided more often (benchmarks.choosing).
+FEW = 4
+# That are believed so if they look Gaussian, and there are some valleys (benchmarks.choosing).
+MAX_GAUSSIANS = 12
 
 
 def separate(rows: MixtureRows, path: Path, dip_rows: MixtureRows) -> Step:

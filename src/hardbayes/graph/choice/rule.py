@@ -47,7 +47,9 @@ from hardbayes.graph.choice.rewiring import rewired
 from hardbayes.graph.problem import GraphProblem
 from hardbayes.graph.search import GraphSolution, best_fit
 
-N_PENALTIES = 40  # NMI above Louvain's on the tuned half: .022 with 14, .026 with 24, .030 with 40
+# Of a path: more take longer. NMI above Louvain's on the tuned half: .022 with 14, .026 with 24,
+# .030 with 40 (benchmarks.communities).
+N_PENALTIES = 40
 # The first and last penalty, as shares of the lowest useful one: even steps of the logit between.
 STEEPEST, FLATTEST = 0.93, 0.01
 STEEP = 0.22  # random graphs have their highest modularity between this share and STEEPEST
@@ -57,7 +59,9 @@ STEPS_OF_LARGE = 3  # of a fit to such a graph
 N_REWIRED = 9  # random graphs that a component is compared with: more are surer and take longer
 NEEDED = 3.05  # deviations: 1 % of Student's t with 8 degrees of freedom, times sqrt(1 + 1/9)
 FEWEST_REWIRED = 10  # vertices: smaller components have too few links to exchange
-ERRORS = 3.0  # standard errors below the highest modularity: NMI .004 with one, .013 with three
+# Standard errors below the highest modularity: more choose fewer clusters. NMI .004 with one, .013
+# with three (benchmarks.communities).
+ERRORS = 3.0
 FEWEST = 4  # vertices: components of three are not divided
 
 COLUMNS: Columns = {
