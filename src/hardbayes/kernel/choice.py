@@ -46,12 +46,22 @@ if TYPE_CHECKING:
     from hardbayes.kernel.clusters import KernelMatrix
 
 MAX_CLUSTERS = 25  # of a kernel: so many eigenvectors are found
-RISES = 3  # numbers of clusters tried of each spectrum: those of the largest rises
-DENSE = 0.9  # share of the rows, the densest, that have a kernel of their own
-LIMIT = 1 / 3  # of a border, by halves: circles with noise .09 have .31; without structure from .42
+# Numbers of clusters tried of each spectrum, those of the largest rises: more take longer
+# (benchmarks.choosing_kernels).
+RISES = 3
+# Share of the rows, the densest, that have a kernel of their own: fewer rows between clusters join
+# them, and small clusters may be left out (benchmarks.choosing_kernels).
+DENSE = 0.9
+# Of a border, by halves: circles with noise .09 have .31; without structure from .42
+# (benchmarks.choosing_kernels).
+LIMIT = 1 / 3
 ENOUGH = 300  # rows from which the limit holds; below it shrinks with their root
-HALF = 0.5  # the same for what DPMeans divides: pieces of shapes have .52 on, clusters up to .46
-MARGIN = 0.02  # by which the ratio of the linear kernel may be larger
+# The same for what DPMeans divides: pieces of shapes have .52 on, clusters up to .46
+# (benchmarks.choosing_kernels).
+HALF = 0.5
+# By which the ratio of the linear kernel may be larger: more gives round clusters more often
+# (benchmarks.choosing_kernels).
+MARGIN = 0.02
 FEWEST = 10  # rows of a cluster of a kernel; fewer join their neighbours
 OUTLIERS = 0.01  # of the rows: a second largest cluster below this is no division
 MAX_PASSES = 20  # of single-row moves

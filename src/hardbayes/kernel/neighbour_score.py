@@ -37,7 +37,7 @@ LEAST_SIDE = 0.2  # of the links, on each side of a half
 FEWEST = 8  # rows of a cluster that is divided into halves
 MOST_DENSE = 150  # rows of a cluster up to which all its links are held
 ON_A_LINE = 1e-10  # of the variance, beside the first axis
-TINY = 1e-300
+TINY = 1e-300  # instead of zero, against overflow of a ratio
 
 
 class Apart(NamedTuple):

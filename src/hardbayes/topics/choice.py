@@ -31,12 +31,13 @@ GROUPS = 20  # of documents: what they save gives the penalties, and half as man
 FEW_WORDS = 64  # of the vocabulary, up to which a fit also begins with a topic for each word
 MAX_STEPS = 30  # of the partition of documents
 DECIMALS = 8  # of coordinates of documents, whose length is at most one
-# Above log 2 nats a word, a document with equal parts of two topics would pay less for one topic
-# that mixes them.
-MAX_LOCAL = 0.6
 # Both automatic penalties are measured on bars, and on four corpora of newspapers, mail and papers:
 # higher ones give fewer topics to a document, or in all (benchmarks.topics).
 LOCAL_SHARE = 1.35
+# Above log 2 nats a word, a document with equal parts of two topics would pay less for one topic
+# that mixes them.
+MAX_LOCAL = 0.6
+# As LOCAL_SHARE (benchmarks.topics).
 RANDOM_SHARE = 0.4
 LOCAL_MULTIPLE = 5.0
 
