@@ -56,6 +56,7 @@ def damaged(value):
 
 
 @pytest.mark.parametrize("name", FITS)
+@pytest.mark.filterwarnings("ignore:.*No number of features was confirmed")
 def test_a_damaged_entry_is_refused(name):
     model = FITS[name]()
     state = model._get_state()
