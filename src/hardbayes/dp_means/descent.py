@@ -142,7 +142,7 @@ class Descent:
         self.detours_left = effort.detours if passes.makes_detours else 0
         self.max_steps = sys.maxsize
         self.halfway = 0  # after so many steps other stages do not wait for sweeps to converge
-        self.max_changes = 0  # a sweep in which at most so many rows change counts as converged
+        self.must_converge = True  # whether sweeps go on for as long as any row changes
         self.converged = True  # whether the last sweep changed nothing
 
     def run(self, start: Floats | None, search: str, max_steps: int) -> Solution:
@@ -161,6 +161,11 @@ class Descent:
         if not alternate(stages, lambda: len(self.points) < max_steps):
             return self._end(Status.OUT_OF_STEPS)
         return self._end(Status.CAPPED if self.is_capped else Status.CONVERGED)
+
+    @property
+    def max_changes(self) -> int:
+        """A sweep is the last one where at most so many rows change."""
+        return 0 if self.must_converge else int(UNCONVERGED * self.state.rows.n_rows)
 
     # -- stages: each returns whether it changed the partition -------------------------------------
 
@@ -276,13 +281,12 @@ class Descent:
     def _swept(self, changes: bool, n_changed: int) -> bool:
         """Note whether sweeps have converged; return whether they should go on."""
         self.converged = not changes
-        if self._has_detours():
-            self.max_changes = int(UNCONVERGED * self.state.rows.n_rows)
+        self.must_converge &= not self._has_detours()
         return changes and n_changed > self.max_changes and len(self.points) != self.halfway
 
     def _converge(self) -> bool:
         """Let sweeps go on until nothing changes; return whether they have to."""
-        self.max_changes = 0
+        self.must_converge = True
         return not self.converged
 
     def _has_detours(self) -> bool:
@@ -340,7 +344,7 @@ class Descent:
                 state.apply(more)
                 n_changed += len(more.ids)
         self._note(state.refit(), n_changed)
-        self.max_changes = int(UNCONVERGED * n_rows)
+        self.must_converge = False
         return True
 
     def _note(self, point: Potential, n_changed: int) -> None:
