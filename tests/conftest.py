@@ -81,7 +81,7 @@ def as_if_many(monkeypatch):
     """Sweep over small data as over large: in passes over tiles, not in one call."""
     from hardbayes.dp_means import small
 
-    monkeypatch.setattr(small, "MOST_WORK", 0)
+    monkeypatch.setattr(small, "MAX_WORK", 0)
 
 
 @pytest.fixture(params=["few rows", "as if many"])

@@ -148,12 +148,12 @@ def test_halfway_other_stages_have_their_turn(as_if_many):
 
 @pytest.mark.parametrize("most_work", [0, 3 << 16])
 def test_many_sweeps_are_those_of_one_call(most_work, monkeypatch):
-    monkeypatch.setattr(small, "MOST_WORK", most_work)
+    monkeypatch.setattr(small, "MAX_WORK", most_work)
     problem = blobs()
     descent = new_descent(problem, 0.5)
     solution = descent.run(start(problem), "split-merge", 300)
     expected = new_descent(problem, 0.5)
-    monkeypatch.setattr(small, "MOST_WORK", 0)
+    monkeypatch.setattr(small, "MAX_WORK", 0)
     other = expected.run(start(problem), "split-merge", 300)
     np.testing.assert_array_equal(solution.labels, other.labels)
     np.testing.assert_array_equal(solution.trace, other.trace)

@@ -247,7 +247,7 @@ def test_sweeps_of_moves_end_early_where_few_rows_change():
 
 def test_a_large_cluster_is_divided_on_some_of_its_rows(monkeypatch):
     X, member = gaussians_apart(2, n=400, seed=0)
-    monkeypatch.setattr(incremental_file, "MOST_DIVIDED", 50)
+    monkeypatch.setattr(incremental_file, "MAX_DIVIDED_ROWS", 50)
     problem = pose_here(X)
     partition = begin(problem, np.zeros(400, np.int32), 2)
     before = partition.fit()

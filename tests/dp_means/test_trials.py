@@ -206,7 +206,7 @@ def test_a_pass_of_single_row_moves_is_the_literal_one(seed, prior_weight, conta
 @pytest.mark.parametrize("entries", [1, 1 << 20])
 @pytest.mark.parametrize("seed", range(4))
 def test_passes_go_on_until_no_row_gains_by_moving(seed, entries, monkeypatch):
-    monkeypatch.setattr(groups_file, "MOST_ENTRIES_A_CALL", entries)  # also in several calls
+    monkeypatch.setattr(groups_file, "MAX_ENTRIES_A_CALL", entries)  # also in several calls
     monkeypatch.setattr(groups_file, "_cut", lambda *a: _cut(*a[:2], 64 if entries > 1 else 7))
     _, partition, rows, grouped, clusters = relocating(seed, 0.0)
     w, X, before = rows.weights_at(), rows.dense(), grouped.places.copy()
@@ -226,7 +226,7 @@ def test_passes_go_on_until_no_row_gains_by_moving(seed, entries, monkeypatch):
 def test_the_rows_of_clusters_that_are_not_fresh_join_only_fresh_ones_at_first(
     name, entries, monkeypatch
 ):
-    monkeypatch.setattr(groups_file, "MOST_ENTRIES_A_CALL", entries)  # also in several calls
+    monkeypatch.setattr(groups_file, "MAX_ENTRIES_A_CALL", entries)  # also in several calls
     rng = np.random.default_rng(3)
     n, slots = 200, 5
     problem = pose_here(rows_for(name, rng, n, 6), name, rng.choice([0.0, 0.5, 1.0], n))
@@ -305,7 +305,7 @@ def test_a_range_is_cut_into_tiles(start, stop, size):
 )
 def test_units_are_whole_groups(small, large, monkeypatch):
     monkeypatch.setattr(groups_file, "ENTRIES_A_CALL", small)
-    monkeypatch.setattr(groups_file, "MOST_ENTRIES_A_CALL", large)
+    monkeypatch.setattr(groups_file, "MAX_ENTRIES_A_CALL", large)
     rng = np.random.default_rng(0)
     rows = pose_here(rng.normal(size=(1000, 3))).rows.take()
     groups = np.sort(rng.choice([0, 1, 2, 3, 8], 1000, p=[0.02, 0.4, 0.02, 0.16, 0.4]))

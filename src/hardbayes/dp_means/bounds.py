@@ -42,7 +42,7 @@ BOUND_COST = 25
 FEW_CHANGES = 1 / 8
 CLEARLY_MORE = 1.2
 FEWER_CHANGES = 1 / 3
-MOST_SHARE = 0.98  # shares nearer to one do not tell how far the number of changes must fall
+MAX_SHARE = 0.98  # shares nearer to one do not tell how far the number of changes must fall
 # Entries of centres that are compared with each other, for each row.
 COMPARED_A_ROW = 8
 FEW = 64  # new centres compared with all others at a time
@@ -125,7 +125,7 @@ class DistanceBounds:
         affordable = self.affordable_share(len(self.upper), layout, centres)
         if share <= CLEARLY_MORE * affordable:
             return 1.0
-        fewer = np.log1p(-affordable) / np.log1p(-min(share, MOST_SHARE))
+        fewer = np.log1p(-affordable) / np.log1p(-min(share, MAX_SHARE))
         return min(float(fewer), FEWER_CHANGES)
 
     def hold_for(self, centres: Centres) -> bool:

@@ -32,7 +32,7 @@ leave, enter = leave_ring.py_func, enter_ring.py_func  # type: ignore[attr-defin
 # Entries of rows compared with centres before Ctrl-C is noticed.
 ENTRIES_A_CALL = 1 << 24
 # Rows on which a cluster is divided.
-MOST_DIVIDED = 1 << 12
+MAX_DIVIDED_ROWS = 1 << 12
 
 
 class Saved(NamedTuple):
@@ -219,7 +219,7 @@ class IncrementalPartition:
         while slot < n_slots:
             slot = divide(
                 *self._data, self._clusters, self._divisions, unchanged, moved,
-                MOST_DIVIDED, draws, self._workspace, slot, ENTRIES_A_CALL,
+                MAX_DIVIDED_ROWS, draws, self._workspace, slot, ENTRIES_A_CALL,
             )  # fmt: skip
 
     def split(self, c: int) -> bool:

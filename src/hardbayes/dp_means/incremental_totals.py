@@ -22,7 +22,7 @@ from hardbayes.dp_means.compiled.stepping import (
     unite_slots,
 )
 from hardbayes.dp_means.incremental import Saved
-from hardbayes.dp_means.trials import MOST_HALVED, centres_of, thin, totals_of, with_own_scratch
+from hardbayes.dp_means.trials import MAX_HALVED_ROWS, centres_of, thin, totals_of, with_own_scratch
 
 if TYPE_CHECKING:
     from typing import Any
@@ -227,7 +227,7 @@ class IncrementalTotals:
         rows = np.argsort(groups, kind="stable")
         rows = rows[np.searchsorted(groups[rows], 0) :]
         n_rows = np.bincount(groups[rows])
-        rows = rows[thin(groups[rows], MOST_HALVED)]
+        rows = rows[thin(groups[rows], MAX_HALVED_ROWS)]
         grouped = self._local.grouped(rows, groups[rows], np.arange(len(slots) + 1))
         saved, second = grouped.halve(self._form, n_starts, self._rng)
         self.savings[slots] = saved * (n_rows / np.bincount(groups[rows]))

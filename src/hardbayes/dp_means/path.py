@@ -177,7 +177,7 @@ PROHIBITIVE = np.finfo(np.float64).max / 4
 CLUSTERS_A_STEP = 6
 # By how much the penalty falls at most where that takes several divisions: plateaus as narrow as
 # this may be passed over.
-LONGEST_STEP = 0.8
+MAX_STEP = 0.8
 STEP = 0.95  # by which the penalty falls where divisions that seemed to pay did not
 
 
@@ -222,7 +222,7 @@ class FallingPath(Path):
             k = self.n_clusters
             ends = n_clusters if cap is None or cap <= k else min(n_clusters, cap)
             more = min(ends - k, max(1, k // CLUSTERS_A_STEP))
-            change = max(float(self.savings[more - 1]), LONGEST_STEP * self.next_change)
+            change = max(float(self.savings[more - 1]), MAX_STEP * self.next_change)
             # Just below, so that what changes there has changed; lower where it was not worth it.
             penalty = min(penalty * (1.0 if grew else STEP), change * (1 - 1e-6))
             self.go_down_to(penalty, k + more)

@@ -103,9 +103,9 @@ def all_union_costs(form: TotalsForm, weights: Floats, pool: Pool) -> Floats:
 # Entries of rows compared with centres in one call: enough to be worth it, and at most so many
 # before Ctrl-C is noticed.
 ENTRIES_A_CALL = 1 << 20
-MOST_ENTRIES_A_CALL = 1 << 22
+MAX_ENTRIES_A_CALL = 1 << 22
 OUT_OF_REACH = 1e300
-MOST_HALVED = 1 << 10  # rows of a cluster on which halves are tried
+MAX_HALVED_ROWS = 1 << 10  # rows of a cluster on which halves are tried
 # Ways to halve a cluster that are refined, those that save most: all, or so many of many rows.
 REFINED = 2
 FEW_ROWS = 1 << 12
@@ -359,7 +359,7 @@ class GroupedRows:
     def _units(self) -> list[Tiles]:
         """Tiles of whole groups, which are independent; those of a large group run in order."""
         size = max(64, ENTRIES_A_CALL // self._entries)
-        largest = MOST_ENTRIES_A_CALL // self._entries
+        largest = MAX_ENTRIES_A_CALL // self._entries
         if len(self._ids) <= size:
             return [_cut(0, len(self._ids), largest)]
         ends = np.append(np.flatnonzero(np.diff(self.groups)) + 1, len(self._ids))

@@ -320,7 +320,7 @@ def minimise_without_groups(
 
 
 STEP = 1.2  # from one penalty to the next
-SMALLEST = 1e-6  # penalty to begin with, over the largest cost of a union
+MIN_PENALTY = 1e-6  # penalty to begin with, over the largest cost of a union
 MAX_STEPS = 3  # of each descent: the next one goes on from where it ends
 
 
@@ -344,7 +344,7 @@ def rising_path(
     costs = nearest_partners(partition, *state.base.centres())[1]
     if not len(costs):
         costs = np.ones(1)
-    penalty = max(float(np.quantile(costs, 0.25)) / 2, SMALLEST * float(np.abs(costs).max()))
+    penalty = max(float(np.quantile(costs, 0.25)) / 2, MIN_PENALTY * float(np.abs(costs).max()))
     while True:
         grouped = GroupedPartition(replace(partition, penalty=penalty), ratio * penalty)
         # No cluster opens on the way: what rows would pay for one does not matter.

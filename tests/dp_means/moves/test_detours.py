@@ -77,7 +77,7 @@ def test_nothing_is_proposed_where_nothing_is_gained():
         assert propose(case) is None
 
 
-@pytest.mark.parametrize("limit", ["MOST_ROWS", "MOST_CLUSTERS", "MOST_ENTRIES"])
+@pytest.mark.parametrize("limit", ["MAX_ROWS", "MAX_CLUSTERS", "MAX_ENTRIES"])
 def test_large_data_make_no_detour(limit, monkeypatch):
     monkeypatch.setattr(exchanges, limit, 5)
     with labelled(*badly_divided(), max_clusters=6) as case:

@@ -20,8 +20,8 @@ from hardbayes.core.plateaus import Columns, Table, lower_hull, plateaus, table_
 from hardbayes.core.pool import Pool
 from hardbayes.dp_means.choice.held_out import held_out_folds
 from hardbayes.dp_means.choice.path import (
-    MOST_CENTRE_ENTRIES,
-    MOST_CLUSTERS,
+    MAX_CENTRE_ENTRIES,
+    MAX_CLUSTERS,
     WIDE_CLUSTERS,
     Traced,
     Tracer,
@@ -149,8 +149,8 @@ def choose_penalty(
 def _most_clusters(sample: Sample, seen: View) -> int:
     """Return at how many clusters a path of projected rows ends: centres have all columns."""
     if seen.geometry is sample.geometry:
-        return MOST_CLUSTERS
-    return min(MOST_CLUSTERS, max(MOST_CENTRE_ENTRIES // sample.rows.shape[1], WIDE_CLUSTERS))
+        return MAX_CLUSTERS
+    return min(MAX_CLUSTERS, max(MAX_CENTRE_ENTRIES // sample.rows.shape[1], WIDE_CLUSTERS))
 
 
 def _candidates(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 # Added to variances, as a part of those of all rows: clusters may be copies of a few rows.
-LEAST = 1e-9
+REGULARISATION = 1e-9
 
 
 class Within:
@@ -60,7 +60,7 @@ class Within:
         within = self._covariance - (centres * sizes[:, np.newaxis]).T @ centres
         variances = np.maximum(np.diag(within), 0.0)
         within *= n / (n + d)
-        np.fill_diagonal(within, variances + LEAST)
+        np.fill_diagonal(within, variances + REGULARISATION)
         theta: Floats = cho_solve(cho_factor(within), centres.T).T
         offset = np.einsum("kd,kd->k", centres, theta) / 2.0
         theta = theta * self._scale

@@ -185,7 +185,7 @@ def _exchanged(
 
 Widths = dict[int, float]  # of plateaus, by number of clusters
 
-MOST_ROWS = 1 << 11  # of a draw
+MAX_ROWS = 1 << 11  # of a draw
 # Draws, by the number of rows from which so many suffice: few rows vary more, and cost less.
 DRAWS = ((1000, 6), (400, 12), (0, 20))
 CLUSTERS = 12  # to which paths go, unless there are wide plateaus beyond
@@ -203,7 +203,7 @@ def reference_widths(
 
     ``seen``: the sample as its path saw it. ``is_slow``: paths take long, so few are traced.
     """
-    few = sample.some(np.sort(tracer.rng.permutation(sample.n_rows)[:MOST_ROWS]))
+    few = sample.some(np.sort(tracer.rng.permutation(sample.n_rows)[:MAX_ROWS]))
     n_draws = DRAWS[0][1] if is_slow else next(d for least, d in DRAWS if few.n_rows >= least)
     views = _draws(sample, few, seen, n_draws, tracer.rng)
 

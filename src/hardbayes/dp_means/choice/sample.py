@@ -25,13 +25,13 @@ from hardbayes.core.frame import Columns, Frame, frame_for, used_columns
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.core.pool import one_blas_thread
-from hardbayes.dp_means.choice.path import MOST_ROWS, entries_of_a_row, sample_rows
+from hardbayes.dp_means.choice.path import MAX_ROWS, entries_of_a_row, sample_rows
 from hardbayes.dp_means.objective import Partition
 
 FREQUENT = 3.0  # times the median number of occurrences of the values nearby
 NEARBY = 11  # values
-LEAST_SHARE = 0.25  # of the rows have frequent values,
-FEWEST = 5  # of which there are so many: two or three may be clusters
+MIN_SHARE = 0.25  # of the rows have frequent values,
+MIN_FREQUENT = 5  # of which there are so many: two or three may be clusters
 COARSER = 2.0  # times the median step: frequent values so far apart are round numbers
 
 
@@ -54,7 +54,7 @@ def _widths(column: NDArray[np.floating]) -> Floats:
     """Return how far the entries of a column are spread (n,): zeros without round numbers."""
     values, inverse, counts = np.unique(column, return_inverse=True, return_counts=True)
     is_frequent = counts >= FREQUENT * median_filter(counts, NEARBY)
-    if is_frequent.sum() < FEWEST or counts[is_frequent].sum() < LEAST_SHARE * len(column):
+    if is_frequent.sum() < MIN_FREQUENT or counts[is_frequent].sum() < MIN_SHARE * len(column):
         return np.zeros(len(column))
     step, coarse = (float(np.median(np.diff(v))) for v in (values, values[is_frequent]))
     if coarse < COARSER * step:
@@ -62,17 +62,17 @@ def _widths(column: NDArray[np.floating]) -> Floats:
     return np.where(is_frequent, coarse, step)[inverse]
 
 
-# A path is traced on a quarter of the rows, but on so many at least, and on MOST_ROWS at most.
-FEWEST_TRACED = 1 << 12
+# A path is traced on a quarter of the rows, but on so many at least, and on MAX_ROWS at most.
+MIN_TRACED_ROWS = 1 << 12
 PART_TRACED = 4
 # With those that are only held out, there are so many rows at most, with so many entries.
-MOST_HELD_OUT = 1 << 14
-MOST_HELD_OUT_ENTRIES = 1 << 22
+MAX_HELD_OUT_ROWS = 1 << 14
+MAX_HELD_OUT_ENTRIES = 1 << 22
 # Columns: in more, the values of single columns do not show, and paths see projected rows.
 WIDE = 256
 MANY_DIFFERENT = 48  # rows, from which copies of them are no clusters
 # Values of a single column are a grid if there are so many steps, half of them about equal.
-FEWEST_STEPS = 4
+MIN_STEPS = 4
 EQUAL_STEPS = 1.01
 
 
@@ -149,14 +149,14 @@ def draw(
     """Return all rows with weight, or a random sample as heavy as all, and some of the others."""
     n = matrix.shape[0]
     every = np.broadcast_to(1.0 if weights is None else weights, n)
-    most = min(MOST_ROWS, max(FEWEST_TRACED, n // PART_TRACED))
+    most = min(MAX_ROWS, max(MIN_TRACED_ROWS, n // PART_TRACED))
     some, _, ids = sample_rows(matrix, weights, rng, most)
     rest = np.empty(0, np.intp)
     if ids is None:
         ids = np.flatnonzero(every)
         some = some[ids] if len(ids) < n else some
     else:
-        room = min(MOST_HELD_OUT - len(ids), MOST_HELD_OUT_ENTRIES // entries_of_a_row(matrix))
+        room = min(MAX_HELD_OUT_ROWS - len(ids), MAX_HELD_OUT_ENTRIES // entries_of_a_row(matrix))
         rest = _others(n, ids, max(0, room), rng)
         rest = rest[every[rest] > 0]
     frame = frame_for(some, geometry)[0]
@@ -203,7 +203,7 @@ def cells_of_grid(rows: Matrix) -> int | None:
     different = np.unique(rows, axis=0)
     if rows.shape[1] == 1:  # or equal steps in the only column
         steps = np.diff(different[:, 0])
-        is_grid = len(steps) >= FEWEST_STEPS and np.median(steps) <= EQUAL_STEPS * steps.min()
+        is_grid = len(steps) >= MIN_STEPS and np.median(steps) <= EQUAL_STEPS * steps.min()
     else:
         is_grid = _fill_grid(rows, len(different))
     return len(different) if is_grid else None
@@ -257,7 +257,7 @@ def _others(
     n: int, ids: NDArray[np.intp], most: int, rng: np.random.RandomState
 ) -> NDArray[np.intp]:
     """Return up to ``most`` of n rows that are not among ``ids``."""
-    if n > 8 * MOST_HELD_OUT:  # a permutation of n would take more room
+    if n > 8 * MAX_HELD_OUT_ROWS:  # a permutation of n would take more room
         return np.setdiff1d(rng.randint(n, size=most), ids)
     return np.sort(rng.permutation(np.setdiff1d(np.arange(n), ids))[:most])
 

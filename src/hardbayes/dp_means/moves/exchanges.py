@@ -286,9 +286,9 @@ UNCONVERGED = 200
 HOPELESS = 0.003
 # Detours are made with at most so many rows, with which a step takes about as long as a sweep; so
 # many clusters, of which all distances are kept; and entries of centres, which are copied.
-MOST_ROWS = 1 << 17
-MOST_CLUSTERS = 512
-MOST_ENTRIES = 1 << 22
+MAX_ROWS = 1 << 17
+MAX_CLUSTERS = 512
+MAX_ENTRIES = 1 << 22
 
 
 def propose_detour(
@@ -298,9 +298,9 @@ def propose_detour(
     rows, k = state.rows, state.n_clusters
     n_rows, lengths = rows.n_rows, _lengths(k)
     is_large = (
-        n_rows > min(MOST_ROWS, rows.most_taken)
-        or k > MOST_CLUSTERS
-        or (k + max(lengths)) * rows.n_columns > MOST_ENTRIES
+        n_rows > min(MAX_ROWS, rows.most_taken)
+        or k > MAX_CLUSTERS
+        or (k + max(lengths)) * rows.n_columns > MAX_ENTRIES
     )
     labels = state.numbers()
     if k == 1 or is_large or labels.min() < 0:  # rows of no weight may be in no cluster

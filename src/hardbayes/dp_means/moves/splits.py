@@ -35,7 +35,7 @@ STRETCHES = 2  # steps of power iteration towards the widest direction
 SAMPLE = 1 << 13
 SAMPLE_A_CLUSTER = 128
 # Entries of the centres that are divided together.
-LARGEST_BATCH = 1 << 19
+MAX_BATCH = 1 << 19
 # A cluster that gained or lost less than this part of its weight, and moved for less than this part
 # of the penalty, is not divided again.
 UNCHANGED = 0.02
@@ -165,7 +165,7 @@ def divide_clusters(
     wanted = np.ones(k, bool)
     if known is not None:
         wanted = ~_keep_known(partition, found, known, state.rows.n_rows)
-    for batch in np.array_split(np.flatnonzero(wanted), -(-k * d // LARGEST_BATCH)):
+    for batch in np.array_split(np.flatnonzero(wanted), -(-k * d // MAX_BATCH)):
         position = np.full(k, -1)
         position[batch] = np.arange(len(batch))
         inside = position[numbers] >= 0
@@ -257,10 +257,10 @@ def _halve(
     rng: np.random.RandomState,
 ) -> tuple[Floats, Floats, Floats]:
     """Return what `_best_divisions` does, from compiled divisions of some rows of each cluster."""
-    from hardbayes.dp_means.trials import MOST_HALVED, thin
+    from hardbayes.dp_means.trials import MAX_HALVED_ROWS, thin
 
     k = len(weights)
-    some = thin(numbers, MOST_HALVED)
+    some = thin(numbers, MAX_HALVED_ROWS)
     rows, numbers = rows[some], numbers[some]
     saved, second = local.grouped(rows, numbers, np.arange(k + 1)).halve(form, n_starts(k), rng)
     grouped = local.grouped(rows, numbers, np.arange(0, 2 * k + 1, 2))
