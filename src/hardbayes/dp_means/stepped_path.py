@@ -15,6 +15,7 @@ import numpy as np
 
 from hardbayes.core.loop import Status
 from hardbayes.dp_means.descent import Solution
+from hardbayes.dp_means.moves.merges import RELATIVE_TOLERANCE
 from hardbayes.dp_means.moves.splits import UNCHANGED, n_starts
 from hardbayes.dp_means.objective import measure
 from hardbayes.dp_means.path import RANGE, Path
@@ -45,10 +46,8 @@ TRIALS_OF_FEW_TIMES_ROWS = 2400
 # move until the solution is used.
 ALWAYS_CONVERGED = 1 << 13
 UNCONVERGED = 200
-# An exchange must gain more than this part of the fit term: rounding alone is no gain.
-WORTHWHILE = 1e-9
 # Below this part of the first a fit term is measured by exact means: it may be zero.
-TINY = 1e-12
+MIN_RELATIVE_FIT = 1e-12
 
 
 class Step(NamedTuple):
@@ -185,7 +184,7 @@ class SteppedPath(Path):
         before = self._fit, self._n_splits, self._n_merges
         for a, b in incremental.cheapest_unions(trials):
             self._one_fewer(a, b)
-            if self._one_more() and self._fit < before[0] * (1 - WORTHWHILE):
+            if self._one_more() and self._fit < before[0] * (1 - RELATIVE_TOLERANCE):
                 return
             incremental.restore(saved)
             self._fit, self._n_splits, self._n_merges = before
@@ -202,7 +201,7 @@ class SteppedPath(Path):
         incremental = self._current
         self._fit = incremental.fit()
         step = Step(self._fit, incremental.labels.copy(), self._n_splits, self._n_merges)
-        if 1 in self._steps and self._fit < TINY * self._steps[1].fit:
+        if 1 in self._steps and self._fit < MIN_RELATIVE_FIT * self._steps[1].fit:
             step = step._replace(fit=self._solution(step).terms.fit)
         if self.partition.prior_weight:
             self.fits.append((incremental.n_clusters, incremental.free_fit()))

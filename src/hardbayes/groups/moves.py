@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from hardbayes.core.arrays import Floats
 from hardbayes.dp_means.moves import PartitionProposal
 from hardbayes.dp_means.moves.exchanges import promising
-from hardbayes.dp_means.moves.merges import WORTHWHILE, nearest_partners
+from hardbayes.dp_means.moves.merges import RELATIVE_TOLERANCE, nearest_partners
 from hardbayes.dp_means.moves.single_rows import LocalPenalties, Walk, propose_relocations
 from hardbayes.dp_means.moves.splits import Divisions
 from hardbayes.groups.problem import GroupedPartition
@@ -75,7 +75,7 @@ def propose_splits(
     ids, numbers = state.weighted[by_cluster], numbers[by_cluster]
     halves = np.stack([divisions.left[chosen], divisions.right[chosen]])
     parts = _divide(state.rows.take(ids), grouped, numbers, state.groups.numbers[ids], halves)
-    worth_it = parts.changes < -WORTHWHILE * partition.penalty
+    worth_it = parts.changes < -RELATIVE_TOLERANCE * partition.penalty
     if not worth_it.any():
         return None
     divisions.names[chosen[worth_it]] = -1  # divide both parts again, whatever their weight
@@ -172,7 +172,7 @@ def propose_merges(state: GroupedState, grouped: GroupedPartition) -> PartitionP
         free = np.ones(len(left), bool)
         for a in np.argsort(changes, kind="stable"):
             b = partners[a]
-            if not changes[a] < -WORTHWHILE * frees[a, b]:
+            if not changes[a] < -RELATIVE_TOLERANCE * frees[a, b]:
                 break
             if free[a] and free[b]:
                 free[[a, b]] = False
@@ -222,7 +222,7 @@ def propose_exchange(
         trial = state.trial(state.clusters_of(numbers)[1], numbers)
         improve(trial)
         proposal = state.proposal(grouped, _renamed(trial.base.numbers(), base.numbers(), k))
-        if proposal.change < -WORTHWHILE * partition.penalty:
+        if proposal.change < -RELATIVE_TOLERANCE * partition.penalty:
             n_merges = len(united) // 2
             return proposal._replace(n_splits=len(divided), n_merges=n_merges)
     return None
@@ -260,7 +260,7 @@ def propose_regrouping(state: GroupedState, grouped: GroupedPartition) -> Partit
     if np.array_equal(after, numbers):
         return None
     proposal = state.proposal(grouped, after)
-    return proposal if proposal.change < -WORTHWHILE * grouped.local_penalty else None
+    return proposal if proposal.change < -RELATIVE_TOLERANCE * grouped.local_penalty else None
 
 
 def regrouped(
@@ -324,7 +324,7 @@ def propose_global_moves(
         + grouped.total_penalty(len(pairs), after.n_clusters)
         - grouped.total_penalty(state.n_local, k)
     )
-    if not change < -WORTHWHILE * (grouped.partition.penalty + abs(before.value)):
+    if not change < -RELATIVE_TOLERANCE * (grouped.partition.penalty + abs(before.value)):
         return None
     opened = whole.centres()[1][is_new] if is_new.any() else None
     return _of_rows(local, np.append(numbers, -1), opened, change)

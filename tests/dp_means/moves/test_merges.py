@@ -95,4 +95,4 @@ def test_one_cluster_has_none_to_unite_with():
 def test_equal_clusters_unite_even_at_a_small_penalty():
     with labelled(np.ones((6, 2)), None, np.arange(6) % 3, penalty=1e-6) as case:
         assert propose_merges(case.state, case.partition).n_merges == 2
-    assert merges.WORTHWHILE < 1e-6
+    assert merges.RELATIVE_TOLERANCE < 1e-6

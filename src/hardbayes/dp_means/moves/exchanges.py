@@ -22,7 +22,7 @@ import numpy as np
 
 from hardbayes.core.arrays import chunks
 from hardbayes.dp_means.moves import PartitionProposal
-from hardbayes.dp_means.moves.merges import WORTHWHILE, least_few
+from hardbayes.dp_means.moves.merges import RELATIVE_TOLERANCE, least_few
 from hardbayes.dp_means.moves.splits import UNCHANGED, n_starts
 
 if TYPE_CHECKING:
@@ -266,7 +266,7 @@ def _make(
         old = before.explained[trial.around].sum()
         more = int(np.count_nonzero(used)) - len(trial.around)
         gain = float(after[own].sum() - old - partition.penalty * more)
-        if not gain > WORTHWHILE * (partition.penalty + abs(old)):
+        if not gain > RELATIVE_TOLERANCE * (partition.penalty + abs(old)):
             gain = 0.0
         new_centre = centres[first[t + 1] - 1] if used[-1] else None
         places = grouped.places[members] - first[t]
@@ -318,7 +318,7 @@ def propose_detour(
         if walk.fit() < (1 + HOPELESS) * before:
             walk.relocate(0)
             gain = before - walk.fit()
-            if gain > WORTHWHILE * before:
+            if gain > RELATIVE_TOLERANCE * before:
                 return _proposal(labels, walk.labels, walk.centres, k, gain)
         walk.restore(saved)
     return None

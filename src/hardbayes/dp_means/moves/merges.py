@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 ONE_THREAD = Pool(1)  # where no pool is given: any number gives the same result
 # Neighbours of a cluster for which the cost of a union is computed exactly.
 NEAREST = 3
-# A move must gain more than this part of the penalty: rounding alone never moves anything.
-WORTHWHILE = 1e-9
+# A move must gain more than this part of the penalty or fit term: rounding alone is no gain.
+RELATIVE_TOLERANCE = 1e-9
 
 
 def propose_merges(state: PartitionState, partition: Partition) -> PartitionProposal | None:
@@ -31,7 +31,7 @@ def propose_merges(state: PartitionState, partition: Partition) -> PartitionProp
     Cheapest unions first; a cluster takes part in one union, then all costs are computed anew.
     """
     partners, costs = state.unions()
-    limit = partition.penalty * (1 - WORTHWHILE)
+    limit = partition.penalty * (1 - RELATIVE_TOLERANCE)
     if not (costs < limit).any():
         return None
     weights, totals = (part.copy() for part in state.totals())

@@ -115,7 +115,7 @@ class ClusterPotentials:
 
 TOGETHER = 1 << 17  # numbers computed, at most, for rows together
 FEW = 2  # moves of a batch at which it has the right size
-NOISE = 1e-12  # of what is compared: no move gains less
+POTENTIAL_TOLERANCE = 1e-12  # of what is compared: no move gains less
 
 
 def walk_by_potentials(
@@ -254,6 +254,8 @@ def _choices(
     at = np.arange(len(own))
     pays[at, own] = np.inf
     best = np.argmin(pays, axis=1)
-    noise = NOISE * (np.abs(frees) + np.abs(potentials[own]) + np.abs(potentials[best]))
+    noise = POTENTIAL_TOLERANCE * (
+        np.abs(frees) + np.abs(potentials[own]) + np.abs(potentials[best])
+    )
     gains = frees - pays[at, best]
     return np.where(pays[at, best] < frees - noise, best, own), gains

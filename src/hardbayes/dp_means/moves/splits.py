@@ -13,7 +13,7 @@ import numpy as np
 
 from hardbayes.core.arrays import TotalsForm
 from hardbayes.dp_means.moves import PartitionProposal
-from hardbayes.dp_means.moves.merges import WORTHWHILE
+from hardbayes.dp_means.moves.merges import RELATIVE_TOLERANCE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -57,7 +57,7 @@ class Divisions(NamedTuple):
 
     def are_worth_it(self, penalty: float) -> NDArray[np.bool_]:
         """Whether each of them saves more than the penalty of one more cluster."""
-        return self.saved > penalty * (1 + WORTHWHILE)
+        return self.saved > penalty * (1 + RELATIVE_TOLERANCE)
 
 
 def n_starts(n_clusters: int) -> int:
@@ -93,7 +93,7 @@ def propose_splits(
     divisions.saved[chosen] = 0.0
     divisions.saved[chosen[real]] = saved
     stays = np.zeros(len(chosen), bool)
-    stays[real] = saved > paid[real] * (1 + WORTHWHILE)
+    stays[real] = saved > paid[real] * (1 + RELATIVE_TOLERANCE)
     if not stays.any():
         return None
     divisions.names[chosen[stays]] = -1  # divide both parts again, whatever their weight
@@ -136,7 +136,7 @@ def _affordable(
                 continue
             pairs = [pair for pair in pairs if taken.isdisjoint(pair)]
             pair = next((pair for pair in pairs if c not in pair), None)
-            if pair is None or not divisions.saved[c] > costs[pair[0]] * (1 + WORTHWHILE):
+            if pair is None or not divisions.saved[c] > costs[pair[0]] * (1 + RELATIVE_TOLERANCE):
                 break
             taken.update((c, *pair))
             chosen.append(c)
