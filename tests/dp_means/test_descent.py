@@ -9,7 +9,7 @@ from hardbayes.core.arrays import GIVEN_ORDER
 from hardbayes.core.loop import Status, say_nothing
 from hardbayes.dp_means import descent as descent_file
 from hardbayes.dp_means import small
-from hardbayes.dp_means.descent import STAGES, THOROUGH, Descent, Effort, Solution
+from hardbayes.dp_means.descent import STAGES, THOROUGH, Descent, SearchBudget, Solution
 from hardbayes.dp_means.objective import Terms, measure_labels
 from hardbayes.dp_means.passes import passes_for
 from tests.conftest import make_blobs
@@ -216,7 +216,7 @@ def test_after_a_move_small_data_is_relocated_at_once(monkeypatch):
 
 def test_exchanges_are_made_so_often_and_no_more():
     problem = blobs()
-    descent = new_descent(problem, 0.5, effort=Effort(2, 8, 100))
+    descent = new_descent(problem, 0.5, budget=SearchBudget(2, 8, 100))
     descent.state.start(start(problem))
     descent.sweep()
     descent.split()
@@ -230,14 +230,14 @@ def test_exchanges_are_made_so_often_and_no_more():
 def test_only_so_many_rows_move_where_moves_are_not_compiled(monkeypatch):
     X = rows_for("itakura_saito", np.random.default_rng(0), 80, 3, zeros=False)
     problem = pose_here(X, "itakura_saito")
-    descent = new_descent(problem, 0.5, effort=Effort(2, 8, 7))
+    descent = new_descent(problem, 0.5, budget=SearchBudget(2, 8, 7))
     descent.state.start(problem.rows.take(np.arange(6)).dense())
     descent.sweep()
     taken = []
     monkeypatch.setattr(descent, "_relocations", lambda ids: taken.append(len(ids)))
     descent.relocate()
     assert taken == [7]
-    descent.effort = THOROUGH
+    descent.budget = THOROUGH
     descent.relocate()
     assert taken[1] > 7
 
@@ -290,6 +290,6 @@ def test_detours_are_made_at_the_cap_alone(penalty, cap, expected, monkeypatch):
     assert len(made) == expected
     made.clear()
     new_descent(problem, penalty, 2.0, cap).run(start(problem), "split-merge", 300)
-    few = new_descent(problem, penalty, cap=cap, effort=Effort(2, 8, 100))
+    few = new_descent(problem, penalty, cap=cap, budget=SearchBudget(2, 8, 100))
     few.run(start(problem), "split-merge", 300)
-    assert made == []  # with a prior, or where a path adds its own effort
+    assert made == []  # with a prior, or where a path adds its own budget

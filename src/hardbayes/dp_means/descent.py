@@ -50,7 +50,7 @@ UNCONVERGED = 0.01
 
 
 @dataclass(frozen=True)
-class Effort:
+class SearchBudget:
     """How much a fit may spend on moves."""
 
     rounds: int  # of exchanges at most, because each lowers the objective less
@@ -62,7 +62,7 @@ class Effort:
 
 
 # Of a fit by itself: more find slightly better clusters at times, and take longer.
-THOROUGH = Effort(rounds=30, trials=8, uncompiled_rows=sys.maxsize, detours=6)
+THOROUGH = SearchBudget(rounds=30, trials=8, uncompiled_rows=sys.maxsize, detours=6)
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Descent:
     rng : RandomState
     report : callable
         ``report(step, clusters, changed)`` is called after every step.
-    effort : Effort
+    budget : SearchBudget
     divisions : Divisions or None
         Found in a fit before, of clusters that may still be as they were.
     """
@@ -120,7 +120,7 @@ class Descent:
         order: VisitOrder,
         rng: np.random.RandomState,
         report: Callable[[int, int, int], None],
-        effort: Effort = THOROUGH,
+        budget: SearchBudget = THOROUGH,
         divisions: Divisions | None = None,
     ) -> None:
         self.state = state
@@ -130,7 +130,7 @@ class Descent:
         self.order = order
         self.rng = rng
         self.report = report
-        self.effort = effort
+        self.budget = budget
         self.divisions = divisions
         self.points: list[Potential] = []
         self.relocated: Potential | None = None  # after the last relocation of all rows
@@ -138,8 +138,8 @@ class Descent:
         self.has_births = False  # rows have opened clusters since merges were last tried
         self.n_splits = 0
         self.n_merges = 0
-        self.exchanges_left = effort.rounds
-        self.detours_left = effort.detours if passes.makes_detours else 0
+        self.exchanges_left = budget.rounds
+        self.detours_left = budget.detours if passes.makes_detours else 0
         self.max_steps = sys.maxsize
         self.halfway = 0  # after so many steps other stages do not wait for sweeps to converge
         self.must_converge = True  # whether sweeps go on for as long as any row changes
@@ -215,7 +215,7 @@ class Descent:
         ids = np.arange(rows.n_rows)
         if not self._is_small():
             ids = border_rows(state, self.partition, self.passes.border_slack)
-            limit = sys.maxsize if self.passes.are_compiled else self.effort.uncompiled_rows
+            limit = sys.maxsize if self.passes.are_compiled else self.budget.uncompiled_rows
             ids = ids[: min(limit, rows.most_taken)]
         return self._apply(self._relocations(ids))
 
@@ -245,7 +245,7 @@ class Descent:
         )
         if state.n_clusters >= partition.max_clusters:
             self.is_capped |= bool(self.divisions.are_worth_it(partition.penalty).any())
-        with_unions = self.effort.detours > 0
+        with_unions = self.budget.detours > 0
         return self._apply(propose_splits(state, partition, self.divisions, with_unions))
 
     def exchange(self) -> bool:
@@ -254,14 +254,14 @@ class Descent:
             return False
         self.exchanges_left -= 1
         assert self.divisions is not None  # a stage before this one
-        pairs_alone = self.effort.detours > 0 and self.is_capped
+        pairs_alone = self.budget.detours > 0 and self.is_capped
         return self._apply(
             propose_exchanges(
                 self.state,
                 self.partition,
                 self.passes.refine,
                 self.divisions,
-                self.effort.trials,
+                self.budget.trials,
                 pairs_alone,
             )
         )

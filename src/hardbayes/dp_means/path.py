@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hardbayes.core.loop import say_nothing
-from hardbayes.dp_means.descent import THOROUGH, Descent, Effort, Solution
+from hardbayes.dp_means.descent import THOROUGH, Descent, SearchBudget, Solution
 from hardbayes.dp_means.moves.merges import nearest_partners
 from hardbayes.dp_means.moves.splits import divide_clusters
 
@@ -153,7 +153,7 @@ class Path(ABC):
         penalty: float,
         start: Floats | None,
         max_clusters: int,
-        effort: Effort,
+        budget: SearchBudget,
         divisions: Divisions | None = None,
     ) -> Descent:
         """Solve at a penalty, from centres (k, d) or where the last fit ended; add the solution."""
@@ -161,14 +161,14 @@ class Path(ABC):
         partition = replace(self.partition, penalty=penalty, max_clusters=max_clusters)
         descent = Descent(
             self.state, partition, self.passes, self.opening_costs(partition), self.order,
-            self.rng, say_nothing, effort, divisions,
+            self.rng, say_nothing, budget, divisions,
         )  # fmt: skip
         self.solutions.append(descent.run(start, "split-merge", self.max_steps))
         return descent
 
 
 # Little on each fit, because those before and after add theirs.
-EFFORT = Effort(rounds=6, trials=8, uncompiled_rows=256)
+BUDGET = SearchBudget(rounds=6, trials=8, uncompiled_rows=256)
 # Stands for an infinite penalty, and leaves room to add to it.
 PROHIBITIVE = np.finfo(np.float64).max / 4
 # From one fit to the next the number of clusters grows by one, or by one in so many. In the plane,
@@ -256,7 +256,7 @@ class FallingPath(Path):
 
     def _solve(self, penalty: float, start: Floats | None, max_clusters: int) -> None:
         self._penalties.append(penalty)
-        descent = self.solve(penalty, start, max_clusters, EFFORT, self._divisions)
+        descent = self.solve(penalty, start, max_clusters, BUDGET, self._divisions)
         self._note_union()
         if self.partition.prior_weight:
             self._note_fits(descent.partition)

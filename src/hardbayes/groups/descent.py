@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hardbayes.core.arrays import GIVEN_ORDER, Floats, VisitOrder
 from hardbayes.core.loop import Status, alternate, say_nothing
-from hardbayes.dp_means.descent import Descent, Effort
+from hardbayes.dp_means.descent import Descent, SearchBudget
 from hardbayes.dp_means.moves import PartitionProposal
 from hardbayes.dp_means.moves.merges import nearest_partners
 from hardbayes.dp_means.moves.potentials import walk_by_potentials
@@ -48,7 +48,7 @@ RELOCATION_PASSES = 8
 # Costs of rows at centres up to which all rows are tried, and not only those at a border.
 SMALL = 1 << 18
 # What the problem of the local clusters may spend each time: few exchanges, because it comes again.
-EFFORT = Effort(rounds=4, trials=8, uncompiled_rows=sys.maxsize)
+BUDGET = SearchBudget(rounds=4, trials=8, uncompiled_rows=sys.maxsize)
 GLOBAL_STEPS = 100
 # Rounds of exchanges of rows, because each lowers the objective less; and trials in each of them.
 EXCHANGES = 30
@@ -191,7 +191,7 @@ class GroupedDescent:
     def _solve(self, whole: PartitionState, local: LocalClusters) -> Potential:
         descent = Descent(
             whole, self.grouped.partition, self.passes, local.opening, GIVEN_ORDER, self.rng,
-            say_nothing, EFFORT,
+            say_nothing, BUDGET,
         )  # fmt: skip
         descent.run(None, "split-merge", GLOBAL_STEPS)
         return descent.points[-1]
