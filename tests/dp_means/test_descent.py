@@ -103,7 +103,7 @@ def test_which_stages_a_search_has():
     assert STAGES["paper"] == ("sweep",) and STAGES["collapsed"] == ("collapse", "sweep")
     assert STAGES["split-merge"] == (
         "sweep", "merge_early", "split", "sweep_to_convergence", "relocate", "merge", "exchange",
-        "detour",
+        "split_then_merge",
     )  # fmt: skip
     assert all(callable(getattr(Descent, name)) for names in STAGES.values() for name in names)
 
@@ -282,9 +282,9 @@ def test_a_solution_without_its_trace():
 
 
 @pytest.mark.parametrize(("penalty", "cap", "expected"), [(1.0, None, 0), (0.0, 4, 1), (1e9, 4, 0)])
-def test_detours_are_made_at_the_cap_alone(penalty, cap, expected, monkeypatch):
+def test_clusters_split_then_merge_at_the_cap_alone(penalty, cap, expected, monkeypatch):
     made = []
-    monkeypatch.setattr(descent_file, "propose_detour", lambda *_: made.append(1))
+    monkeypatch.setattr(descent_file, "propose_split_then_merge", lambda *_: made.append(1))
     problem = blobs()
     new_descent(problem, penalty, cap=cap).run(start(problem), "split-merge", 300)
     assert len(made) == expected

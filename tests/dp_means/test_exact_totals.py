@@ -69,11 +69,11 @@ def test_totals_depend_on_the_members_alone(dtype, d, seed, most_shared, monkeyp
     X = (rng.normal(size=(500, d)) * 10.0 ** rng.uniform(-6, 6, d)).astype(dtype)
     weights = rng.uniform(0, 2, 500)
     last = rng.integers(0, 3, 500)
-    detour = [rng.integers(-1, 3, 500) for _ in range(7)] + [last]
+    way = [rng.integers(-1, 3, 500) for _ in range(7)] + [last]
     X[rng.random(X.shape) < 0.4] = 0
     direct = totals_after(X, weights, [last])
     for n_threads, sparse in product((1, 2, 16), (False, True)):
-        totals = totals_after(X, weights, detour, n_threads=n_threads, sparse=sparse)
+        totals = totals_after(X, weights, way, n_threads=n_threads, sparse=sparse)
         assert_same(totals, direct)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hardbayes.core.loop import Status, alternate
-from hardbayes.dp_means.moves.exchanges import propose_detour, propose_exchanges
+from hardbayes.dp_means.moves.exchanges import propose_exchanges, propose_split_then_merge
 from hardbayes.dp_means.moves.merges import propose_merges
 from hardbayes.dp_means.moves.single_rows import (
     border_rows,
@@ -37,7 +37,7 @@ STAGES = {
     "paper": ("sweep",),
     "split-merge": (
         "sweep", "merge_early", "split", "sweep_to_convergence", "relocate", "merge", "exchange",
-        "detour",
+        "split_then_merge",
     ),
     "collapsed": ("collapse", "sweep"),
 }  # fmt: skip
@@ -56,13 +56,13 @@ class SearchBudget:
     rounds: int  # of exchanges at most, because each lowers the objective less
     trials: int  # in each of them
     uncompiled_rows: int  # that may move alone at a time, where single-row moves are not compiled
-    # At the cap: rounds of detours. None where a cap only ends a step of a path, which goes on;
-    # there splits do not come with unions either.
-    detours: int = 0
+    # At the cap: rounds of splits then merges. None where a cap only ends a step of a path, which
+    # goes on; there splits do not come with unions either.
+    cap_rounds: int = 0
 
 
 # Of a fit by itself: more find slightly better clusters at times, and take longer.
-THOROUGH = SearchBudget(rounds=30, trials=8, uncompiled_rows=sys.maxsize, detours=6)
+THOROUGH = SearchBudget(rounds=30, trials=8, uncompiled_rows=sys.maxsize, cap_rounds=6)
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class Descent:
         self.n_splits = 0
         self.n_merges = 0
         self.exchanges_left = budget.rounds
-        self.detours_left = budget.detours if passes.makes_detours else 0
+        self.cap_rounds_left = budget.cap_rounds if passes.splits_then_merges else 0
         self.max_steps = sys.maxsize
         self.halfway = 0  # after so many steps other stages do not wait for sweeps to converge
         self.must_converge = True  # whether sweeps go on for as long as any row changes
@@ -156,7 +156,7 @@ class Descent:
         if search == "split-merge":
             self.halfway = max_steps // 2
         else:
-            self.detours_left = 0
+            self.cap_rounds_left = 0
         stages = [getattr(self, name) for name in STAGES[search]]
         if not alternate(stages, lambda: len(self.points) < max_steps):
             return self._end(Status.OUT_OF_STEPS)
@@ -222,9 +222,9 @@ class Descent:
     def sweep_to_convergence(self) -> bool:
         """Sweeps go on until they converge, where those after the last moves did not.
 
-        At the cap not before detours, which single rows prepare as well.
+        At the cap not before splits then merges, which single rows prepare as well.
         """
-        return not self._has_detours() and self._converge()
+        return not self._has_cap_rounds() and self._converge()
 
     def merge_early(self) -> bool:
         """Do the same as `merge`; where that takes long, only after rows have opened clusters."""
@@ -245,7 +245,7 @@ class Descent:
         )
         if state.n_clusters >= partition.max_clusters:
             self.is_capped |= bool(self.divisions.are_worth_it(partition.penalty).any())
-        with_unions = self.budget.detours > 0
+        with_unions = self.budget.cap_rounds > 0
         return self._apply(propose_splits(state, partition, self.divisions, with_unions))
 
     def exchange(self) -> bool:
@@ -254,7 +254,7 @@ class Descent:
             return False
         self.exchanges_left -= 1
         assert self.divisions is not None  # a stage before this one
-        pairs_alone = self.budget.detours > 0 and self.is_capped
+        pairs_alone = self.budget.cap_rounds > 0 and self.is_capped
         return self._apply(
             propose_exchanges(
                 self.state,
@@ -266,14 +266,14 @@ class Descent:
             )
         )
 
-    def detour(self) -> bool:
+    def split_then_merge(self) -> bool:
         """At the cap: have more clusters for a while, where exchanges no longer help."""
-        if not self._has_detours():
+        if not self._has_cap_rounds():
             return False
-        self.detours_left -= 1
-        if self._apply(propose_detour(self.state, self.partition, self.rng)):
+        self.cap_rounds_left -= 1
+        if self._apply(propose_split_then_merge(self.state, self.partition, self.rng)):
             return True
-        self.detours_left = 0
+        self.cap_rounds_left = 0
         return self._converge()
 
     # -- sweeps ------------------------------------------------------------------------------------
@@ -281,7 +281,7 @@ class Descent:
     def _swept(self, changes: bool, n_changed: int) -> bool:
         """Note whether sweeps have converged; return whether they should go on."""
         self.converged = not changes
-        self.must_converge &= not self._has_detours()
+        self.must_converge &= not self._has_cap_rounds()
         return changes and n_changed > self.max_changes and len(self.points) != self.halfway
 
     def _converge(self) -> bool:
@@ -289,8 +289,8 @@ class Descent:
         self.must_converge = True
         return not self.converged
 
-    def _has_detours(self) -> bool:
-        return self.is_capped and self.detours_left > 0
+    def _has_cap_rounds(self) -> bool:
+        return self.is_capped and self.cap_rounds_left > 0
 
     def _is_small(self) -> bool:
         """Whether several sweeps are worth doing in one compiled call."""

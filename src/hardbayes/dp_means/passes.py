@@ -39,7 +39,7 @@ class Passes:
     border_slack: float  # of the test for rows that might move; its factors are exact, or rough
     walked_entries: int  # all rows are relocated if fewer entries than this are compared
     are_compiled: bool  # single-row moves: any number of rows may be visited
-    makes_detours: bool  # at the cap (`dp_means.moves.exchanges`)
+    splits_then_merges: bool  # at the cap (`dp_means.moves.exchanges`)
     merges_early: bool  # after every sweep; else all costs of unions are computed, which takes long
 
 
@@ -56,7 +56,7 @@ def passes_for(partition: Partition) -> Passes:
             border_slack=0.9,
             walked_entries=0,
             are_compiled=True,
-            makes_detours=alone,
+            splits_then_merges=alone,
             merges_early=True,
         )
     if geometry.formula is not None:
@@ -68,7 +68,7 @@ def passes_for(partition: Partition) -> Passes:
             border_slack=0.8,
             walked_entries=WALKED,
             are_compiled=True,
-            makes_detours=False,
+            splits_then_merges=False,
             merges_early=False,
         )
     return Passes(
@@ -79,7 +79,7 @@ def passes_for(partition: Partition) -> Passes:
         border_slack=0.8,
         walked_entries=0,
         are_compiled=False,
-        makes_detours=False,
+        splits_then_merges=False,
         merges_early=True,
     )
 
