@@ -102,7 +102,7 @@ def test_a_fit_goes_on_from_where_the_last_one_ended():
 def test_which_stages_a_search_has():
     assert STAGES["paper"] == ("sweep",) and STAGES["collapsed"] == ("collapse", "sweep")
     assert STAGES["split-merge"] == (
-        "sweep", "merge_early", "split", "sweep_to_convergence", "relocate", "merge", "exchange",
+        "sweep", "merge_early", "split", "sweep_to_convergence", "move_rows", "merge", "exchange",
         "split_then_merge",
     )  # fmt: skip
     assert all(callable(getattr(Descent, name)) for names in STAGES.values() for name in names)
@@ -159,7 +159,7 @@ def test_many_sweeps_are_those_of_one_call(most_work, monkeypatch):
     np.testing.assert_array_equal(solution.trace, other.trace)
 
 
-@pytest.mark.parametrize("stage", ["merge", "split", "relocate", "exchange", "collapse"])
+@pytest.mark.parametrize("stage", ["merge", "split", "move_rows", "exchange", "collapse"])
 @pytest.mark.parametrize("divergence", ["squared_euclidean", "poisson"])
 def test_a_stage_lowers_the_objective_or_changes_nothing(stage, divergence, as_if_many):
     n_changed = 0
@@ -195,21 +195,21 @@ def test_a_stage_lowers_the_objective_or_changes_nothing(stage, divergence, as_i
     assert n_changed > 0
 
 
-def test_after_a_move_small_data_is_relocated_at_once(monkeypatch):
+def test_after_a_move_small_data_is_visited_at_once(monkeypatch):
     problem = blobs()
     descent = new_descent(problem, 0.5)
     descent.state.start(problem.rows.take(np.arange(20)).dense())
     descent.state.choose_nearest()
     calls = []
-    whole = descent._relocations
-    monkeypatch.setattr(descent, "_relocations", lambda ids: calls.append(len(ids)) or whole(ids))
+    whole = descent._row_moves
+    monkeypatch.setattr(descent, "_row_moves", lambda ids: calls.append(len(ids)) or whole(ids))
     assert descent.merge()
     assert calls == [80] and descent.max_changes == 0
     large = new_descent(blobs(400), 50.0)
-    large.passes = replace(large.passes, relocated_costs=100)
+    large.passes = replace(large.passes, max_costs_all_rows=100)
     large.state.start(large.state.rows.take(np.arange(20)).dense())
     large.state.choose_nearest()
-    monkeypatch.setattr(large, "_relocations", lambda ids: pytest.fail("too many costs"))
+    monkeypatch.setattr(large, "_row_moves", lambda ids: pytest.fail("too many costs"))
     assert large.merge()
     assert large.max_changes == 4  # one row in a hundred may still change
 
@@ -234,11 +234,11 @@ def test_only_so_many_rows_move_where_moves_are_not_compiled(monkeypatch):
     descent.state.start(problem.rows.take(np.arange(6)).dense())
     descent.sweep()
     taken = []
-    monkeypatch.setattr(descent, "_relocations", lambda ids: taken.append(len(ids)))
-    descent.relocate()
+    monkeypatch.setattr(descent, "_row_moves", lambda ids: taken.append(len(ids)))
+    descent.move_rows()
     assert taken == [7]
     descent.budget = THOROUGH
-    descent.relocate()
+    descent.move_rows()
     assert taken[1] > 7
 
 
@@ -251,13 +251,13 @@ def test_collapsed_sweeps_visit_all_rows_in_order(most_taken, monkeypatch):
     descent.state.start(start(problem))
     monkeypatch.setattr(problem.rows, "most_taken", most_taken)
     seen = []
-    whole = descent_file.propose_relocations
+    whole = descent_file.propose_row_moves
 
-    def noted(state, partition, walk, ids, *rest):
+    def noted(state, partition, move_rows, ids, *rest):
         seen.extend(ids.tolist())
-        return whole(state, partition, walk, ids, *rest)
+        return whole(state, partition, move_rows, ids, *rest)
 
-    monkeypatch.setattr(descent_file, "propose_relocations", noted)
+    monkeypatch.setattr(descent_file, "propose_row_moves", noted)
     assert descent.collapse()
     assert seen == descent.order.rows(80).tolist()
     assert descent.state.n_clusters > 1

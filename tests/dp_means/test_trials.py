@@ -150,7 +150,7 @@ def literal_pass(X, w, member, first, last, penalty, room, prior):
     return member, moves
 
 
-def relocating(seed, prior_weight, container=np.asarray, slots=5, n=30):
+def moving_rows(seed, prior_weight, container=np.asarray, slots=5, n=30):
     """Rows at random places in one group of slots, of which the last two are not open."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3))
@@ -190,11 +190,11 @@ def assert_follows(grouped, rows, clusters, partition, ids):
 @pytest.mark.parametrize("seed", range(8))
 def test_a_pass_of_single_row_moves_is_the_literal_one(seed, prior_weight, container):
     room = seed % 3
-    _, partition, rows, grouped, clusters = relocating(seed, prior_weight, container)
+    _, partition, rows, grouped, clusters = moving_rows(seed, prior_weight, container)
     w, X, before = rows.weights_at(), rows.dense(), grouped.places.copy()
     terms = partition.penalty, partition.prior_weight, partition.prior_mean
     expected, n_moves = literal_pass(X, w, before, 0, 5, partition.penalty, room, terms[1:])
-    moved = grouped.relocate(clusters, partition.penalty, room)
+    moved = grouped.move_rows(clusters, partition.penalty, room)
     np.testing.assert_array_equal(grouped.places[w > 0], expected[w > 0])
     np.testing.assert_array_equal(grouped.places[w == 0], before[w == 0])
     assert moved.n_moves == n_moves
@@ -208,16 +208,16 @@ def test_a_pass_of_single_row_moves_is_the_literal_one(seed, prior_weight, conta
 def test_passes_go_on_until_no_row_gains_by_moving(seed, entries, monkeypatch):
     monkeypatch.setattr(groups_file, "MAX_ENTRIES_A_CALL", entries)  # also in several calls
     monkeypatch.setattr(groups_file, "_cut", lambda *a: _cut(*a[:2], 64 if entries > 1 else 7))
-    _, partition, rows, grouped, clusters = relocating(seed, 0.0)
+    _, partition, rows, grouped, clusters = moving_rows(seed, 0.0)
     w, X, before = rows.weights_at(), rows.dense(), grouped.places.copy()
-    moved = grouped.relocate(clusters, partition.penalty, 9, 100)
+    moved = grouped.move_rows(clusters, partition.penalty, 9, 100)
     terms = partition.penalty, 0.0, partition.prior_mean
     now = cost(X, w, grouped.places, *terms)
     assert moved.gain == pytest.approx(cost(X, w, before, *terms) - now)
     assert_follows(grouped, rows, clusters, partition, np.arange(30))
     _, n_moves = literal_pass(X, w, grouped.places, 0, 5, partition.penalty, 9, terms[1:])
     assert n_moves == 0
-    again = grouped.relocate(clusters, partition.penalty, 9, 100)
+    again = grouped.move_rows(clusters, partition.penalty, 9, 100)
     assert again == (0, 0.0)
 
 
@@ -241,10 +241,10 @@ def test_the_rows_of_clusters_that_are_not_fresh_join_only_fresh_ones_at_first(
             weights, totals = grouped.totals()
             form = partition.moving_form(partition.centres(weights, totals))
             clusters = grouped.moving(form, weights, partition.prior_weight)
-            grouped.relocate(clusters, 0.0, 0, max_passes, fresh=is_fresh)
+            grouped.move_rows(clusters, 0.0, 0, max_passes, fresh=is_fresh)
             assert clusters.table.fresh.all()
             found.append((grouped.places.copy(), clusters))
-            assert grouped.relocate(clusters, 0.0, 0, 100).n_moves == 0 or max_passes == 1
+            assert grouped.move_rows(clusters, 0.0, 0, 100).n_moves == 0 or max_passes == 1
     for one, other in zip(found[:2], found[2:4], strict=True):
         np.testing.assert_array_equal(one[0], other[0])
     moved = found[4][0] != start
@@ -268,7 +268,7 @@ def test_groups_do_not_mix_and_threads_do_not_matter(monkeypatch):
             weights, totals = grouped.totals()
             form = partition.direct_form(partition.centres(weights, totals))
             clusters = grouped.moving(form, weights, 0.0)
-            moved = grouped.relocate(clusters, 0.0, 0, 16)
+            moved = grouped.move_rows(clusters, 0.0, 0, 16)
             assert len(grouped._units) > 3
             found.append([grouped.places, clusters.centres, clusters.sizes, moved])
             np.testing.assert_array_equal(grouped.places // 2, groups)

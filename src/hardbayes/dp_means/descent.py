@@ -13,8 +13,8 @@ from hardbayes.dp_means.moves.exchanges import propose_exchanges, propose_split_
 from hardbayes.dp_means.moves.merges import propose_merges
 from hardbayes.dp_means.moves.single_rows import (
     border_rows,
-    propose_all_relocations,
-    propose_relocations,
+    propose_all_row_moves,
+    propose_row_moves,
 )
 from hardbayes.dp_means.moves.splits import divide_clusters, propose_splits
 from hardbayes.dp_means.objective import Terms, measure
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 STAGES = {
     "paper": ("sweep",),
     "split-merge": (
-        "sweep", "merge_early", "split", "sweep_to_convergence", "relocate", "merge", "exchange",
+        "sweep", "merge_early", "split", "sweep_to_convergence", "move_rows", "merge", "exchange",
         "split_then_merge",
     ),
     "collapsed": ("collapse", "sweep"),
 }  # fmt: skip
 
 # Passes of single-row moves before all rows choose again.
-RELOCATION_PASSES = 8
+ROW_MOVE_PASSES = 8
 # After a round of moves sweeps need not converge before the next: so large a part of the rows may
 # still change cluster.
 UNCONVERGED = 0.01
@@ -133,7 +133,7 @@ class Descent:
         self.budget = budget
         self.divisions = divisions
         self.points: list[Potential] = []
-        self.relocated: Potential | None = None  # after the last relocation of all rows
+        self.after_row_moves: Potential | None = None  # after all rows were last visited
         self.is_capped = False  # there would be more clusters, were it not for the cap
         self.has_births = False  # rows have opened clusters since merges were last tried
         self.n_splits = 0
@@ -195,29 +195,29 @@ class Descent:
         size, n_changed = self.state.rows.most_taken, 0
         for start in range(0, len(order), size):
             ids = order[start : start + size]
-            proposal = propose_relocations(self.state, self.partition, self.passes.walk, ids)
+            proposal = propose_row_moves(self.state, self.partition, self.passes.move_rows, ids)
             if proposal is not None:
                 self.state.apply(proposal)
                 n_changed += len(ids)
         self._note(self.state.refit(), n_changed)
         return n_changed > 0
 
-    def relocate(self) -> bool:
+    def move_rows(self) -> bool:
         """Rows at the border of their cluster move one by one where that lowers the objective."""
         state, rows = self.state, self.state.rows
         entries = rows.n_rows * rows.entries_per_row * state.n_clusters
-        if entries < self.passes.walked_entries and rows.n_rows <= rows.most_taken:
-            if self.points[-1] == self.relocated:  # nothing has changed since
+        if entries < self.passes.max_entries_all_rows and rows.n_rows <= rows.most_taken:
+            if self.points[-1] == self.after_row_moves:  # nothing has changed since
                 return False
-            changed = self._apply(propose_all_relocations(state, self.partition, self.rng))
-            self.relocated = self.points[-1]
+            changed = self._apply(propose_all_row_moves(state, self.partition, self.rng))
+            self.after_row_moves = self.points[-1]
             return changed
         ids = np.arange(rows.n_rows)
         if not self._is_small():
             ids = border_rows(state, self.partition, self.passes.border_slack)
             limit = sys.maxsize if self.passes.are_compiled else self.budget.uncompiled_rows
             ids = ids[: min(limit, rows.most_taken)]
-        return self._apply(self._relocations(ids))
+        return self._apply(self._row_moves(ids))
 
     def sweep_to_convergence(self) -> bool:
         """Sweeps go on until they converge, where those after the last moves did not.
@@ -319,9 +319,9 @@ class Descent:
 
     # -- moves -------------------------------------------------------------------------------------
 
-    def _relocations(self, ids: NDArray[np.intp]) -> PartitionProposal | None:
-        return propose_relocations(
-            self.state, self.partition, self.passes.walk, ids, RELOCATION_PASSES
+    def _row_moves(self, ids: NDArray[np.intp]) -> PartitionProposal | None:
+        return propose_row_moves(
+            self.state, self.partition, self.passes.move_rows, ids, ROW_MOVE_PASSES
         )
 
     def _apply(self, proposal: PartitionProposal | None) -> bool:
@@ -337,9 +337,9 @@ class Descent:
         self.n_splits += proposal.n_splits
         self.n_merges += proposal.n_merges
         n_rows = state.rows.n_rows
-        is_small = n_rows * state.n_clusters < self.passes.relocated_costs
+        is_small = n_rows * state.n_clusters < self.passes.max_costs_all_rows
         if is_small and n_rows <= state.rows.most_taken:
-            more = self._relocations(np.arange(n_rows))
+            more = self._row_moves(np.arange(n_rows))
             if more is not None:
                 state.apply(more)
                 n_changed += len(more.ids)

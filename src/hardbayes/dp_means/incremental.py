@@ -12,7 +12,7 @@ from hardbayes.dp_means.compiled.incremental import (
     IncrementalClusters,
     enter_ring,
     leave_ring,
-    relocate_changed,
+    move_rows_changed,
     union_costs,
 )
 from hardbayes.dp_means.compiled.sums import costs
@@ -194,14 +194,14 @@ class IncrementalPartition:
 
     # -- steps -------------------------------------------------------------------------------------
 
-    def relocate(self, max_changes: int) -> None:
+    def move_rows(self, max_changes: int) -> None:
         """Move rows one by one while the objective falls.
 
         Until no more than ``max_changes`` rows move in a pass over all; after very many passes, a
         few more.
         """
         progress = np.zeros(3, np.int64)
-        while not relocate_changed(
+        while not move_rows_changed(
             *self._data, self._clusters, max_changes, progress, ENTRIES_A_CALL
         ):
             pass

@@ -150,7 +150,7 @@ class IncrementalTotals:
         order = np.argsort(least, kind="stable")[:count].tolist()
         return [(a, int(partners[a])) for a in order if np.isfinite(least[a])]
 
-    def relocate(self, max_changes: int) -> None:
+    def move_rows(self, max_changes: int) -> None:
         """Move rows one by one while the objective falls.
 
         Until no more than ``max_changes`` rows move in a pass over all. Each is compared with all
@@ -167,7 +167,7 @@ class IncrementalTotals:
         comfort = COMFORT
         spaces: dict[int, SteppedClusters] = {}
         while True:
-            while self._relocate_once(spaces, comfort) > most:
+            while self._move_rows_once(spaces, comfort) > most:
                 pass
             kinds = slice(SLIGHT, LARGE + 1 if is_few else LARGE)
             pending = (clusters.pending[kinds] > 0).any(axis=0)
@@ -179,7 +179,7 @@ class IncrementalTotals:
             clusters.changed[kinds, pending] = clusters.clock[0]
             clusters.pending[kinds, pending] = 0.0
 
-    def _relocate_once(self, spaces: dict[int, SteppedClusters], comfort: float) -> int:
+    def _move_rows_once(self, spaces: dict[int, SteppedClusters], comfort: float) -> int:
         """Let all rows find where to move, then move one after the other; return how many did.
 
         ``spaces``: the clusters with scratch memory for each thread.

@@ -182,7 +182,7 @@ STEP = 0.95  # by which the penalty falls where divisions that seemed to pay did
 
 
 class FallingPath(Path):
-    """A walk through solutions of one problem at falling penalties."""
+    """Solutions of one problem at falling penalties."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

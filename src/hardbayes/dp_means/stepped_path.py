@@ -60,7 +60,7 @@ class Step(NamedTuple):
 
 
 class SteppedPath(Path):
-    """A walk through solutions that have one cluster more or fewer each time."""
+    """Solutions that have one cluster more or fewer each time."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -162,14 +162,14 @@ class SteppedPath(Path):
         while incremental.savings.max() > self._end:
             if incremental.split(int(incremental.savings.argmax())):
                 self._n_splits += 1
-                self._relocate()
+                self._move_rows()
                 return True
         return False
 
     def _one_fewer(self, a: int, b: int) -> None:
         self._current.unite(a, b)
         self._n_merges += 1
-        self._relocate()
+        self._move_rows()
 
     def _exchange(self) -> None:
         """Unite two clusters and divide one, if that is better: the first that is, of a few."""
@@ -189,8 +189,8 @@ class SteppedPath(Path):
             incremental.restore(saved)
             self._fit, self._n_splits, self._n_merges = before
 
-    def _relocate(self) -> None:
-        self._current.relocate(self._max_changes)
+    def _move_rows(self) -> None:
+        self._current.move_rows(self._max_changes)
         self._note()
 
     def _divide(self, unchanged: float = UNCHANGED) -> None:
@@ -242,7 +242,7 @@ class SteppedPath(Path):
         k = int(labels.max()) + 1
         if self._max_changes:
             partition = self._incremental(labels, k)
-            partition.relocate(0)
+            partition.move_rows(0)
             labels = partition.labels
         centres = self._clusters(labels, k)[1]
         labels = self._with_weightless(labels, centres)

@@ -34,7 +34,7 @@ from hardbayes.core.arrays import Floats
 from hardbayes.dp_means.moves import PartitionProposal
 from hardbayes.dp_means.moves.exchanges import promising
 from hardbayes.dp_means.moves.merges import RELATIVE_TOLERANCE, nearest_partners
-from hardbayes.dp_means.moves.single_rows import LocalPenalties, Walk, propose_relocations
+from hardbayes.dp_means.moves.single_rows import LocalPenalties, MoveRows, propose_row_moves
 from hardbayes.dp_means.moves.splits import Divisions
 from hardbayes.groups.problem import GroupedPartition
 
@@ -282,8 +282,8 @@ if TYPE_CHECKING:
     Solve = Callable[[PartitionState, LocalClusters], Potential]
 
 
-def propose_local_relocations(
-    state: GroupedState, grouped: GroupedPartition, walk: Walk, max_passes: int
+def propose_local_cluster_moves(
+    state: GroupedState, grouped: GroupedPartition, move_rows: MoveRows, max_passes: int
 ) -> PartitionProposal | None:
     """Propose to move whole local clusters, visited one after the other.
 
@@ -294,7 +294,7 @@ def propose_local_relocations(
     in_use = (state.ranks >= 0).astype(np.int32)
     paid = LocalPenalties(grouped.local_penalty, local.groups.numbers, in_use)
     ids = np.arange(local.rows.n_rows)
-    proposal = propose_relocations(whole, grouped.partition, walk, ids, max_passes, paid)
+    proposal = propose_row_moves(whole, grouped.partition, move_rows, ids, max_passes, paid)
     if proposal is None:
         return None
     numbers = np.append(proposal.numbers, -1)

@@ -51,8 +51,8 @@ def test_halves_that_differ_by_rounding_have_no_negative_weights():
     """The mean of the first cluster lies beyond one of its halves, by rounding."""
     halves = np.array([[[1.0], [1.0 + 2**-52]], [[4.0], [6.0]]])
     centres, savings = np.array([[1.0 + 2**-51], [5.0]]), np.array([1e-30, 2.0])
-    walk = SimpleNamespace(centres=centres, halves=halves, savings=savings)
-    found = _transfers(walk, np.array([1.0, 1.0]))
+    moving = SimpleNamespace(centres=centres, halves=halves, savings=savings)
+    found = _transfers(moving, np.array([1.0, 1.0]))
     assert sorted(found) == [(c, side, 1 - c) for c in range(2) for side in range(2)]
 
 

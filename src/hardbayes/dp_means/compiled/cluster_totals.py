@@ -43,7 +43,7 @@ class ClusterTotals(NamedTuple):
     turnover: np.ndarray  # (slots,): weight that came and went
     absences: np.ndarray  # (2, slots): BINARY's ``sum_j g(N + w - T_j)`` for the weights w
     absent_weights: np.ndarray  # (2, slots): of a row that comes, and of one that goes
-    fresh: np.ndarray  # (slots,) bool: see `local.relocate`
+    fresh: np.ndarray  # (slots,) bool: see `local.move_rows`
 
 
 @inlined

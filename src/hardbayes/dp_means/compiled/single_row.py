@@ -269,13 +269,13 @@ def gains_elsewhere(rows, constants, centres, factors, block_factors, own, batch
 
 
 @kernel
-def relocate(
+def move_rows(
     rows, weights, constants, centres, sizes, members, ids, groups, pairs, places, local_penalty,
     penalty, prior_weight, tally, gain, start, stop,
 ):  # fmt: skip
     """Move rows while the objective falls; squared distances only.
 
-    As `relocate` of `dp_means.compiled.sweeping`, and the last row of a group to leave a cluster
+    As `move_rows` of `dp_means.compiled.sweeping`, and the last row of a group to leave a cluster
     frees the local penalty, the first one to join it pays it. So it goes for whole local clusters,
     as rows of their groups: one that joins another of its group frees the local penalty.
 

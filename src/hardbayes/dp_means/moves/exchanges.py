@@ -284,8 +284,8 @@ TRANSFERS = 8  # that are tried: those that cost least before rows move
 UNCONVERGED = 200
 # At its end a try so much worse, as a part of the fit term, is given up before rows converge.
 HOPELESS = 0.003
-# Clusters split then merge with at most so many rows, because a step takes as long as a sweep with
-# more; so many clusters, of which all distances are kept; and entries of centres, which are copied.
+# Limits of splits then merges: rows, with which a step takes about as long as a sweep; clusters, of
+# which all distances are kept; and entries of centres, which are copied.
 MAX_ROWS = 1 << 17
 MAX_CLUSTERS = 512
 MAX_ENTRIES = 1 << 22
@@ -318,7 +318,7 @@ def propose_split_then_merge(
     for attempt in (*transfers, *longer):
         attempt()
         if moving.fit() < (1 + HOPELESS) * before:
-            moving.relocate(0)
+            moving.move_rows(0)
             gain = before - moving.fit()
             if gain > RELATIVE_TOLERANCE * before:
                 return _proposal(labels, moving.labels, moving.centres, k, gain)
@@ -354,7 +354,7 @@ def _transfer(moving: IncrementalPartition, c: int, side: int, to: int, max_chan
     new = moving.n_clusters  # the first free slot
     if moving.split(c):
         moving.unite(to, new if side else c)
-        moving.relocate(max_changes)
+        moving.move_rows(max_changes)
 
 
 def _lengths(k: int) -> list[int]:
@@ -377,10 +377,10 @@ def _split_then_merge(moving: IncrementalPartition, more: int, max_changes: int)
         if not moving.savings[c] > 0:
             break
         if moving.split(c):
-            moving.relocate(max_changes)
+            moving.move_rows(max_changes)
     while moving.n_clusters > k:
         moving.unite(*moving.cheapest_unions(1)[0])
-        moving.relocate(max_changes)
+        moving.move_rows(max_changes)
 
 
 def _proposal(

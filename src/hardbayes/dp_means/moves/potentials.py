@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hardbayes.core.arrays import is_sparse
-from hardbayes.dp_means.moves.single_rows import Walked
+from hardbayes.dp_means.moves.single_rows import RowMoves
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -118,13 +118,13 @@ FEW = 2  # moves of a batch at which it has the right size
 POTENTIAL_TOLERANCE = 1e-12  # of what is compared: no move gains less
 
 
-def walk_by_potentials(
+def move_rows_by_potentials(
     local: LocalRows,
     partition: Partition,
     numbers: NDArray[np.intp],
     clusters: Clusters,
     max_passes: int,
-) -> Walked:
+) -> RowMoves:
     """Visit rows one by one; each goes to where the objective is lowest.
 
     IN/OUT numbers (n,): clusters of the rows.
@@ -147,7 +147,9 @@ def walk_by_potentials(
             own = numbers[part]
             if local_penalties is not None:
                 local_penalties.begin(part)
-            moved, gained = _walk(potentials, batch, local.constants_at(part), own, local_penalties)
+            moved, gained = _move_batch(
+                potentials, batch, local.constants_at(part), own, local_penalties
+            )
             numbers[part] = own
             n_moves += moved
             gain += gained
@@ -155,7 +157,7 @@ def walk_by_potentials(
             size = max(1, size // 2) if moved > FEW else min(2 * size, largest)
         if n_moves == before:
             break
-    return Walked(n_moves, gain, potentials.centres()[len(clusters.weights) : numbers.max() + 1])
+    return RowMoves(n_moves, gain, potentials.centres()[len(clusters.weights) : numbers.max() + 1])
 
 
 class MovingLocalPenalties:
@@ -187,7 +189,7 @@ class MovingLocalPenalties:
         self._pairs[group, target] += 1
 
 
-def _walk(
+def _move_batch(
     clusters: ClusterPotentials,
     batch: Batch,
     constants: Floats,
