@@ -8,7 +8,7 @@ from hardbayes.dp_means.moves.splits import divide_clusters
 from hardbayes.groups.descent import GroupedDescent
 from hardbayes.groups.moves import (
     _choose,
-    _renamed,
+    _rename,
     propose_exchange,
     propose_global_moves,
     propose_local_cluster_moves,
@@ -142,6 +142,6 @@ def test_exchanges_leave_the_state_alone_until_applied(seed):
 def test_clusters_keep_the_numbers_of_most_of_their_rows():
     before = np.array([0, 0, 0, 1, 1, 2], np.int32)
     after = np.array([3, 3, 3, 0, 0, 0], np.int32)
-    assert _renamed(after, before, 3).tolist() == [0, 0, 0, 1, 1, 1]
+    assert _rename(after, before, 3).tolist() == [0, 0, 0, 1, 1, 1]
     parted = np.array([0, 0, 1, 2, 2, 2], np.int32)
-    assert _renamed(parted, before, 3).tolist() == [0, 0, 3, 1, 1, 1]
+    assert _rename(parted, before, 3).tolist() == [0, 0, 3, 1, 1, 1]

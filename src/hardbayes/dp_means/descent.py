@@ -184,7 +184,7 @@ class Descent:
         renamed = swept.same_partition and self.points[-1].n_clusters == n_before
         self.has_births |= swept.n_opened > 0
         self.is_capped = swept.n_above > swept.n_opened and self.state.n_clusters >= cap
-        return self._swept(swept.n_changed > 0 and not renamed, swept.n_changed)
+        return self._note_sweep(swept.n_changed > 0 and not renamed, swept.n_changed)
 
     def collapse(self) -> bool:
         """Every row in turn moves to where the objective is lowest: collapsed DP-means."""
@@ -278,7 +278,7 @@ class Descent:
 
     # -- sweeps ------------------------------------------------------------------------------------
 
-    def _swept(self, changes: bool, n_changed: int) -> bool:
+    def _note_sweep(self, changes: bool, n_changed: int) -> bool:
         """Note whether sweeps have converged; return whether they should go on."""
         self.converged = not changes
         self.must_converge &= not self._has_cap_rounds()
@@ -315,7 +315,7 @@ class Descent:
         for point, n_changed in zip(swept.points, swept.n_changed, strict=True):
             self._note(point, n_changed)
         self.is_capped = swept.is_capped
-        return self._swept(swept.changing, swept.n_changed[-1])
+        return self._note_sweep(swept.changing, swept.n_changed[-1])
 
     # -- moves -------------------------------------------------------------------------------------
 

@@ -228,7 +228,7 @@ class IncrementalTotals:
         rows = rows[np.searchsorted(groups[rows], 0) :]
         n_rows = np.bincount(groups[rows])
         rows = rows[thin(groups[rows], MAX_HALVED_ROWS)]
-        grouped = self._local.grouped(rows, groups[rows], np.arange(len(slots) + 1))
+        grouped = self._local.group(rows, groups[rows], np.arange(len(slots) + 1))
         saved, second = grouped.halve(self._form, n_starts, self._rng)
         self.savings[slots] = saved * (n_rows / np.bincount(groups[rows]))
         self._halving[slots] = self._n_halvings + np.arange(len(slots))

@@ -178,7 +178,7 @@ class LocalRows:
 
     # -- algorithms that work on rows in memory ----------------------------------------------------
 
-    def grouped(
+    def group(
         self, positions: NDArray[np.intp], groups: NDArray[np.intp], first: NDArray[np.intp]
     ) -> GroupedRows:
         """Return rows in groups (m,), each with slots of its own, to try divisions on."""

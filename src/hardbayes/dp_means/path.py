@@ -252,7 +252,7 @@ class FallingPath(Path):
     def divide_anew(self) -> None:
         """Divide all clusters of the last solution, whatever is known of them."""
         partition = replace(self.partition, penalty=self._penalties[-1])
-        self._take(self._divided(partition, None))
+        self._take(self._divide(partition, None))
 
     def _solve(self, penalty: float, start: Floats | None, max_clusters: int) -> None:
         self._penalties.append(penalty)
@@ -262,10 +262,10 @@ class FallingPath(Path):
             self._note_fits(descent.partition)
         known = descent.divisions
         if known is None or not np.array_equal(known.names, self.state.names):
-            known = self._divided(descent.partition, known)
+            known = self._divide(descent.partition, known)
         self._take(known)
 
-    def _divided(self, partition: Partition, known: Divisions | None) -> Divisions:
+    def _divide(self, partition: Partition, known: Divisions | None) -> Divisions:
         return divide_clusters(self.state, partition, self.passes.refine, self.rng, known)
 
     def _take(self, divisions: Divisions) -> None:
@@ -291,6 +291,6 @@ class FallingPath(Path):
         self.fits.append((k, fit))
         if k > 1:
             self.fits.append((k - 1, fit + float(nearest_partners(free, weights, means)[1].min())))
-        self._free_divisions = self._divided(free, self._free_divisions)
+        self._free_divisions = self._divide(free, self._free_divisions)
         saved = np.cumsum(np.sort(self._free_divisions.saved)[::-1])
         self.fits += [(k + more, fit - gain) for more, gain in enumerate(saved.tolist(), 1)]

@@ -112,8 +112,8 @@ def _divide(
     partition, c = grouped.partition, halves.shape[1]
     pairs = np.unique(clusters * (int(groups.max()) + 1) + groups, return_inverse=True)[1]
     weights = local.weights_at()
-    one_each = local.grouped(np.arange(local.n_rows), clusters, np.arange(c + 1))
-    two_each = local.grouped(np.arange(local.n_rows), clusters, 2 * np.arange(c + 1))
+    one_each = local.group(np.arange(local.n_rows), clusters, np.arange(c + 1))
+    two_each = local.group(np.arange(local.n_rows), clusters, 2 * np.arange(c + 1))
     seconds = np.zeros(local.n_rows, bool)
     for _ in range(MAX_ROUNDS):
         before = seconds
@@ -221,14 +221,14 @@ def propose_exchange(
             numbers[rows[seconds]] = k
         trial = state.trial(state.clusters_of(numbers)[1], numbers)
         improve(trial)
-        proposal = state.proposal(grouped, _renamed(trial.base.numbers(), base.numbers(), k))
+        proposal = state.proposal(grouped, _rename(trial.base.numbers(), base.numbers(), k))
         if proposal.change < -RELATIVE_TOLERANCE * partition.penalty:
             n_merges = len(united) // 2
             return proposal._replace(n_splits=len(divided), n_merges=n_merges)
     return None
 
 
-def _renamed(numbers: Labels, before: Labels, k: int) -> Labels:
+def _rename(numbers: Labels, before: Labels, k: int) -> Labels:
     """Return numbers (n,) of clusters so that most rows keep those that they had before.
 
     A cluster gets the number from which most of its rows come; of several such the largest, and the
@@ -256,14 +256,14 @@ def propose_regrouping(state: GroupedState, grouped: GroupedPartition) -> Partit
     follow, so that it is at least as much as the groups expect.
     """
     numbers = state.base.numbers()
-    after = regrouped(state, grouped, state.base.centres()[1], numbers)
+    after = regroup_rows(state, grouped, state.base.centres()[1], numbers)
     if np.array_equal(after, numbers):
         return None
     proposal = state.proposal(grouped, after)
     return proposal if proposal.change < -RELATIVE_TOLERANCE * grouped.local_penalty else None
 
 
-def regrouped(
+def regroup_rows(
     state: GroupedState, grouped: GroupedPartition, centres: Floats, numbers: NDArray[np.int32]
 ) -> NDArray[np.int32]:
     """Return the clusters of rows (n,) where each group chooses which of any centres it uses.

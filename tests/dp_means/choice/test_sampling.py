@@ -10,7 +10,7 @@ from hardbayes.dp_means.choice.sample import (
     MIN_TRACED_ROWS,
     cells_of_grid,
     draw,
-    normalised,
+    normalise,
 )
 from tests.dp_means.choice.mixtures import gaussians_apart
 
@@ -101,10 +101,10 @@ def test_clusters_have_the_centres_of_a_fit():
 @pytest.mark.parametrize(("name", "total"), [("kl", np.sum), ("cosine", np.linalg.norm)])
 def test_rows_are_divided_by_their_sums_or_lengths(name, total, container):
     X = np.random.default_rng(0).uniform(1, 2, (5, 3))
-    rows = normalised(container(X), geometry_for(name))
+    rows = normalise(container(X), geometry_for(name))
     rows = rows.toarray() if container is not np.asarray else rows
     np.testing.assert_allclose([total(row) for row in rows], 1.0)
-    assert normalised(X, SQUARED) is X
+    assert normalise(X, SQUARED) is X
 
 
 @pytest.mark.parametrize(

@@ -171,13 +171,13 @@ def draw(
         unseen = replace(unseen, rows=csr_array(unseen.rows[:, columns.kept]))
     if is_sparse(some):
         return Drawn(sample, unseen, sample, [], frame, columns)
-    sample, unseen = united(sample, unseen)
+    sample, unseen = merge_equal_rows(sample, unseen)
     rows = np.concatenate([sample.rows, unseen.rows])
     categories, smooth = list[Dummies](), rows
     if takes_noise(rows, geometry):
         categories = categories_of(rows)
         smooth = smooth_columns(rows, categories, rng)
-    parts = np.split(unrounded(smooth, geometry, rng), [sample.n_rows])
+    parts = np.split(undo_rounding(smooth, geometry, rng), [sample.n_rows])
     seen, unseen = replace(sample, rows=parts[0]), replace(unseen, rows=parts[1])
     return Drawn(seen, unseen, seen if smooth is rows else sample, categories, frame, columns)
 
@@ -188,7 +188,7 @@ def takes_noise(rows: Matrix, geometry: Geometry) -> bool:
     return not (outside or geometry.nonnegative or geometry.unit_interval)
 
 
-def unrounded(rows: Matrix, geometry: Geometry, rng: np.random.RandomState) -> Matrix:
+def undo_rounding(rows: Matrix, geometry: Geometry, rng: np.random.RandomState) -> Matrix:
     """Return rows in which round numbers are spread, where columns may have noise that shows."""
     return without_round_numbers(rows, rng) if takes_noise(rows, geometry) else rows
 
@@ -213,7 +213,7 @@ def _fill_grid(rows: NDArray[np.floating], n_different: int) -> bool:
     return 2 * max(len(np.unique(column)) for column in rows.T) < n_different
 
 
-def united(sample: Sample, unseen: Sample) -> tuple[Sample, Sample]:
+def merge_equal_rows(sample: Sample, unseen: Sample) -> tuple[Sample, Sample]:
     """Return dense samples with equal rows as one heavy row, in one of them.
 
     Otherwise copies of a row would be in both halves of the rows, as clusters of their own. A few
@@ -233,7 +233,7 @@ def united(sample: Sample, unseen: Sample) -> tuple[Sample, Sample]:
     return found[0], found[1]
 
 
-def normalised(matrix: Matrix, geometry: Geometry) -> Matrix:
+def normalise(matrix: Matrix, geometry: Geometry) -> Matrix:
     """Return rows divided by their sums or lengths, where the divergence divides them."""
     if geometry.row_unit is None or not matrix.shape[0]:
         return matrix
@@ -247,7 +247,7 @@ def normalised(matrix: Matrix, geometry: Geometry) -> Matrix:
 def _in_frame(matrix: Matrix, geometry: Geometry, frame: Frame) -> Matrix:
     """Return rows in working coordinates, where nothing that is drawn like them overflows."""
     if geometry.row_unit is not None:
-        return normalised(matrix, geometry)
+        return normalise(matrix, geometry)
     if is_sparse(matrix):
         return csr_array((matrix.data * frame.scale, matrix.indices, matrix.indptr), matrix.shape)
     return frame.to_working(matrix).astype(matrix.dtype)
@@ -303,7 +303,7 @@ def narrow(rows: Matrix, weights: Floats, rng: np.random.RandomState) -> tuple[M
     """Return rows projected to their principal directions, and what `View` has as ``left_out``."""
     total = float(weights.sum())
     mean = np.asarray(rows.T @ weights) / total
-    projected = _projected(rows, weights, mean, rng)
+    projected = _project(rows, weights, mean, rng)
     squares = rows.multiply(rows) if is_sparse(rows) else rows * rows
     lengths = squares.sum(axis=1, dtype=np.float64) - 2.0 * (rows @ mean) + mean @ mean
     rest = np.maximum(lengths - np.einsum("nr,nr->n", projected, projected), 0.0)
@@ -316,13 +316,13 @@ def narrow(rows: Matrix, weights: Floats, rng: np.random.RandomState) -> tuple[M
 @one_blas_thread()
 def narrow_vectors(rows: Matrix, weights: Floats, rng: np.random.RandomState) -> Floats:
     """Return vectors projected to their leading directions from the origin, of length one again."""
-    projected = _projected(rows, weights, np.zeros(rows.shape[1]), rng)
+    projected = _project(rows, weights, np.zeros(rows.shape[1]), rng)
     lengths = row_lengths(projected)
     units: Floats = projected / np.where(lengths > 0, lengths, 1.0)[:, np.newaxis]
     return units
 
 
-def _projected(rows: Matrix, weights: Floats, mean: Floats, rng: np.random.RandomState) -> Floats:
+def _project(rows: Matrix, weights: Floats, mean: Floats, rng: np.random.RandomState) -> Floats:
     """Return the coordinates of rows along their leading directions from ``mean``.
 
     Randomised subspace iteration (Halko, Martinsson & Tropp 2011), of columns or of rows, whichever

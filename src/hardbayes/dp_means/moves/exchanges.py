@@ -243,13 +243,13 @@ def _make(
         if trial.united:
             older, younger = trial.united
             slots[t, younger] = slots[t, older]
-    grouped = local.grouped(rows, groups, first)
+    grouped = local.group(rows, groups, first)
     grouped.places[:] = slots[groups, numbers]
 
     divided = np.array([trial.divided[0] if trial.divided else -1 for trial in trials])
     inside = np.flatnonzero(numbers == divided[groups])
     halves = np.stack([divisions.left[divided], divisions.right[divided]], axis=1)
-    parts = local.grouped(rows[inside], groups[inside], 2 * np.arange(len(trials) + 1))
+    parts = local.group(rows[inside], groups[inside], 2 * np.arange(len(trials) + 1))
     parts.choose(partition.direct_form(halves.reshape(2 * len(trials), -1)))
     leaving = inside[parts.places % 2 == 1]
     grouped.places[leaving] = first[groups[leaving] + 1] - 1

@@ -162,9 +162,7 @@ def move_rows_compiled(
         stop = min(start + n_ready if max_passes == 1 else n_rows, n_rows)
         positions = np.arange(start, stop)
         n_slots = len(moving.members)
-        grouped = local.grouped(
-            positions, np.zeros(len(positions), np.intp), np.array([0, n_slots])
-        )
+        grouped = local.group(positions, np.zeros(len(positions), np.intp), np.array([0, n_slots]))
         grouped.places[:] = numbers[start:stop]
         room = partition.max_clusters - int(np.count_nonzero(moving.members))
         moved = grouped.move_rows(moving, partition.penalty, room, max_passes)

@@ -224,7 +224,7 @@ def _best_divisions(
     starts = len(sides)
     groups = (numbers + k * np.arange(starts)[:, np.newaxis]).ravel()
     first = np.arange(0, 2 * k * starts + 1, 2)
-    grouped = local.grouped(np.tile(rows, starts), groups, first)
+    grouped = local.group(np.tile(rows, starts), groups, first)
     grouped.places[:] = sides.ravel() + 2 * groups
     part_weights, parts = refine(grouped, partition, 0.0, 0)
     # The parts as they would be if the sample were the whole, whose prior then weighs less.
@@ -262,8 +262,8 @@ def _halve(
     k = len(weights)
     some = thin(numbers, MAX_HALVED_ROWS)
     rows, numbers = rows[some], numbers[some]
-    saved, second = local.grouped(rows, numbers, np.arange(k + 1)).halve(form, n_starts(k), rng)
-    grouped = local.grouped(rows, numbers, np.arange(0, 2 * k + 1, 2))
+    saved, second = local.group(rows, numbers, np.arange(k + 1)).halve(form, n_starts(k), rng)
+    grouped = local.group(rows, numbers, np.arange(0, 2 * k + 1, 2))
     grouped.places[:] = 2 * numbers + second
     part_weights, totals = grouped.totals()
     sampled = part_weights[0::2] + part_weights[1::2]
@@ -287,7 +287,7 @@ def _start(
     """Return on which side each row (starts, m) begins."""
     k, m = len(centres), len(rows)
     starts = n_starts(k)
-    whole = local.grouped(rows, numbers, np.arange(k + 1))
+    whole = local.group(rows, numbers, np.arange(k + 1))
     row_weights = local.weights_at(rows)
     own_costs = row_weights * whole.choose(partition.direct_form(centres))
     costs: Floats = np.broadcast_to(own_costs, (starts, m))
@@ -301,7 +301,7 @@ def _start(
 
     pairs = starts - 1
     groups = (numbers + k * np.arange(pairs)[:, np.newaxis]).ravel()
-    copies = local.grouped(np.tile(rows, pairs), groups, np.arange(pairs * k + 1))
+    copies = local.group(np.tile(rows, pairs), groups, np.arange(pairs * k + 1))
     distances = copies.choose(partition.direct_form(seeds[k:])).reshape(pairs, m)
     rivals = local.dense(rows[_draw(row_weights * distances, numbers, k, rng).ravel()])
     sides[1:] = copies.choose(partition.direct_form(rivals)).reshape(pairs, m) < distances
