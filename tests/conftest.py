@@ -84,7 +84,7 @@ def as_if_many(monkeypatch):
     monkeypatch.setattr(small, "MAX_WORK", 0)
 
 
-@pytest.fixture(params=["few rows", "as if many"])
+@pytest.fixture(params=["small", "as if many"])
 def both_sweeps(request):
     """Run a test twice, for the two ways in which sweeps are done."""
     if request.param == "as if many":

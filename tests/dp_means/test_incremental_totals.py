@@ -122,11 +122,11 @@ def test_back_to_what_was_saved(case):
     case.check()
 
 
-@pytest.mark.parametrize("few_rows", [0, 400], ids=["many rows", "few rows"])
+@pytest.mark.parametrize("small_rows", [0, 400], ids=["many rows", "few rows"])
 @pytest.mark.parametrize("divergence", DIVERGENCES)
-def test_any_number_of_threads_gives_the_same_bits(divergence, few_rows, monkeypatch):
+def test_any_number_of_threads_gives_the_same_bits(divergence, small_rows, monkeypatch):
     monkeypatch.setattr(tiling, "WORTH_CALLING", 1)
-    monkeypatch.setattr(incremental_totals, "FEW_ROWS", few_rows)
+    monkeypatch.setattr(incremental_totals, "SMALL_ROWS", small_rows)
     rng = np.random.default_rng(1)
     n, k = 400, 9
     X = sparse.csr_array(rows_for(divergence, rng, n, 6))

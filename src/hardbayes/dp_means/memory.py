@@ -202,7 +202,7 @@ class MemoryRows:
     def _carry_bounds(self, centres: Centres, drift: Drift | None) -> DistanceBounds | None:
         """Return the bounds that an assignment begins with; None where they are not worth it."""
         kind, bounds = BOUNDS[self.layout.costs], self._labelling.bounds
-        few = kind.few_changes(self.n_rows, self.layout, centres)
+        few = kind.max_changes(self.n_rows, self.layout, centres)
         if drift is None or few == 0 or self._n_changed > min(self._most_changes, few):
             return None
         if bounds is None or not bounds.hold_for(centres):

@@ -40,8 +40,8 @@ BEYOND_TIMES_ROWS = 9600
 TRIALS = 4
 TRIALS_TIMES_CLUSTERS = 24
 TRIALS_TIMES_ROWS = 800
-FEW_CLUSTERS = 36
-TRIALS_OF_FEW_TIMES_ROWS = 2400
+SMALL_K = 36
+SMALL_K_TRIALS_TIMES_ROWS = 2400
 # With so many rows, single-row moves converge after each step; of more, one in so many may still
 # move until the solution is used.
 ALWAYS_CONVERGED = 1 << 13
@@ -175,7 +175,7 @@ class SteppedPath(Path):
         """Unite two clusters and divide one, if that is better: the first that is, of a few."""
         incremental = self._current
         k, n_rows = incremental.n_clusters, self.state.rows.n_rows
-        of_rows = (TRIALS_OF_FEW_TIMES_ROWS if k <= FEW_CLUSTERS else TRIALS_TIMES_ROWS) // n_rows
+        of_rows = (SMALL_K_TRIALS_TIMES_ROWS if k <= SMALL_K else TRIALS_TIMES_ROWS) // n_rows
         trials = min(TRIALS, max(TRIALS_TIMES_CLUSTERS // k, of_rows))
         if not trials or k == 1:
             return

@@ -108,7 +108,7 @@ OUT_OF_REACH = 1e300
 MAX_HALVED_ROWS = 1 << 10  # rows of a cluster on which halves are tried
 # Ways to halve a cluster that are refined, those that save most: all, or so many of many rows.
 REFINED = 2
-FEW_ROWS = 1 << 12
+SMALL_ROWS = 1 << 12
 
 Tiles = list[tuple[int, int]]
 
@@ -340,7 +340,7 @@ class GroupedRows:
 
         run(look, 1)
         run(begin, n_ways)
-        is_rough = self._local.shape[0] > FEW_ROWS and form.formula is not Formula.BINARY
+        is_rough = self._local.shape[0] > SMALL_ROWS and form.formula is not Formula.BINARY
         n_refined = min(REFINED, n_ways) if is_rough else n_ways
         ranked = np.argsort(-saved, axis=0, kind="stable")
         run(finish, n_refined)

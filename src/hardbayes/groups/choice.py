@@ -111,7 +111,7 @@ Labels = NDArray[np.int32]
 RATIO = 0.45
 # So many clusters at most, or this part of the square root of the number of rows, or twice as many
 # as all rows show: where rows fill a continuum, the more clusters the shorter the description.
-FEW = 8
+MIN_LIMIT = 8
 PART = 0.6  # of that square root: more finds more clusters in a continuum (benchmarks.groups)
 # The path begins with so many times as many.
 MORE = 2
@@ -175,7 +175,7 @@ def choose_penalties(
     numbers = np.unique(own, return_inverse=True)[1].astype(np.intp)
     problem = pose_groups(sample, geometry, sample_weights, numbers, int(numbers.max()) + 1, pool)
     limit = min(max_clusters or len(numbers), len(numbers))
-    most = min(max(FEW, int(PART * np.sqrt(len(numbers)))), limit)
+    most = min(max(MIN_LIMIT, int(PART * np.sqrt(len(numbers)))), limit)
     path = GroupedPath(problem, prior_weight, most, own_rng)
     chosen = path.shortest
     if not path.tells_groups_apart():

@@ -28,7 +28,7 @@ Labels = NDArray[np.int32]
 Gather = Callable[[Matrix, Floats], tuple[Rows, Floats]]
 
 # Costs of rows at centres up to which rows are compared with all centres one by one.
-FEW_COSTS = 1 << 16
+SMALL_COSTS = 1 << 16
 # Changes of the fit below this part of what clusters explain are rounding.
 RELATIVE_TOLERANCE = 1e-12
 
@@ -330,7 +330,7 @@ class GroupedState:
 
     def _nearest(self) -> Labels:
         """Return the cheapest centre of each row (n,), where a parallel pass is worth it."""
-        if self.rows.n_rows * len(self._centres) <= FEW_COSTS:
+        if self.rows.n_rows * len(self._centres) <= SMALL_COSTS:
             return NO_NEAREST
         placed = PartitionState(self._same_rows, self._partition)
         placed.start(self._centres)

@@ -158,7 +158,7 @@ def test_passes_end_where_no_row_gains(example):
 @pytest.fixture(params=[("kl", 2.0, True), ("poisson", 0.0, False)], ids=str)
 def scored(request, monkeypatch):
     """An example with linear scores, which only many rows have."""
-    monkeypatch.setattr(incremental_totals, "FEW_ROWS", 0)
+    monkeypatch.setattr(incremental_totals, "SMALL_ROWS", 0)
     example = Example(*request.param)
     find_slopes(example.clusters, -1, 0, D)
     return example

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MAX_CLUSTERS = 160  # at the end of the path: larger numbers are not found, but cost time
 ROWS_A_CLUSTER = 8  # on average, at the end of the path
-FEW_CLUSTERS = 16  # up to which that does not count, where rows are few
+MIN_CLUSTERS = 16  # up to which that does not count, where rows are few
 # Entries of the centres, at the end of the path; but so many clusters at least, however wide.
 MAX_CENTRE_ENTRIES = 1 << 20
 WIDE_CLUSTERS = 32
@@ -121,7 +121,7 @@ def most_clusters(problem: Problem) -> int:
     n_rows, n_columns = problem.rows.n_rows, problem.rows.n_columns
     return min(
         MAX_CLUSTERS,
-        max(n_rows // ROWS_A_CLUSTER, min(n_rows, FEW_CLUSTERS)),
+        max(n_rows // ROWS_A_CLUSTER, min(n_rows, MIN_CLUSTERS)),
         max(MAX_CENTRE_ENTRIES // n_columns, WIDE_CLUSTERS),
     )
 

@@ -111,10 +111,10 @@ def _simes(p: Floats) -> float:
 
 
 # A plateau must exceed the reference, which varies from draw to draw, by this factor and by this
-# margin: of narrow plateaus some are twice as wide as others by chance. Those of FEW clusters vary
-# least, and need the margin alone. Less finds more clusters, and divides more draws without any
-# (benchmarks.choosing).
-FEW = 2
+# margin: of narrow plateaus some are twice as wide as others by chance. Those of at most SMALL_K
+# clusters vary least, and need the margin alone. Less finds more, and divides more draws without
+# any (benchmarks.choosing).
+SMALL_K = 2
 STANDS_OUT = 1.35
 MARGIN = 0.2
 # No plateau counts if borders are filled to more than this part of the least without clusters.
@@ -202,7 +202,7 @@ def _clearest(folds: dict[int, Fold]) -> tuple[float, int]:
 
 def needed_width(k: int, reference: float) -> float:
     """Return how wide a plateau of k clusters must be, given that of structureless data."""
-    factor = 1.0 if k <= FEW else STANDS_OUT
+    factor = 1.0 if k <= SMALL_K else STANDS_OUT
     return factor * reference + MARGIN
 
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from hardbayes.core.arrays import chunks
 from hardbayes.dp_means.moves import PartitionProposal
-from hardbayes.dp_means.moves.merges import RELATIVE_TOLERANCE, least_few
+from hardbayes.dp_means.moves.merges import RELATIVE_TOLERANCE, argsmallest
 from hardbayes.dp_means.moves.splits import UNCHANGED, n_starts
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ def _neighbours(partition: Partition, centres: Floats) -> Ids:
     near = min(NEIGHBOURS + 1, k)
     nearest = np.empty((k, near), np.intp)
     for part in chunks(k, k):
-        nearest[part] = least_few(partition.geometry.between(centres[part], centres), near)
+        nearest[part] = argsmallest(partition.geometry.between(centres[part], centres), near)
     return nearest
 
 

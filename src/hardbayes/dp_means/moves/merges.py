@@ -94,7 +94,7 @@ def nearest_partners(
         if frees is not None:
             rough -= frees[part]
         rough[np.arange(len(numbers)), numbers] = np.inf
-        candidates = least_few(rough, near)
+        candidates = argsmallest(rough, near)
         left = np.repeat(numbers, near)
         right = candidates.ravel()
         exact = partition.union_costs(
@@ -108,10 +108,10 @@ def nearest_partners(
     return partners, costs
 
 
-def least_few(values: Floats, count: int) -> NDArray[np.intp]:
-    """Return where the least few (rows, count) of each row of ``values`` are, least first.
+def argsmallest(values: Floats, count: int) -> NDArray[np.intp]:
+    """Return where the smallest (rows, count) of each row of ``values`` are, in order.
 
-    ``values`` are overwritten. For few this is many times faster than a partial sort.
+    ``values`` are overwritten. For small counts this is many times faster than a partial sort.
     """
     rows = np.arange(len(values))
     found = np.empty((len(values), count), np.intp)

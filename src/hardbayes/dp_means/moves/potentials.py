@@ -114,7 +114,7 @@ class ClusterPotentials:
 
 
 TOGETHER = 1 << 17  # numbers computed, at most, for rows together
-FEW = 2  # moves of a batch at which it has the right size
+BATCH_MOVES = 2  # in a batch of the right size
 POTENTIAL_TOLERANCE = 1e-12  # of what is compared: no move gains less
 
 
@@ -154,7 +154,7 @@ def move_rows_by_potentials(
             n_moves += moved
             gain += gained
             # Each move computes the rest of its batch again: few rows together where many move.
-            size = max(1, size // 2) if moved > FEW else min(2 * size, largest)
+            size = max(1, size // 2) if moved > BATCH_MOVES else min(2 * size, largest)
         if n_moves == before:
             break
     return RowMoves(n_moves, gain, potentials.centres()[len(clusters.weights) : numbers.max() + 1])

@@ -35,7 +35,7 @@ def test_any_number_of_sweeps_may_be_allowed():
     assert model.converged_
 
 
-def test_few_rows_never_meet_the_passes_for_many(monkeypatch):
+def test_small_data_never_meet_the_passes_for_many(monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("a pass over tiles")
 
