@@ -81,10 +81,10 @@ def as_if_many(monkeypatch):
     """Sweep over small data as over large: in passes over tiles, not in one call."""
     from hardbayes.dp_means import small
 
-    monkeypatch.setattr(small, "MOST_WORK", 0)
+    monkeypatch.setattr(small, "MAX_WORK", 0)
 
 
-@pytest.fixture(params=["few rows", "as if many"])
+@pytest.fixture(params=["small", "as if many"])
 def both_sweeps(request):
     """Run a test twice, for the two ways in which sweeps are done."""
     if request.param == "as if many":

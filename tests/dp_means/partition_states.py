@@ -65,4 +65,4 @@ def value_of(problem, partition, X, weights, labels, divergence):
 def always_carry(monkeypatch):
     """Let assignments carry bounds from the first sweep on, however little they spare."""
     monkeypatch.setattr(bounds, "_affordable_share", lambda *_: 1.0)
-    monkeypatch.setattr(bounds, "FEW_CHANGES", 1.0)
+    monkeypatch.setattr(bounds, "MAX_CHANGES", 1.0)

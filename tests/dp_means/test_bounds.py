@@ -278,7 +278,7 @@ def test_bounds_that_spare_little_are_given_up_until_less_changes(monkeypatch):
         expected = sweeps(state)
         first = carried.index(True)
         view = state._table.view()
-        few = DistanceBounds.few_changes(2000, rows.layout, view)
+        few = DistanceBounds.max_changes(2000, rows.layout, view)
         assert changed[first - 1] <= few < changed[first - 2]
         assert not carried[first + 1]  # fresh ones, which then left most rows to scores
         again = carried.index(True, first + 1)
@@ -413,7 +413,7 @@ def test_radii_are_half_the_way_to_the_nearest_new_centre():
     apart[np.arange(20, 23), np.arange(3)] = np.inf
     assert (radii <= apart.min(axis=1) / 2).all()
     np.testing.assert_allclose(radii, apart.min(axis=1) / 2, rtol=1e-5)
-    table.open(random_centres(bounds_file.FEW, 3, seed=2))
+    table.open(random_centres(bounds_file.CENTRES_AT_A_TIME, 3, seed=2))
     assert not bounds.radii(table.view()).any()  # so many are compared with by every row
 
 

@@ -30,8 +30,8 @@ def test_capped_at_penalty_zero(table, k):
         assert model.inertia_ <= 1.005 * best
 
 
-def test_slow_sweeps_leave_steps_for_detours():
-    """300 steps did not suffice for sweeps that converge, and no detour was made."""
+def test_slow_sweeps_leave_steps_for_splits_then_merges():
+    """300 steps did not suffice for sweeps that converge, and no cluster split to merge again."""
     X = np.random.default_rng(0).standard_t(2.0, (10000, 8))
     best = KMeans(40, n_init=1, random_state=0).fit(X).inertia_
     model = quiet_fit(DPMeans(0.0, max_clusters=40, random_state=7), X)

@@ -9,7 +9,7 @@ from hardbayes.core.arrays import GIVEN_ORDER
 from hardbayes.core.loop import Status, say_nothing
 from hardbayes.dp_means import descent as descent_file
 from hardbayes.dp_means import small
-from hardbayes.dp_means.descent import STAGES, THOROUGH, Descent, Effort, Solution
+from hardbayes.dp_means.descent import STAGES, THOROUGH, Descent, SearchBudget, Solution
 from hardbayes.dp_means.objective import Terms, measure_labels
 from hardbayes.dp_means.passes import passes_for
 from tests.conftest import make_blobs
@@ -102,8 +102,8 @@ def test_a_fit_goes_on_from_where_the_last_one_ended():
 def test_which_stages_a_search_has():
     assert STAGES["paper"] == ("sweep",) and STAGES["collapsed"] == ("collapse", "sweep")
     assert STAGES["split-merge"] == (
-        "sweep", "merge_early", "split", "sweep_to_convergence", "relocate", "merge", "exchange",
-        "detour",
+        "sweep", "merge_early", "split", "sweep_to_convergence", "move_rows", "merge", "exchange",
+        "split_then_merge",
     )  # fmt: skip
     assert all(callable(getattr(Descent, name)) for names in STAGES.values() for name in names)
 
@@ -121,11 +121,12 @@ def test_a_sweep_tells_whether_the_partition_changed(as_if_many):
     np.testing.assert_array_equal(descent.state.numbers(), before)
 
 
-def test_sweeps_need_not_converge_after_moves(as_if_many):
+def test_sweeps_need_not_converge_after_moves(as_if_many, monkeypatch):
     problem = blobs(400, 12, 0.5)
     descent = new_descent(problem, 1e9)
     descent.state.start(problem.rows.take(np.arange(12)).dense())
-    descent.max_changes = 400
+    monkeypatch.setattr(descent_file, "UNCONVERGED", 1.0)
+    descent.must_converge = False
     assert not descent.sweep()
     assert not descent.converged  # it did change
     assert descent.sweep_to_convergence() and descent.max_changes == 0
@@ -147,18 +148,18 @@ def test_halfway_other_stages_have_their_turn(as_if_many):
 
 @pytest.mark.parametrize("most_work", [0, 3 << 16])
 def test_many_sweeps_are_those_of_one_call(most_work, monkeypatch):
-    monkeypatch.setattr(small, "MOST_WORK", most_work)
+    monkeypatch.setattr(small, "MAX_WORK", most_work)
     problem = blobs()
     descent = new_descent(problem, 0.5)
     solution = descent.run(start(problem), "split-merge", 300)
     expected = new_descent(problem, 0.5)
-    monkeypatch.setattr(small, "MOST_WORK", 0)
+    monkeypatch.setattr(small, "MAX_WORK", 0)
     other = expected.run(start(problem), "split-merge", 300)
     np.testing.assert_array_equal(solution.labels, other.labels)
     np.testing.assert_array_equal(solution.trace, other.trace)
 
 
-@pytest.mark.parametrize("stage", ["merge", "split", "relocate", "exchange", "collapse"])
+@pytest.mark.parametrize("stage", ["merge", "split", "move_rows", "exchange", "collapse"])
 @pytest.mark.parametrize("divergence", ["squared_euclidean", "poisson"])
 def test_a_stage_lowers_the_objective_or_changes_nothing(stage, divergence, as_if_many):
     n_changed = 0
@@ -194,28 +195,28 @@ def test_a_stage_lowers_the_objective_or_changes_nothing(stage, divergence, as_i
     assert n_changed > 0
 
 
-def test_after_a_move_small_data_is_relocated_at_once(monkeypatch):
+def test_after_a_move_small_data_is_visited_at_once(monkeypatch):
     problem = blobs()
     descent = new_descent(problem, 0.5)
     descent.state.start(problem.rows.take(np.arange(20)).dense())
     descent.state.choose_nearest()
     calls = []
-    whole = descent._relocations
-    monkeypatch.setattr(descent, "_relocations", lambda ids: calls.append(len(ids)) or whole(ids))
+    whole = descent._row_moves
+    monkeypatch.setattr(descent, "_row_moves", lambda ids: calls.append(len(ids)) or whole(ids))
     assert descent.merge()
     assert calls == [80] and descent.max_changes == 0
     large = new_descent(blobs(400), 50.0)
-    large.passes = replace(large.passes, relocated_costs=100)
+    large.passes = replace(large.passes, max_costs_all_rows=100)
     large.state.start(large.state.rows.take(np.arange(20)).dense())
     large.state.choose_nearest()
-    monkeypatch.setattr(large, "_relocations", lambda ids: pytest.fail("too many costs"))
+    monkeypatch.setattr(large, "_row_moves", lambda ids: pytest.fail("too many costs"))
     assert large.merge()
     assert large.max_changes == 4  # one row in a hundred may still change
 
 
 def test_exchanges_are_made_so_often_and_no_more():
     problem = blobs()
-    descent = new_descent(problem, 0.5, effort=Effort(2, 8, 100))
+    descent = new_descent(problem, 0.5, budget=SearchBudget(2, 8, 100))
     descent.state.start(start(problem))
     descent.sweep()
     descent.split()
@@ -229,15 +230,15 @@ def test_exchanges_are_made_so_often_and_no_more():
 def test_only_so_many_rows_move_where_moves_are_not_compiled(monkeypatch):
     X = rows_for("itakura_saito", np.random.default_rng(0), 80, 3, zeros=False)
     problem = pose_here(X, "itakura_saito")
-    descent = new_descent(problem, 0.5, effort=Effort(2, 8, 7))
+    descent = new_descent(problem, 0.5, budget=SearchBudget(2, 8, 7))
     descent.state.start(problem.rows.take(np.arange(6)).dense())
     descent.sweep()
     taken = []
-    monkeypatch.setattr(descent, "_relocations", lambda ids: taken.append(len(ids)))
-    descent.relocate()
+    monkeypatch.setattr(descent, "_row_moves", lambda ids: taken.append(len(ids)))
+    descent.move_rows()
     assert taken == [7]
-    descent.effort = THOROUGH
-    descent.relocate()
+    descent.budget = THOROUGH
+    descent.move_rows()
     assert taken[1] > 7
 
 
@@ -250,13 +251,13 @@ def test_collapsed_sweeps_visit_all_rows_in_order(most_taken, monkeypatch):
     descent.state.start(start(problem))
     monkeypatch.setattr(problem.rows, "most_taken", most_taken)
     seen = []
-    whole = descent_file.propose_relocations
+    whole = descent_file.propose_row_moves
 
-    def noted(state, partition, walk, ids, *rest):
+    def noted(state, partition, move_rows, ids, *rest):
         seen.extend(ids.tolist())
-        return whole(state, partition, walk, ids, *rest)
+        return whole(state, partition, move_rows, ids, *rest)
 
-    monkeypatch.setattr(descent_file, "propose_relocations", noted)
+    monkeypatch.setattr(descent_file, "propose_row_moves", noted)
     assert descent.collapse()
     assert seen == descent.order.rows(80).tolist()
     assert descent.state.n_clusters > 1
@@ -281,14 +282,14 @@ def test_a_solution_without_its_trace():
 
 
 @pytest.mark.parametrize(("penalty", "cap", "expected"), [(1.0, None, 0), (0.0, 4, 1), (1e9, 4, 0)])
-def test_detours_are_made_at_the_cap_alone(penalty, cap, expected, monkeypatch):
+def test_clusters_split_then_merge_at_the_cap_alone(penalty, cap, expected, monkeypatch):
     made = []
-    monkeypatch.setattr(descent_file, "propose_detour", lambda *_: made.append(1))
+    monkeypatch.setattr(descent_file, "propose_split_then_merge", lambda *_: made.append(1))
     problem = blobs()
     new_descent(problem, penalty, cap=cap).run(start(problem), "split-merge", 300)
     assert len(made) == expected
     made.clear()
     new_descent(problem, penalty, 2.0, cap).run(start(problem), "split-merge", 300)
-    few = new_descent(problem, penalty, cap=cap, effort=Effort(2, 8, 100))
+    few = new_descent(problem, penalty, cap=cap, budget=SearchBudget(2, 8, 100))
     few.run(start(problem), "split-merge", 300)
-    assert made == []  # with a prior, or where a path adds its own effort
+    assert made == []  # with a prior, or where a path adds its own budget

@@ -12,7 +12,7 @@ from hardbayes import BPMeans, DPMeans, GaussianDPMeans, objective, penalty_path
 from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.datasets import make_word_histograms
 from hardbayes.dp_means.objective import Partition
-from hardbayes.dp_means.penalty_path import united
+from hardbayes.dp_means.penalty_path import merge_cheapest
 from tests.conftest import assert_same_bits, quiet_fit
 
 
@@ -102,7 +102,7 @@ def test_an_automatic_prior_gives_way_and_a_given_one_does_not():
 
 
 def test_weights_and_a_sample(monkeypatch):
-    monkeypatch.setattr("hardbayes.dp_means.choice.path.MOST_ROWS", 100)
+    monkeypatch.setattr("hardbayes.dp_means.choice.path.MAX_ROWS", 100)
     rng = np.random.RandomState(0)
     X = rng.standard_normal((300, 4)).astype(np.float32)
     weights = rng.uniform(0.5, 2.0, len(X))
@@ -137,9 +137,9 @@ def test_features_by_their_number():
 def test_the_cheapest_pairs_unite():
     partition = Partition(SquaredEuclidean(), 0.0, 0.0, np.zeros(1), 8)
     weights, totals = np.array([1.0, 1.0, 2.0]), np.array([[0.0], [1.0], [20.0]])
-    centres = united(partition, weights.copy(), totals.copy(), 2)
+    centres = merge_cheapest(partition, weights.copy(), totals.copy(), 2)
     assert sorted(centres.ravel().tolist()) == [0.5, 10.0]
-    assert united(partition, weights, totals, 3).shape == (3, 1)
+    assert merge_cheapest(partition, weights, totals, 3).shape == (3, 1)
 
 
 @pytest.mark.parametrize(

@@ -64,16 +64,16 @@ def assert_same(found, expected):
 def test_totals_depend_on_the_members_alone(dtype, d, seed, most_shared, monkeypatch):
     """Whatever way the rows came, and whether threads share them by columns or by rows."""
     monkeypatch.setattr(exact_totals, "WORTH_SHARING", 0)
-    monkeypatch.setattr(exact_totals, "MOST_SHARED", most_shared)
+    monkeypatch.setattr(exact_totals, "MAX_SHARED_SUMS", most_shared)
     rng = np.random.default_rng(seed)
     X = (rng.normal(size=(500, d)) * 10.0 ** rng.uniform(-6, 6, d)).astype(dtype)
     weights = rng.uniform(0, 2, 500)
     last = rng.integers(0, 3, 500)
-    detour = [rng.integers(-1, 3, 500) for _ in range(7)] + [last]
+    way = [rng.integers(-1, 3, 500) for _ in range(7)] + [last]
     X[rng.random(X.shape) < 0.4] = 0
     direct = totals_after(X, weights, [last])
     for n_threads, sparse in product((1, 2, 16), (False, True)):
-        totals = totals_after(X, weights, detour, n_threads=n_threads, sparse=sparse)
+        totals = totals_after(X, weights, way, n_threads=n_threads, sparse=sparse)
         assert_same(totals, direct)
 
 
@@ -212,9 +212,9 @@ def test_shares_are_few_where_sums_are_many(monkeypatch):
     X, weights, _ = random_rows(8)
     with Pool(3) as pool:
         totals = empty_totals(X, weights, pool, n_slots=4)
-        monkeypatch.setattr(exact_totals, "MOST_SHARED", 2 * 4 * 5)
+        monkeypatch.setattr(exact_totals, "MAX_SHARED_SUMS", 2 * 4 * 5)
         assert totals.can_be_shared()
-        monkeypatch.setattr(exact_totals, "MOST_SHARED", 2 * 4 * 5 - 1)
+        monkeypatch.setattr(exact_totals, "MAX_SHARED_SUMS", 2 * 4 * 5 - 1)
         assert not totals.can_be_shared()
 
 

@@ -60,7 +60,7 @@ def go_to(partition, n_clusters):
     while partition.n_clusters < n_clusters:
         partition.divide(N_STARTS, UNCHANGED)
         assert partition.split(int(partition.savings.argmax()))
-        partition.relocate(0)
+        partition.move_rows(0)
 
 
 def assert_consistent(partition, fit, weights):
@@ -93,11 +93,11 @@ def test_everything_follows_the_labels(case):
             pairs = partition.cheapest_unions(3)
             partition.unite(*pairs[rng.integers(len(pairs))])
         assert_consistent(partition, fit, weights)
-        partition.relocate(0)
+        partition.move_rows(0)
         assert_consistent(partition, fit, weights)
 
 
-def test_no_row_gains_by_moving_once_relocations_have_converged(case):
+def test_no_row_gains_by_moving_once_moves_have_converged(case):
     """Whatever steps came before: a row is compared with what changed only, and misses nothing."""
     partition, fit, weights = case
 
@@ -114,7 +114,7 @@ def test_no_row_gains_by_moving_once_relocations_have_converged(case):
     go_to(partition, 7)
     assert_converged()
     partition.unite(*partition.cheapest_unions(1)[0])
-    partition.relocate(0)
+    partition.move_rows(0)
     assert_converged()
     go_to(partition, 8)
     assert_converged()
@@ -133,13 +133,13 @@ def test_rows_without_weight_are_where_they_are_nearest():
     np.testing.assert_array_equal(labels[50:], nearest[50:])
 
 
-def test_relocations_never_raise_the_objective(case):
+def test_moves_never_raise_the_objective(case):
     partition, _, _ = case
     for _ in range(8):
         partition.divide(N_STARTS, UNCHANGED)
         partition.split(int(partition.savings.argmax()))
         before = partition.fit()
-        partition.relocate(0)
+        partition.move_rows(0)
         assert partition.fit() <= before * (1 + 1e-12)
 
 
@@ -153,7 +153,7 @@ def test_a_division_saves_what_it_says(case):
         assert partition.split(c)
         assert before - fit(compact(partition)) >= promised * (1 - 1e-9)
         assert partition.savings[c] == 0.0  # of the parts nothing is known yet
-        partition.relocate(0)
+        partition.move_rows(0)
 
 
 def test_clusters_that_have_not_changed_keep_their_division(case):
@@ -193,7 +193,7 @@ def test_what_was_saved_comes_back(case):
     go_to(partition, 8)
     ahead = partition.labels.copy()
     partition.unite(*partition.cheapest_unions(2)[1])
-    partition.relocate(0)
+    partition.move_rows(0)
     partition.restore(saved)
     np.testing.assert_array_equal(partition.labels, labels)
     assert_consistent(partition, fit, weights)
@@ -211,9 +211,9 @@ def test_many_short_calls_are_one_long_one(case, monkeypatch):
     partition.restore(saved)
     partition._rng.set_state(rng)
     calls = []
-    whole = incremental_file.relocate_changed
+    whole = incremental_file.move_rows_changed
     monkeypatch.setattr(
-        incremental_file, "relocate_changed", lambda *a: calls.append(1) or whole(*a)
+        incremental_file, "move_rows_changed", lambda *a: calls.append(1) or whole(*a)
     )
     monkeypatch.setattr(incremental_file, "ENTRIES_A_CALL", 1)
     go_to(partition, 9)
@@ -228,7 +228,7 @@ def test_begins_with_any_clusters():
     labels[:5] = (labels[:5] + 1) % 4
     partition = begin(problem, labels, 4)
     assert_consistent(partition, lambda z: objective(X, z, 0.0) * problem.unit, np.ones(80))
-    partition.relocate(0)
+    partition.move_rows(0)
     np.testing.assert_array_equal(partition.labels, member)
     assert labels[0] != member[0]  # the array given is not touched
 
@@ -240,14 +240,14 @@ def test_sweeps_of_moves_end_early_where_few_rows_change():
     fits = []
     for max_changes in (3000, 100, 0):
         partition = begin(problem, labels, 9)
-        partition.relocate(max_changes)
+        partition.move_rows(max_changes)
         fits.append(partition.fit())
     assert fits[0] > fits[1] > fits[2]
 
 
 def test_a_large_cluster_is_divided_on_some_of_its_rows(monkeypatch):
     X, member = gaussians_apart(2, n=400, seed=0)
-    monkeypatch.setattr(incremental_file, "MOST_DIVIDED", 50)
+    monkeypatch.setattr(incremental_file, "MAX_DIVIDED_ROWS", 50)
     problem = pose_here(X)
     partition = begin(problem, np.zeros(400, np.int32), 2)
     before = partition.fit()

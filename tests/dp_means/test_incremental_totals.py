@@ -66,14 +66,14 @@ def test_costs_are_those_of_the_labels_after_every_step(case):
         case.go_to(k)
         case.check()
         before = case.steps.fit()
-        case.steps.relocate(0)
+        case.steps.move_rows(0)
         case.check()
         assert case.steps.fit() <= before * (1 + 1e-12)
     while case.steps.n_clusters > 1:
         a, b = case.steps.cheapest_unions(1)[0]
         case.steps.unite(a, b)
         case.check()
-        case.steps.relocate(1)
+        case.steps.move_rows(1)
 
 
 def test_a_division_saves_what_it_promises(case):
@@ -97,9 +97,9 @@ def test_the_cheapest_union_is_the_cheapest(case):
     assert case.steps.fit() > before
 
 
-def test_relocations_end_where_no_row_gains_by_moving(case):
+def test_moves_end_where_no_row_gains_by_moving(case):
     case.go_to(6)
-    case.steps.relocate(0)
+    case.steps.move_rows(0)
     labels, cost = case.steps.labels.copy(), case.steps.fit()
     best = cost
     for i in np.flatnonzero(case.weights > 0):
@@ -115,18 +115,18 @@ def test_back_to_what_was_saved(case):
     case.go_to(4)
     saved, labels, fit = case.steps.save(), case.steps.labels.copy(), case.steps.fit()
     case.steps.unite(*case.steps.cheapest_unions(1)[0])
-    case.steps.relocate(0)
+    case.steps.move_rows(0)
     case.steps.restore(saved)
     np.testing.assert_array_equal(case.steps.labels, labels)
     assert case.steps.fit() == fit and case.steps.n_clusters == 4
     case.check()
 
 
-@pytest.mark.parametrize("few_rows", [0, 400], ids=["many rows", "few rows"])
+@pytest.mark.parametrize("small_rows", [0, 400], ids=["many rows", "few rows"])
 @pytest.mark.parametrize("divergence", DIVERGENCES)
-def test_any_number_of_threads_gives_the_same_bits(divergence, few_rows, monkeypatch):
+def test_any_number_of_threads_gives_the_same_bits(divergence, small_rows, monkeypatch):
     monkeypatch.setattr(tiling, "WORTH_CALLING", 1)
-    monkeypatch.setattr(incremental_totals, "FEW_ROWS", few_rows)
+    monkeypatch.setattr(incremental_totals, "SMALL_ROWS", small_rows)
     rng = np.random.default_rng(1)
     n, k = 400, 9
     X = sparse.csr_array(rows_for(divergence, rng, n, 6))
@@ -141,7 +141,7 @@ def test_any_number_of_threads_gives_the_same_bits(divergence, few_rows, monkeyp
             form = partition.moving_form(partition.centres(sizes, totals.sums(np.arange(k))))
             steps = problem.rows.take().incremental(form, labels, sizes, k, None)
             before = steps.fit()
-            steps.relocate(0)
+            steps.move_rows(0)
             found.append((steps.labels, steps.fit()))
             assert (steps.labels != labels).sum() > n // 4 and steps.fit() < before
     for others, fit in found[1:]:

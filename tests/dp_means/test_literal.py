@@ -62,7 +62,7 @@ def fit_both(X, penalty, weights, seed, *, container=np.asarray, n_init=1, **opt
     )
     quiet_fit(model, container(X), weights)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(small, "MOST_WORK", 0)  # in passes over tiles, as many rows would be
+        patch.setattr(small, "MAX_WORK", 0)  # in passes over tiles, as many rows would be
         assert_same_bits(quiet_fit(clone(model), container(X), weights), model)
     options = dict(options, prior_weight=eta, weights=weights)
     if given:

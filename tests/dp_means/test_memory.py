@@ -66,10 +66,10 @@ def test_everything_follows_the_labels(seed, monkeypatch):
     weights = rng.choice([0.0, 0.3, 1.0, 2.5], n) if seed % 2 else None
     apart = ((X[:60, np.newaxis] - X[:60]) ** 2).sum(axis=2)
     penalty = float(np.quantile(apart, rng.random()) * rng.choice([0.01, 1.0, 5.0]))
-    monkeypatch.setattr(small, "MOST_WORK", int(rng.choice([0, 0, 3 << 16])))
+    monkeypatch.setattr(small, "MAX_WORK", int(rng.choice([0, 0, 3 << 16])))
     monkeypatch.setattr(pool, "WORTH_CALLING", int(rng.choice([1, 1 << 14])))
     monkeypatch.setattr(exact_totals, "WORTH_SHARING", 0)
-    monkeypatch.setattr(exact_totals, "MOST_SHARED", int(rng.choice([0, 1 << 19])))
+    monkeypatch.setattr(exact_totals, "MAX_SHARED_SUMS", int(rng.choice([0, 1 << 19])))
     monkeypatch.setattr(bounds, "BOUND_COST", float(rng.choice([1, 25, 200])))
     if seed % 2:
         always_carry(monkeypatch)
@@ -100,7 +100,7 @@ def test_everything_follows_the_labels(seed, monkeypatch):
     three = quiet_fit(DPMeans(penalty, n_jobs=3, **options), Y, sample_weight=weights)
     np.testing.assert_array_equal(one.labels_, three.labels_)
     assert one.objective_ == three.objective_
-    assert n_refits > 0 or small.MOST_WORK
+    assert n_refits > 0 or small.MAX_WORK
 
 
 # --- scores ---------------------------------------------------------------------------------------

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from hardbayes.core.geometry import GEOMETRIES, Mahalanobis, geometry_for
-from hardbayes.dp_means.moves.potentials import walk_by_potentials
-from hardbayes.dp_means.moves.single_rows import refine_by_rows, refine_by_turns, walk_compiled
+from hardbayes.dp_means.moves.potentials import move_rows_by_potentials
+from hardbayes.dp_means.moves.single_rows import move_rows_compiled, refine_by_rows, refine_by_turns
 from hardbayes.dp_means.objective import Partition
-from hardbayes.dp_means.passes import SMALL, WALKED, passes_for, path_type
+from hardbayes.dp_means.passes import MAX_COSTS, MAX_ENTRIES, passes_for, path_type
 from hardbayes.dp_means.path import FallingPath
 from hardbayes.dp_means.stepped_path import SteppedPath
 
@@ -23,8 +23,12 @@ def partition_of(divergence, prior_weight=0.0):
 @pytest.mark.parametrize("prior_weight", [0.0, 2.0])
 def test_squared_distances_have_compiled_moves(prior_weight):
     passes = passes_for(partition_of("squared_euclidean", prior_weight))
-    assert passes.walk is walk_compiled and passes.refine is refine_by_rows
-    assert passes.are_compiled and passes.relocated_costs == SMALL and passes.walked_entries == 0
+    assert passes.move_rows is move_rows_compiled and passes.refine is refine_by_rows
+    assert (
+        passes.are_compiled
+        and passes.max_costs_all_rows == MAX_COSTS
+        and passes.max_entries_all_rows == 0
+    )
     assert passes.sweeps_together == (prior_weight == 0)  # that kernel knows no prior
     assert passes.border_slack == 0.9
 
@@ -33,19 +37,19 @@ def test_squared_distances_have_compiled_moves(prior_weight):
 @pytest.mark.parametrize("divergence", FORMULAS)
 def test_divergences_with_a_formula_have_compiled_moves(divergence, prior_weight):
     passes = passes_for(partition_of(divergence, prior_weight))
-    assert passes.walk is walk_compiled and passes.refine is refine_by_rows
-    assert passes.are_compiled and not passes.sweeps_together and passes.relocated_costs == 0
-    assert passes.walked_entries == WALKED
+    assert passes.move_rows is move_rows_compiled and passes.refine is refine_by_rows
+    assert passes.are_compiled and not passes.sweeps_together and passes.max_costs_all_rows == 0
+    assert passes.max_entries_all_rows == MAX_ENTRIES
 
 
 @pytest.mark.parametrize("prior_weight", [0.0, 2.0])
 @pytest.mark.parametrize("divergence", ["itakura_saito", Mahalanobis(MATRIX)])
 def test_other_divergences_have_the_general_ones(divergence, prior_weight):
     passes = passes_for(partition_of(divergence, prior_weight))
-    assert passes.walk is walk_by_potentials and passes.refine is refine_by_turns
-    assert not passes.are_compiled and not passes.sweeps_together and passes.relocated_costs == 0
+    assert passes.move_rows is move_rows_by_potentials and passes.refine is refine_by_turns
+    assert not passes.are_compiled and not passes.sweeps_together and passes.max_costs_all_rows == 0
     assert passes.border_slack == 0.8  # the factors are right for small changes only
-    assert passes.walked_entries == 0
+    assert passes.max_entries_all_rows == 0
 
 
 @pytest.mark.parametrize("sparse", [False, True])

@@ -44,7 +44,7 @@ def test_rows_choose_within_their_group(local, entries, monkeypatch):
     monkeypatch.setattr(groups_file, "ENTRIES_A_CALL", entries)
     rows, partition = local
     form = partition.direct_form(rows.dense(np.array([0, 1, 2, 3, 4, 5])))
-    grouped = rows.grouped(IDS, GROUPS, FIRST)
+    grouped = rows.group(IDS, GROUPS, FIRST)
     found = grouped.choose(form)
     places, costs = choices(rows, form)
     np.testing.assert_array_equal(grouped.places, places)
@@ -55,14 +55,14 @@ def test_rows_that_are_not_sorted_by_group_choose_as_well(local):
     rows, partition = local
     form = partition.direct_form(rows.dense(np.arange(6)))
     order = np.random.default_rng(1).permutation(len(IDS))
-    grouped = rows.grouped(IDS[order], GROUPS[order], FIRST)
+    grouped = rows.group(IDS[order], GROUPS[order], FIRST)
     grouped.choose(form)
     np.testing.assert_array_equal(grouped.places, choices(rows, form)[0][order])
 
 
 def test_of_equal_costs_the_first_slot_wins(local):
     rows, partition = local
-    grouped = rows.grouped(IDS, GROUPS, FIRST)
+    grouped = rows.group(IDS, GROUPS, FIRST)
     grouped.choose(partition.direct_form(np.tile(rows.dense(np.array([0])), (6, 1))))
     np.testing.assert_array_equal(grouped.places, FIRST[GROUPS])
 
@@ -73,7 +73,7 @@ def test_no_row_goes_to_a_closed_slot():
     problem = pose_here(X, "poisson")
     rows, partition = problem.rows.take(), problem.partition(1.0, 0.0, None)
     form = partition.direct_form(rows.dense(np.arange(6)))
-    grouped = rows.grouped(IDS, GROUPS, FIRST)
+    grouped = rows.group(IDS, GROUPS, FIRST)
     closed = np.array([True, False, False, True, False, False])
     expected = choices(rows, form, np.flatnonzero(closed))[0]
     grouped.choose(form, closed)
@@ -84,7 +84,7 @@ def test_no_row_goes_to_a_closed_slot():
 def test_plain_totals(local, entries, monkeypatch):
     monkeypatch.setattr(groups_file, "ENTRIES_A_CALL", entries)
     rows, _ = local
-    grouped = rows.grouped(IDS, GROUPS, FIRST)
+    grouped = rows.group(IDS, GROUPS, FIRST)
     grouped.places[:] = FIRST[GROUPS]
     grouped.places[10:] += 2
     weights, totals = grouped.totals()
@@ -97,7 +97,7 @@ def test_plain_totals(local, entries, monkeypatch):
 def test_one_step_of_power_iteration_on_each_group(local):
     rows, _ = local
     rng = np.random.default_rng(2)
-    grouped = rows.grouped(IDS, GROUPS, FIRST)
+    grouped = rows.group(IDS, GROUPS, FIRST)
     directions, centres = rng.normal(size=(4, 5)), rng.normal(size=(4, 5))
     directions[1] = 0.0  # stays so
     found = grouped.stretch(directions, centres)
@@ -150,14 +150,14 @@ def literal_pass(X, w, member, first, last, penalty, room, prior):
     return member, moves
 
 
-def relocating(seed, prior_weight, container=np.asarray, slots=5, n=30):
+def moving_rows(seed, prior_weight, container=np.asarray, slots=5, n=30):
     """Rows at random places in one group of slots, of which the last two are not open."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3))
     problem = pose_here(container(X), weights=rng.choice([0.0, 0.5, 1.0, 2.0], n))
     partition = problem.partition(float(rng.choice([0.1, 2.0, 8.0])), prior_weight, None)
     rows = problem.rows.take()
-    grouped = rows.grouped(np.arange(n), np.zeros(n, np.intp), np.array([0, slots]))
+    grouped = rows.group(np.arange(n), np.zeros(n, np.intp), np.array([0, slots]))
     grouped.places[:] = rng.integers(0, slots - 2, n)
     weights, totals = grouped.totals()
     means = np.where(
@@ -190,11 +190,11 @@ def assert_follows(grouped, rows, clusters, partition, ids):
 @pytest.mark.parametrize("seed", range(8))
 def test_a_pass_of_single_row_moves_is_the_literal_one(seed, prior_weight, container):
     room = seed % 3
-    _, partition, rows, grouped, clusters = relocating(seed, prior_weight, container)
+    _, partition, rows, grouped, clusters = moving_rows(seed, prior_weight, container)
     w, X, before = rows.weights_at(), rows.dense(), grouped.places.copy()
     terms = partition.penalty, partition.prior_weight, partition.prior_mean
     expected, n_moves = literal_pass(X, w, before, 0, 5, partition.penalty, room, terms[1:])
-    moved = grouped.relocate(clusters, partition.penalty, room)
+    moved = grouped.move_rows(clusters, partition.penalty, room)
     np.testing.assert_array_equal(grouped.places[w > 0], expected[w > 0])
     np.testing.assert_array_equal(grouped.places[w == 0], before[w == 0])
     assert moved.n_moves == n_moves
@@ -206,18 +206,18 @@ def test_a_pass_of_single_row_moves_is_the_literal_one(seed, prior_weight, conta
 @pytest.mark.parametrize("entries", [1, 1 << 20])
 @pytest.mark.parametrize("seed", range(4))
 def test_passes_go_on_until_no_row_gains_by_moving(seed, entries, monkeypatch):
-    monkeypatch.setattr(groups_file, "MOST_ENTRIES_A_CALL", entries)  # also in several calls
+    monkeypatch.setattr(groups_file, "MAX_ENTRIES_A_CALL", entries)  # also in several calls
     monkeypatch.setattr(groups_file, "_cut", lambda *a: _cut(*a[:2], 64 if entries > 1 else 7))
-    _, partition, rows, grouped, clusters = relocating(seed, 0.0)
+    _, partition, rows, grouped, clusters = moving_rows(seed, 0.0)
     w, X, before = rows.weights_at(), rows.dense(), grouped.places.copy()
-    moved = grouped.relocate(clusters, partition.penalty, 9, 100)
+    moved = grouped.move_rows(clusters, partition.penalty, 9, 100)
     terms = partition.penalty, 0.0, partition.prior_mean
     now = cost(X, w, grouped.places, *terms)
     assert moved.gain == pytest.approx(cost(X, w, before, *terms) - now)
     assert_follows(grouped, rows, clusters, partition, np.arange(30))
     _, n_moves = literal_pass(X, w, grouped.places, 0, 5, partition.penalty, 9, terms[1:])
     assert n_moves == 0
-    again = grouped.relocate(clusters, partition.penalty, 9, 100)
+    again = grouped.move_rows(clusters, partition.penalty, 9, 100)
     assert again == (0, 0.0)
 
 
@@ -226,7 +226,7 @@ def test_passes_go_on_until_no_row_gains_by_moving(seed, entries, monkeypatch):
 def test_the_rows_of_clusters_that_are_not_fresh_join_only_fresh_ones_at_first(
     name, entries, monkeypatch
 ):
-    monkeypatch.setattr(groups_file, "MOST_ENTRIES_A_CALL", entries)  # also in several calls
+    monkeypatch.setattr(groups_file, "MAX_ENTRIES_A_CALL", entries)  # also in several calls
     rng = np.random.default_rng(3)
     n, slots = 200, 5
     problem = pose_here(rows_for(name, rng, n, 6), name, rng.choice([0.0, 0.5, 1.0], n))
@@ -236,15 +236,15 @@ def test_the_rows_of_clusters_that_are_not_fresh_join_only_fresh_ones_at_first(
     found = []
     for is_fresh in (None, np.ones(slots, bool), fresh):
         for max_passes in (1, 100):
-            grouped = rows.grouped(np.arange(n), np.zeros(n, np.intp), np.array([0, slots]))
+            grouped = rows.group(np.arange(n), np.zeros(n, np.intp), np.array([0, slots]))
             grouped.places[:] = start
             weights, totals = grouped.totals()
             form = partition.moving_form(partition.centres(weights, totals))
             clusters = grouped.moving(form, weights, partition.prior_weight)
-            grouped.relocate(clusters, 0.0, 0, max_passes, fresh=is_fresh)
+            grouped.move_rows(clusters, 0.0, 0, max_passes, fresh=is_fresh)
             assert clusters.table.fresh.all()
             found.append((grouped.places.copy(), clusters))
-            assert grouped.relocate(clusters, 0.0, 0, 100).n_moves == 0 or max_passes == 1
+            assert grouped.move_rows(clusters, 0.0, 0, 100).n_moves == 0 or max_passes == 1
     for one, other in zip(found[:2], found[2:4], strict=True):
         np.testing.assert_array_equal(one[0], other[0])
     moved = found[4][0] != start
@@ -263,12 +263,12 @@ def test_groups_do_not_mix_and_threads_do_not_matter(monkeypatch):
     for n_threads in (1, 3):
         with posed(X, n_threads=n_threads) as problem:
             rows, partition = problem.rows.take(), problem.partition(1.0, 0.0, None)
-            grouped = rows.grouped(np.arange(n), groups, np.arange(0, 15, 2))
+            grouped = rows.group(np.arange(n), groups, np.arange(0, 15, 2))
             grouped.places[:] = 2 * groups + sides
             weights, totals = grouped.totals()
             form = partition.direct_form(partition.centres(weights, totals))
             clusters = grouped.moving(form, weights, 0.0)
-            moved = grouped.relocate(clusters, 0.0, 0, 16)
+            moved = grouped.move_rows(clusters, 0.0, 0, 16)
             assert len(grouped._units) > 3
             found.append([grouped.places, clusters.centres, clusters.sizes, moved])
             np.testing.assert_array_equal(grouped.places // 2, groups)
@@ -280,7 +280,7 @@ def test_groups_do_not_mix_and_threads_do_not_matter(monkeypatch):
 def test_members_are_rows_of_positive_weight():
     problem = pose_here(np.arange(12.0)[:, np.newaxis], weights=np.tile([0.0, 1.0, 2.0], 4))
     rows = problem.rows.take()
-    grouped = rows.grouped(np.arange(12), np.zeros(12, np.intp), np.array([0, 2]))
+    grouped = rows.group(np.arange(12), np.zeros(12, np.intp), np.array([0, 2]))
     grouped.places[6:] = 1
     form = problem.partition(1.0, 0.0, None).direct_form(np.zeros((2, 1)))
     clusters = grouped.moving(form, np.array([3.0, 3.0]), 0.5)
@@ -305,11 +305,11 @@ def test_a_range_is_cut_into_tiles(start, stop, size):
 )
 def test_units_are_whole_groups(small, large, monkeypatch):
     monkeypatch.setattr(groups_file, "ENTRIES_A_CALL", small)
-    monkeypatch.setattr(groups_file, "MOST_ENTRIES_A_CALL", large)
+    monkeypatch.setattr(groups_file, "MAX_ENTRIES_A_CALL", large)
     rng = np.random.default_rng(0)
     rows = pose_here(rng.normal(size=(1000, 3))).rows.take()
     groups = np.sort(rng.choice([0, 1, 2, 3, 8], 1000, p=[0.02, 0.4, 0.02, 0.16, 0.4]))
-    grouped = rows.grouped(np.arange(1000), groups, 2 * np.arange(10))
+    grouped = rows.group(np.arange(1000), groups, 2 * np.arange(10))
     units = grouped._units
     assert [i for unit in units for tile in unit for i in range(*tile)] == list(range(1000))
     for unit in units:

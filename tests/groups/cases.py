@@ -7,8 +7,8 @@ import numpy as np
 
 from hardbayes.core.geometry import geometry_for
 from hardbayes.core.pool import Pool
-from hardbayes.dp_means.moves.potentials import walk_by_potentials
-from hardbayes.dp_means.moves.single_rows import walk_compiled
+from hardbayes.dp_means.moves.potentials import move_rows_by_potentials
+from hardbayes.dp_means.moves.single_rows import move_rows_compiled
 from hardbayes.dp_means.passes import passes_for
 from hardbayes.groups.problem import pose_groups
 from tests.reference.hdp import grouped_objective
@@ -45,10 +45,10 @@ def labelled(X, groups, labels, penalties, divergence="squared_euclidean", weigh
                 X, numbers, groups, *penalties, divergence=divergence, weights=weights
             )
 
-        walk = walk_compiled if geometry.distance_costs else walk_by_potentials
+        move_rows = move_rows_compiled if geometry.distance_costs else move_rows_by_potentials
         yield SimpleNamespace(
             state=state, grouped=grouped, problem=problem, value=value, groups=groups,
-            walk=walk, passes=passes_for(grouped.partition),
+            move_rows=move_rows, passes=passes_for(grouped.partition),
         )  # fmt: skip
 
 

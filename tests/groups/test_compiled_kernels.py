@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hardbayes.groups.compiled import NOISE, change, mark
+from hardbayes.groups.compiled import RELATIVE_TOLERANCE, change, mark
 from hardbayes.groups.memory import Groups, Sweep, cheapest, regroup_rows, visit_rows
 from tests.groups.cases import labelled, random_case
 
@@ -82,7 +82,9 @@ def test_the_change_that_saves_most_is_made():
     assert not change(used, np.array([-5.0, 1.0, -9.0]), 10.0, 2.0)
     alone = np.array([True, False])
     assert not change(alone, np.array([0.0, 0.0]), 10.0, 2.0), "a group uses one cluster at least"
-    assert not change(used, np.array([-5.0, 2.0 + NOISE, -9.0]), 10.0, 2.0), "rounding is no gain"
+    assert not change(used, np.array([-5.0, 2.0 + RELATIVE_TOLERANCE, -9.0]), 10.0, 2.0), (
+        "rounding is no gain"
+    )
 
 
 def test_rows_without_weight_use_no_cluster():

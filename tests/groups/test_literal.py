@@ -55,7 +55,7 @@ def test_squared_euclidean(seed, monkeypatch):
     spread = pairwise_sq(X)
     penalties = between(rng, spread) / 3, between(rng, spread)
     if seed % 3 == 0:  # with the nearest centres found by a parallel pass
-        monkeypatch.setattr(state, "FEW_COSTS", 0)
+        monkeypatch.setattr(state, "SMALL_COSTS", 0)
     model, literal = fit_both(
         X, groups, penalties, weights, seed, max_clusters=random_cap(rng)
     )  # fmt: skip

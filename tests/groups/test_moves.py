@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from hardbayes.dp_means.moves.single_rows import propose_relocations
+from hardbayes.dp_means.moves.single_rows import propose_row_moves
 from hardbayes.dp_means.moves.splits import divide_clusters
 from hardbayes.groups.descent import GroupedDescent
 from hardbayes.groups.moves import (
     _choose,
-    _renamed,
+    _rename,
     propose_exchange,
     propose_global_moves,
-    propose_local_relocations,
+    propose_local_cluster_moves,
     propose_merges,
     propose_regrouping,
     propose_splits,
@@ -43,8 +43,8 @@ def test_rows_move_with_local_penalties(seed, divergence):
     with case_for(seed, divergence) as case:
         ids = case.state.weighted
         local_penalties = case.state.local_penalties(case.grouped.local_penalty, ids)
-        proposal = propose_relocations(
-            case.state.base, case.grouped.partition, case.walk, ids, 4, local_penalties
+        proposal = propose_row_moves(
+            case.state.base, case.grouped.partition, case.move_rows, ids, 4, local_penalties
         )
         assert_keeps_its_promise(case, proposal)
 
@@ -54,7 +54,7 @@ def test_rows_move_with_local_penalties(seed, divergence):
 def test_local_clusters_move_as_a_whole(seed, divergence):
     with case_for(seed, divergence) as case:
         before = case.state.base.numbers()
-        proposal = propose_local_relocations(case.state, case.grouped, case.walk, 4)
+        proposal = propose_local_cluster_moves(case.state, case.grouped, case.move_rows, 4)
         assert_keeps_its_promise(case, proposal)
         after = case.state.base.numbers()
         pairs = np.unique(np.c_[case.groups, before, after], axis=0)
@@ -142,6 +142,6 @@ def test_exchanges_leave_the_state_alone_until_applied(seed):
 def test_clusters_keep_the_numbers_of_most_of_their_rows():
     before = np.array([0, 0, 0, 1, 1, 2], np.int32)
     after = np.array([3, 3, 3, 0, 0, 0], np.int32)
-    assert _renamed(after, before, 3).tolist() == [0, 0, 0, 1, 1, 1]
+    assert _rename(after, before, 3).tolist() == [0, 0, 0, 1, 1, 1]
     parted = np.array([0, 0, 1, 2, 2, 2], np.int32)
-    assert _renamed(parted, before, 3).tolist() == [0, 0, 3, 1, 1, 1]
+    assert _rename(parted, before, 3).tolist() == [0, 0, 3, 1, 1, 1]

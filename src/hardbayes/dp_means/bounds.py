@@ -37,15 +37,15 @@ BYTES_WITHOUT_LOWER = 17
 # Nanoseconds to score a row against the blocks that share a bound: fewer would not pay for it.
 BOUND_COST = 25
 # Bounds may leave a share of the groups open; see `DistanceBounds.affordable_share`. They begin
-# when at most FEW_CHANGES times that share of the rows change. They are dropped if they leave
+# when at most MAX_CHANGES times that share of the rows change. They are dropped if they leave
 # CLEARLY_MORE open, until at most FEWER_CHANGES times as many rows change.
-FEW_CHANGES = 1 / 8
+MAX_CHANGES = 1 / 8
 CLEARLY_MORE = 1.2
 FEWER_CHANGES = 1 / 3
-MOST_SHARE = 0.98  # shares nearer to one do not tell how far the number of changes must fall
+MAX_SHARE = 0.98  # shares nearer to one do not tell how far the number of changes must fall
 # Entries of centres that are compared with each other, for each row.
 COMPARED_A_ROW = 8
-FEW = 64  # new centres compared with all others at a time
+CENTRES_AT_A_TIME = 64  # new centres compared with all others at a time
 
 
 def has_little_room(n_rows: int) -> bool:
@@ -111,9 +111,9 @@ class DistanceBounds:
         )  # fmt: skip
 
     @classmethod
-    def few_changes(cls, n_rows: int, layout: Layout, centres: Centres) -> float:
+    def max_changes(cls, n_rows: int, layout: Layout, centres: Centres) -> float:
         """Return how many rows may change in an assignment after which bounds are worth it."""
-        return FEW_CHANGES * cls.affordable_share(n_rows, layout, centres) * n_rows
+        return MAX_CHANGES * cls.affordable_share(n_rows, layout, centres) * n_rows
 
     def needed_fall(self, layout: Layout, centres: Centres, n_scored: int) -> float:
         """Return the factor by which changes must fall for bounds to be worth it; 1: they are.
@@ -125,7 +125,7 @@ class DistanceBounds:
         affordable = self.affordable_share(len(self.upper), layout, centres)
         if share <= CLEARLY_MORE * affordable:
             return 1.0
-        fewer = np.log1p(-affordable) / np.log1p(-min(share, MOST_SHARE))
+        fewer = np.log1p(-affordable) / np.log1p(-min(share, MAX_SHARE))
         return min(float(fewer), FEWER_CHANGES)
 
     def hold_for(self, centres: Centres) -> bool:
@@ -167,7 +167,7 @@ class DistanceBounds:
         no comparison, where there are many new centres.
         """
         used = _used(centres)
-        if used - self.known > FEW:
+        if used - self.known > CENTRES_AT_A_TIME:
             return np.zeros(used, np.float32)
         return (0.5 * NARROW * _to_new(centres, self.known, used)).astype(np.float32)
 
@@ -287,8 +287,8 @@ def _to_new(centres: Centres, first: int, last: int) -> Floats:
     """Return each slot's distance (slots,) to the nearest other of slots first to last."""
     exact = centres.exact[: _used(centres)]
     nearest = np.full(len(exact), np.inf)
-    for start in range(first, last, FEW):
-        stop = min(start + FEW, last)
+    for start in range(first, last, CENTRES_AT_A_TIME):
+        stop = min(start + CENTRES_AT_A_TIME, last)
         distances = cdist(exact, exact[start:stop])
         distances[np.arange(start, stop), np.arange(stop - start)] = np.inf
         np.minimum(nearest, distances.min(axis=1), out=nearest)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hardbayes.core.loop import Status, alternate
-from hardbayes.dp_means.moves.exchanges import propose_detour, propose_exchanges
+from hardbayes.dp_means.moves.exchanges import propose_exchanges, propose_split_then_merge
 from hardbayes.dp_means.moves.merges import propose_merges
 from hardbayes.dp_means.moves.single_rows import (
     border_rows,
-    propose_all_relocations,
-    propose_relocations,
+    propose_all_row_moves,
+    propose_row_moves,
 )
 from hardbayes.dp_means.moves.splits import divide_clusters, propose_splits
 from hardbayes.dp_means.objective import Terms, measure
@@ -36,33 +36,33 @@ if TYPE_CHECKING:
 STAGES = {
     "paper": ("sweep",),
     "split-merge": (
-        "sweep", "merge_early", "split", "sweep_to_convergence", "relocate", "merge", "exchange",
-        "detour",
+        "sweep", "merge_early", "split", "sweep_to_convergence", "move_rows", "merge", "exchange",
+        "split_then_merge",
     ),
     "collapsed": ("collapse", "sweep"),
 }  # fmt: skip
 
 # Passes of single-row moves before all rows choose again.
-RELOCATION_PASSES = 8
+ROW_MOVE_PASSES = 8
 # After a round of moves sweeps need not converge before the next: so large a part of the rows may
 # still change cluster.
 UNCONVERGED = 0.01
 
 
 @dataclass(frozen=True)
-class Effort:
+class SearchBudget:
     """How much a fit may spend on moves."""
 
     rounds: int  # of exchanges at most, because each lowers the objective less
     trials: int  # in each of them
     uncompiled_rows: int  # that may move alone at a time, where single-row moves are not compiled
-    # At the cap: rounds of detours. None where a cap only ends a step of a path, which goes on;
-    # there splits do not come with unions either.
-    detours: int = 0
+    # At the cap: rounds of splits then merges. None where a cap only ends a step of a path, which
+    # goes on; there splits do not come with unions either.
+    cap_rounds: int = 0
 
 
 # Of a fit by itself: more find slightly better clusters at times, and take longer.
-THOROUGH = Effort(rounds=30, trials=8, uncompiled_rows=sys.maxsize, detours=6)
+THOROUGH = SearchBudget(rounds=30, trials=8, uncompiled_rows=sys.maxsize, cap_rounds=6)
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Descent:
     rng : RandomState
     report : callable
         ``report(step, clusters, changed)`` is called after every step.
-    effort : Effort
+    budget : SearchBudget
     divisions : Divisions or None
         Found in a fit before, of clusters that may still be as they were.
     """
@@ -120,7 +120,7 @@ class Descent:
         order: VisitOrder,
         rng: np.random.RandomState,
         report: Callable[[int, int, int], None],
-        effort: Effort = THOROUGH,
+        budget: SearchBudget = THOROUGH,
         divisions: Divisions | None = None,
     ) -> None:
         self.state = state
@@ -130,19 +130,19 @@ class Descent:
         self.order = order
         self.rng = rng
         self.report = report
-        self.effort = effort
+        self.budget = budget
         self.divisions = divisions
         self.points: list[Potential] = []
-        self.relocated: Potential | None = None  # after the last relocation of all rows
+        self.after_row_moves: Potential | None = None  # after all rows were last visited
         self.is_capped = False  # there would be more clusters, were it not for the cap
         self.has_births = False  # rows have opened clusters since merges were last tried
         self.n_splits = 0
         self.n_merges = 0
-        self.exchanges_left = effort.rounds
-        self.detours_left = effort.detours if passes.makes_detours else 0
+        self.exchanges_left = budget.rounds
+        self.cap_rounds_left = budget.cap_rounds if passes.splits_then_merges else 0
         self.max_steps = sys.maxsize
         self.halfway = 0  # after so many steps other stages do not wait for sweeps to converge
-        self.max_changes = 0  # a sweep in which at most so many rows change counts as converged
+        self.must_converge = True  # whether sweeps go on for as long as any row changes
         self.converged = True  # whether the last sweep changed nothing
 
     def run(self, start: Floats | None, search: str, max_steps: int) -> Solution:
@@ -156,11 +156,16 @@ class Descent:
         if search == "split-merge":
             self.halfway = max_steps // 2
         else:
-            self.detours_left = 0
+            self.cap_rounds_left = 0
         stages = [getattr(self, name) for name in STAGES[search]]
         if not alternate(stages, lambda: len(self.points) < max_steps):
             return self._end(Status.OUT_OF_STEPS)
         return self._end(Status.CAPPED if self.is_capped else Status.CONVERGED)
+
+    @property
+    def max_changes(self) -> int:
+        """A sweep is the last one where at most so many rows change."""
+        return 0 if self.must_converge else int(UNCONVERGED * self.state.rows.n_rows)
 
     # -- stages: each returns whether it changed the partition -------------------------------------
 
@@ -179,7 +184,7 @@ class Descent:
         renamed = swept.same_partition and self.points[-1].n_clusters == n_before
         self.has_births |= swept.n_opened > 0
         self.is_capped = swept.n_above > swept.n_opened and self.state.n_clusters >= cap
-        return self._swept(swept.n_changed > 0 and not renamed, swept.n_changed)
+        return self._note_sweep(swept.n_changed > 0 and not renamed, swept.n_changed)
 
     def collapse(self) -> bool:
         """Every row in turn moves to where the objective is lowest: collapsed DP-means."""
@@ -190,36 +195,36 @@ class Descent:
         size, n_changed = self.state.rows.most_taken, 0
         for start in range(0, len(order), size):
             ids = order[start : start + size]
-            proposal = propose_relocations(self.state, self.partition, self.passes.walk, ids)
+            proposal = propose_row_moves(self.state, self.partition, self.passes.move_rows, ids)
             if proposal is not None:
                 self.state.apply(proposal)
                 n_changed += len(ids)
         self._note(self.state.refit(), n_changed)
         return n_changed > 0
 
-    def relocate(self) -> bool:
+    def move_rows(self) -> bool:
         """Rows at the border of their cluster move one by one where that lowers the objective."""
         state, rows = self.state, self.state.rows
         entries = rows.n_rows * rows.entries_per_row * state.n_clusters
-        if entries < self.passes.walked_entries and rows.n_rows <= rows.most_taken:
-            if self.points[-1] == self.relocated:  # nothing has changed since
+        if entries < self.passes.max_entries_all_rows and rows.n_rows <= rows.most_taken:
+            if self.points[-1] == self.after_row_moves:  # nothing has changed since
                 return False
-            changed = self._apply(propose_all_relocations(state, self.partition, self.rng))
-            self.relocated = self.points[-1]
+            changed = self._apply(propose_all_row_moves(state, self.partition, self.rng))
+            self.after_row_moves = self.points[-1]
             return changed
         ids = np.arange(rows.n_rows)
         if not self._is_small():
             ids = border_rows(state, self.partition, self.passes.border_slack)
-            limit = sys.maxsize if self.passes.are_compiled else self.effort.uncompiled_rows
+            limit = sys.maxsize if self.passes.are_compiled else self.budget.uncompiled_rows
             ids = ids[: min(limit, rows.most_taken)]
-        return self._apply(self._relocations(ids))
+        return self._apply(self._row_moves(ids))
 
     def sweep_to_convergence(self) -> bool:
         """Sweeps go on until they converge, where those after the last moves did not.
 
-        At the cap not before detours, which single rows prepare as well.
+        At the cap not before splits then merges, which single rows prepare as well.
         """
-        return not self._has_detours() and self._converge()
+        return not self._has_cap_rounds() and self._converge()
 
     def merge_early(self) -> bool:
         """Do the same as `merge`; where that takes long, only after rows have opened clusters."""
@@ -240,7 +245,7 @@ class Descent:
         )
         if state.n_clusters >= partition.max_clusters:
             self.is_capped |= bool(self.divisions.are_worth_it(partition.penalty).any())
-        with_unions = self.effort.detours > 0
+        with_unions = self.budget.cap_rounds > 0
         return self._apply(propose_splits(state, partition, self.divisions, with_unions))
 
     def exchange(self) -> bool:
@@ -249,44 +254,43 @@ class Descent:
             return False
         self.exchanges_left -= 1
         assert self.divisions is not None  # a stage before this one
-        pairs_alone = self.effort.detours > 0 and self.is_capped
+        pairs_alone = self.budget.cap_rounds > 0 and self.is_capped
         return self._apply(
             propose_exchanges(
                 self.state,
                 self.partition,
                 self.passes.refine,
                 self.divisions,
-                self.effort.trials,
+                self.budget.trials,
                 pairs_alone,
             )
         )
 
-    def detour(self) -> bool:
+    def split_then_merge(self) -> bool:
         """At the cap: have more clusters for a while, where exchanges no longer help."""
-        if not self._has_detours():
+        if not self._has_cap_rounds():
             return False
-        self.detours_left -= 1
-        if self._apply(propose_detour(self.state, self.partition, self.rng)):
+        self.cap_rounds_left -= 1
+        if self._apply(propose_split_then_merge(self.state, self.partition, self.rng)):
             return True
-        self.detours_left = 0
+        self.cap_rounds_left = 0
         return self._converge()
 
     # -- sweeps ------------------------------------------------------------------------------------
 
-    def _swept(self, changes: bool, n_changed: int) -> bool:
+    def _note_sweep(self, changes: bool, n_changed: int) -> bool:
         """Note whether sweeps have converged; return whether they should go on."""
         self.converged = not changes
-        if self._has_detours():
-            self.max_changes = int(UNCONVERGED * self.state.rows.n_rows)
+        self.must_converge &= not self._has_cap_rounds()
         return changes and n_changed > self.max_changes and len(self.points) != self.halfway
 
     def _converge(self) -> bool:
         """Let sweeps go on until nothing changes; return whether they have to."""
-        self.max_changes = 0
+        self.must_converge = True
         return not self.converged
 
-    def _has_detours(self) -> bool:
-        return self.is_capped and self.detours_left > 0
+    def _has_cap_rounds(self) -> bool:
+        return self.is_capped and self.cap_rounds_left > 0
 
     def _is_small(self) -> bool:
         """Whether several sweeps are worth doing in one compiled call."""
@@ -311,13 +315,13 @@ class Descent:
         for point, n_changed in zip(swept.points, swept.n_changed, strict=True):
             self._note(point, n_changed)
         self.is_capped = swept.is_capped
-        return self._swept(swept.changing, swept.n_changed[-1])
+        return self._note_sweep(swept.changing, swept.n_changed[-1])
 
     # -- moves -------------------------------------------------------------------------------------
 
-    def _relocations(self, ids: NDArray[np.intp]) -> PartitionProposal | None:
-        return propose_relocations(
-            self.state, self.partition, self.passes.walk, ids, RELOCATION_PASSES
+    def _row_moves(self, ids: NDArray[np.intp]) -> PartitionProposal | None:
+        return propose_row_moves(
+            self.state, self.partition, self.passes.move_rows, ids, ROW_MOVE_PASSES
         )
 
     def _apply(self, proposal: PartitionProposal | None) -> bool:
@@ -333,14 +337,14 @@ class Descent:
         self.n_splits += proposal.n_splits
         self.n_merges += proposal.n_merges
         n_rows = state.rows.n_rows
-        is_small = n_rows * state.n_clusters < self.passes.relocated_costs
+        is_small = n_rows * state.n_clusters < self.passes.max_costs_all_rows
         if is_small and n_rows <= state.rows.most_taken:
-            more = self._relocations(np.arange(n_rows))
+            more = self._row_moves(np.arange(n_rows))
             if more is not None:
                 state.apply(more)
                 n_changed += len(more.ids)
         self._note(state.refit(), n_changed)
-        self.max_changes = int(UNCONVERGED * n_rows)
+        self.must_converge = False
         return True
 
     def _note(self, point: Potential, n_changed: int) -> None:

@@ -12,7 +12,7 @@ from hardbayes.dp_means.compiled.incremental import (
     IncrementalClusters,
     enter_ring,
     leave_ring,
-    relocate_changed,
+    move_rows_changed,
     union_costs,
 )
 from hardbayes.dp_means.compiled.sums import costs
@@ -32,7 +32,7 @@ leave, enter = leave_ring.py_func, enter_ring.py_func  # type: ignore[attr-defin
 # Entries of rows compared with centres before Ctrl-C is noticed.
 ENTRIES_A_CALL = 1 << 24
 # Rows on which a cluster is divided.
-MOST_DIVIDED = 1 << 12
+MAX_DIVIDED_ROWS = 1 << 12
 
 
 class Saved(NamedTuple):
@@ -194,14 +194,14 @@ class IncrementalPartition:
 
     # -- steps -------------------------------------------------------------------------------------
 
-    def relocate(self, max_changes: int) -> None:
+    def move_rows(self, max_changes: int) -> None:
         """Move rows one by one while the objective falls.
 
         Until no more than ``max_changes`` rows move in a pass over all; after very many passes, a
         few more.
         """
         progress = np.zeros(3, np.int64)
-        while not relocate_changed(
+        while not move_rows_changed(
             *self._data, self._clusters, max_changes, progress, ENTRIES_A_CALL
         ):
             pass
@@ -219,7 +219,7 @@ class IncrementalPartition:
         while slot < n_slots:
             slot = divide(
                 *self._data, self._clusters, self._divisions, unchanged, moved,
-                MOST_DIVIDED, draws, self._workspace, slot, ENTRIES_A_CALL,
+                MAX_DIVIDED_ROWS, draws, self._workspace, slot, ENTRIES_A_CALL,
             )  # fmt: skip
 
     def split(self, c: int) -> bool:

@@ -22,7 +22,7 @@ from hardbayes.dp_means.compiled.stepping import (
     unite_slots,
 )
 from hardbayes.dp_means.incremental import Saved
-from hardbayes.dp_means.trials import MOST_HALVED, centres_of, thin, totals_of, with_own_scratch
+from hardbayes.dp_means.trials import MAX_HALVED_ROWS, centres_of, thin, totals_of, with_own_scratch
 
 if TYPE_CHECKING:
     from typing import Any
@@ -39,7 +39,7 @@ TERM = 8
 # for which all others cost so many times their own.
 TOLERANCES = np.array([0.05, 0.3])
 COMFORT, LAST_COMFORT = 1.05, 1.15
-FEW_ROWS = 1 << 12  # up to which no gain of a single row is missed in the end
+SMALL_ROWS = 1 << 12  # up to which no gain of a single row is missed in the end
 MANY = 1 << 10  # of more rows, one in so many may still move before the last comparison
 # What comes and goes is mostly at the border, and changes little of how a cluster divides.
 SEVERAL = 5
@@ -103,7 +103,7 @@ class IncrementalTotals:
     def _linear_scores(self, n_slots: int) -> LinearScores:
         """Return room for the linear scores of many rows; for no columns where none are used."""
         local = self._local
-        used = local.n_rows > FEW_ROWS and self._form.formula is Formula.T_LOG_T
+        used = local.n_rows > SMALL_ROWS and self._form.formula is Formula.T_LOG_T
         d = local.n_columns if used else 0
         usual = np.zeros(d)
         if used:
@@ -150,7 +150,7 @@ class IncrementalTotals:
         order = np.argsort(least, kind="stable")[:count].tolist()
         return [(a, int(partners[a])) for a in order if np.isfinite(least[a])]
 
-    def relocate(self, max_changes: int) -> None:
+    def move_rows(self, max_changes: int) -> None:
         """Move rows one by one while the objective falls.
 
         Until no more than ``max_changes`` rows move in a pass over all. Each is compared with all
@@ -161,25 +161,25 @@ class IncrementalTotals:
         """
         clusters = self._clusters
         recount(clusters.totals, clusters.sizes)  # without the rounding of the steps before
-        is_few = self._local.n_rows <= FEW_ROWS
+        is_small = self._local.n_rows <= SMALL_ROWS
         is_last = max_changes > 0
-        most = max_changes if is_few else max(max_changes, self._local.n_rows // MANY)
+        most = max_changes if is_small else max(max_changes, self._local.n_rows // MANY)
         comfort = COMFORT
         spaces: dict[int, SteppedClusters] = {}
         while True:
-            while self._relocate_once(spaces, comfort) > most:
+            while self._move_rows_once(spaces, comfort) > most:
                 pass
-            kinds = slice(SLIGHT, LARGE + 1 if is_few else LARGE)
+            kinds = slice(SLIGHT, LARGE + 1 if is_small else LARGE)
             pending = (clusters.pending[kinds] > 0).any(axis=0)
             if is_last or not pending.any():
                 return
-            is_last, most, comfort = not is_few, max_changes, LAST_COMFORT
+            is_last, most, comfort = not is_small, max_changes, LAST_COMFORT
             clusters.scores.shift[:] = np.nan
             clusters.clock[0] += 1
             clusters.changed[kinds, pending] = clusters.clock[0]
             clusters.pending[kinds, pending] = 0.0
 
-    def _relocate_once(self, spaces: dict[int, SteppedClusters], comfort: float) -> int:
+    def _move_rows_once(self, spaces: dict[int, SteppedClusters], comfort: float) -> int:
         """Let all rows find where to move, then move one after the other; return how many did.
 
         ``spaces``: the clusters with scratch memory for each thread.
@@ -227,8 +227,8 @@ class IncrementalTotals:
         rows = np.argsort(groups, kind="stable")
         rows = rows[np.searchsorted(groups[rows], 0) :]
         n_rows = np.bincount(groups[rows])
-        rows = rows[thin(groups[rows], MOST_HALVED)]
-        grouped = self._local.grouped(rows, groups[rows], np.arange(len(slots) + 1))
+        rows = rows[thin(groups[rows], MAX_HALVED_ROWS)]
+        grouped = self._local.group(rows, groups[rows], np.arange(len(slots) + 1))
         saved, second = grouped.halve(self._form, n_starts, self._rng)
         self.savings[slots] = saved * (n_rows / np.bincount(groups[rows]))
         self._halving[slots] = self._n_halvings + np.arange(len(slots))

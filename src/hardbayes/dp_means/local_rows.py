@@ -21,12 +21,12 @@ from hardbayes.core.arrays import (
 from hardbayes.core.pool import Pool, Tiling
 from hardbayes.core.rows import KernelRows, SparseRows, entries_per_row, working_rows
 from hardbayes.dp_means.compiled.births import find_openings
-from hardbayes.dp_means.compiled.single_row import relocate
+from hardbayes.dp_means.compiled.single_row import move_rows
 from hardbayes.dp_means.compiled.sums import all_costs, two_cheapest
 from hardbayes.dp_means.compiled.sweeping import mark_border
 from hardbayes.dp_means.incremental import IncrementalPartition
 from hardbayes.dp_means.incremental_totals import IncrementalTotals
-from hardbayes.dp_means.trials import GroupedRows, MovingClusters, Relocated, totals_of
+from hardbayes.dp_means.trials import GroupedRows, MoveTotals, MovingClusters, totals_of
 
 Positions = NDArray[np.intp] | slice
 
@@ -178,13 +178,13 @@ class LocalRows:
 
     # -- algorithms that work on rows in memory ----------------------------------------------------
 
-    def grouped(
+    def group(
         self, positions: NDArray[np.intp], groups: NDArray[np.intp], first: NDArray[np.intp]
     ) -> GroupedRows:
         """Return rows in groups (m,), each with slots of its own, to try divisions on."""
         return GroupedRows(self, self.at(positions), groups, first)
 
-    def relocate_with_local_penalties(
+    def move_rows_with_local_penalties(
         self,
         clusters: MovingClusters,
         groups: NDArray[np.intp],
@@ -193,7 +193,7 @@ class LocalRows:
         penalties: tuple[float, float],
         room: int,
         max_passes: int,
-    ) -> Relocated:
+    ) -> MoveTotals:
         """Move rows (n,) one by one while the objective falls, where groups (n,) pay for clusters.
 
         Costs are squared distances. ``penalties``: for a group's use of a cluster, and for a
@@ -204,14 +204,14 @@ class LocalRows:
         for _ in range(max_passes):
             before = tally[1]
             for start in range(0, self.n_rows, size):
-                relocate(
+                move_rows(
                     self.rows, self.weights, self.constants, clusters.table, clusters.sizes,
                     clusters.members, self.ids, groups, pairs, places, *penalties,
                     clusters.prior_weight, tally, gain, start, min(start + size, self.n_rows),
                 )  # fmt: skip
             if tally[1] == before:
                 break
-        return Relocated(int(tally[1]), float(gain[0]))
+        return MoveTotals(int(tally[1]), float(gain[0]))
 
     def moving(
         self,

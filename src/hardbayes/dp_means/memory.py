@@ -133,7 +133,7 @@ class MemoryRows:
     def relabel(self, slots: Ids, n_slots: int | None = None) -> None:
         """Give the rows of slot c to ``slots[c]``."""
         self._leave_open()
-        totals = self._counted(len(slots))
+        totals = self._count(len(slots))
         self._labelling.rename(np.append(slots, -1).astype(np.int32))
         if n_slots is None:
             totals.unite(slots)
@@ -144,12 +144,12 @@ class MemoryRows:
         """Return the exact totals of so many slots, for the present labels or for others."""
         if labels is None:
             self._leave_open()
-            return self._counted(n_slots).parts
+            return self._count(n_slots).parts
         totals = self._new_totals(n_slots)
         totals.move(np.full(self.n_rows, -1, np.int32), labels, self.n_rows)
         return totals.parts
 
-    def _counted(self, n_slots: int) -> ExactTotals:
+    def _count(self, n_slots: int) -> ExactTotals:
         """Return the totals, brought up to the labels, with room for so many slots."""
         labelling, totals = self._labelling, self._totals
         if totals is None:  # made when first needed: predictions need none
@@ -174,12 +174,12 @@ class MemoryRows:
         # Births after rows are counted take the memory of one more labelling.
         totals = None
         if labelling.counted is not None or not (drift is None or self._births_expected):
-            totals = self._counted(centres.room)
+            totals = self._count(centres.room)
             if self._births_expected or not totals.can_be_shared():
                 totals = None
         before = labelling.copy()
         carried = labelling.bounds
-        bounds = labelling.bounds = self._carried(centres, drift)
+        bounds = labelling.bounds = self._carry_bounds(centres, drift)
         n_above, n_changed, n_scored = self._assign(
             centres, opening, labelling.slots, bounds, totals
         )
@@ -199,10 +199,10 @@ class MemoryRows:
             self._open = OpenAssignment(summary, opening, before, centres.used)
         return summary
 
-    def _carried(self, centres: Centres, drift: Drift | None) -> DistanceBounds | None:
+    def _carry_bounds(self, centres: Centres, drift: Drift | None) -> DistanceBounds | None:
         """Return the bounds that an assignment begins with; None where they are not worth it."""
         kind, bounds = BOUNDS[self.layout.costs], self._labelling.bounds
-        few = kind.few_changes(self.n_rows, self.layout, centres)
+        few = kind.max_changes(self.n_rows, self.layout, centres)
         if drift is None or few == 0 or self._n_changed > min(self._most_changes, few):
             return None
         if bounds is None or not bounds.hold_for(centres):
@@ -260,7 +260,7 @@ class MemoryRows:
 
     def offer(self, centres: Centres, births: Births, count: int) -> Ids:
         """Offer the newest births to the rows that were above; return those that still are."""
-        assignment, labelling, marks = self._opened(), self._labelling, self._marks
+        assignment, labelling, marks = self._pending(), self._labelling, self._marks
         if assignment.ids is None:
             if 8 * assignment.summary.n_above >= self.n_rows or has_little_room(self.n_rows):
                 labelling.drop_bounds()  # few of them would hold after the births
@@ -277,7 +277,7 @@ class MemoryRows:
 
     def finish(self, centres: Centres, births: Births) -> Summary:
         """Offer all births to the rows that were never above; return what was done in all."""
-        assignment, labelling = self._opened(), self._labelling
+        assignment, labelling = self._pending(), self._labelling
         n_opened = len(births.opened)
         if n_opened:
             self._consider(centres, births, n_opened, NO_ROWS)
@@ -297,7 +297,7 @@ class MemoryRows:
             is_same_partition(before, after, self.weights),
         )
 
-    def _opened(self) -> OpenAssignment:
+    def _pending(self) -> OpenAssignment:
         if self._open is None:
             raise RuntimeError("No row is above its opening cost: 'assign' comes first.")
         return self._open
@@ -323,7 +323,7 @@ class MemoryRows:
 
         def task(worker: int, start: int, stop: int) -> None:
             consider(
-                self._rows, self.weights, self._opened().opening, self.constants, centres, view,
+                self._rows, self.weights, self._pending().opening, self.constants, centres, view,
                 radii, labelling.slots, self._marks, ids, births.order, opened, block_opened,
                 earliest, first, last, self._batch(worker, centres), start, stop,
             )  # fmt: skip
@@ -382,7 +382,7 @@ class MemoryRows:
             labels = np.minimum(self._labelling.slots[part], len(group_of) - 1)
             groups = group_of[labels]
             inside = np.flatnonzero(groups >= 0)
-            grouped = self._all.grouped(part.start + inside, groups[inside], first)
+            grouped = self._all.group(part.start + inside, groups[inside], first)
             grouped.choose(halves)
             second = grouped.places % 2 == 1
             ids.append(part.start + inside[second])

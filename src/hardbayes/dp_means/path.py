@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hardbayes.core.loop import say_nothing
-from hardbayes.dp_means.descent import THOROUGH, Descent, Effort, Solution
+from hardbayes.dp_means.descent import THOROUGH, Descent, SearchBudget, Solution
 from hardbayes.dp_means.moves.merges import nearest_partners
 from hardbayes.dp_means.moves.splits import divide_clusters
 
@@ -153,7 +153,7 @@ class Path(ABC):
         penalty: float,
         start: Floats | None,
         max_clusters: int,
-        effort: Effort,
+        budget: SearchBudget,
         divisions: Divisions | None = None,
     ) -> Descent:
         """Solve at a penalty, from centres (k, d) or where the last fit ended; add the solution."""
@@ -161,14 +161,14 @@ class Path(ABC):
         partition = replace(self.partition, penalty=penalty, max_clusters=max_clusters)
         descent = Descent(
             self.state, partition, self.passes, self.opening_costs(partition), self.order,
-            self.rng, say_nothing, effort, divisions,
+            self.rng, say_nothing, budget, divisions,
         )  # fmt: skip
         self.solutions.append(descent.run(start, "split-merge", self.max_steps))
         return descent
 
 
 # Little on each fit, because those before and after add theirs.
-EFFORT = Effort(rounds=6, trials=8, uncompiled_rows=256)
+BUDGET = SearchBudget(rounds=6, trials=8, uncompiled_rows=256)
 # Stands for an infinite penalty, and leaves room to add to it.
 PROHIBITIVE = np.finfo(np.float64).max / 4
 # From one fit to the next the number of clusters grows by one, or by one in so many. In the plane,
@@ -177,12 +177,12 @@ PROHIBITIVE = np.finfo(np.float64).max / 4
 CLUSTERS_A_STEP = 6
 # By how much the penalty falls at most where that takes several divisions: plateaus as narrow as
 # this may be passed over.
-LONGEST_STEP = 0.8
+MAX_STEP = 0.8
 STEP = 0.95  # by which the penalty falls where divisions that seemed to pay did not
 
 
 class FallingPath(Path):
-    """A walk through solutions of one problem at falling penalties."""
+    """Solutions of one problem at falling penalties."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -222,7 +222,7 @@ class FallingPath(Path):
             k = self.n_clusters
             ends = n_clusters if cap is None or cap <= k else min(n_clusters, cap)
             more = min(ends - k, max(1, k // CLUSTERS_A_STEP))
-            change = max(float(self.savings[more - 1]), LONGEST_STEP * self.next_change)
+            change = max(float(self.savings[more - 1]), MAX_STEP * self.next_change)
             # Just below, so that what changes there has changed; lower where it was not worth it.
             penalty = min(penalty * (1.0 if grew else STEP), change * (1 - 1e-6))
             self.go_down_to(penalty, k + more)
@@ -252,20 +252,20 @@ class FallingPath(Path):
     def divide_anew(self) -> None:
         """Divide all clusters of the last solution, whatever is known of them."""
         partition = replace(self.partition, penalty=self._penalties[-1])
-        self._take(self._divided(partition, None))
+        self._take(self._divide(partition, None))
 
     def _solve(self, penalty: float, start: Floats | None, max_clusters: int) -> None:
         self._penalties.append(penalty)
-        descent = self.solve(penalty, start, max_clusters, EFFORT, self._divisions)
+        descent = self.solve(penalty, start, max_clusters, BUDGET, self._divisions)
         self._note_union()
         if self.partition.prior_weight:
             self._note_fits(descent.partition)
         known = descent.divisions
         if known is None or not np.array_equal(known.names, self.state.names):
-            known = self._divided(descent.partition, known)
+            known = self._divide(descent.partition, known)
         self._take(known)
 
-    def _divided(self, partition: Partition, known: Divisions | None) -> Divisions:
+    def _divide(self, partition: Partition, known: Divisions | None) -> Divisions:
         return divide_clusters(self.state, partition, self.passes.refine, self.rng, known)
 
     def _take(self, divisions: Divisions) -> None:
@@ -291,6 +291,6 @@ class FallingPath(Path):
         self.fits.append((k, fit))
         if k > 1:
             self.fits.append((k - 1, fit + float(nearest_partners(free, weights, means)[1].min())))
-        self._free_divisions = self._divided(free, self._free_divisions)
+        self._free_divisions = self._divide(free, self._free_divisions)
         saved = np.cumsum(np.sort(self._free_divisions.saved)[::-1])
         self.fits += [(k + more, fit - gain) for more, gain in enumerate(saved.tolist(), 1)]

@@ -165,7 +165,7 @@ class ExactClusters:
         totals = problem.rows.totals(len(used), labels.astype(np.int32))
         weights, centres = totals.weights(numbers), totals.sums(numbers)
         kept = np.flatnonzero(weights)
-        centres = united(partition, weights[kept], centres[kept], n_clusters)
+        centres = merge_cheapest(partition, weights[kept], centres[kept], n_clusters)
         return problem.frame.from_working(centres)
 
     def _too_many(self, n_clusters: int, solution: Solution) -> ValueError:
@@ -203,7 +203,9 @@ class PublishedClusters:
         )
 
 
-def united(partition: Partition, weights: Floats, totals: Floats, n_clusters: int) -> Floats:
+def merge_cheapest(
+    partition: Partition, weights: Floats, totals: Floats, n_clusters: int
+) -> Floats:
     """Return the centres of clusters with these weights (k,) and totals (k, d), at most so many.
 
     While there are more, the two unite whose union costs least.

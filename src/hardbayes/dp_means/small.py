@@ -20,11 +20,11 @@ from hardbayes.dp_means.totals import Rounding
 
 # What a sweep may take in one call, in entries of rows compared with centres: about as long as it
 # takes to set up the passes over tiles.
-MOST_WORK = 3 << 16
-FEWEST_CLUSTERS = 8  # that a fit is expected to have in the end
+MAX_WORK = 3 << 16
+MIN_CLUSTERS = 8  # that a fit is expected to have in the end
 # The kernel stops when fewer slots than rows are left: every row might open a cluster.
 SLOTS_A_ROW = 2
-MOST_STEPS = 256  # in one call, so that Ctrl-C is prompt
+MAX_STEPS = 256  # in one call, so that Ctrl-C is prompt
 
 
 class Start(NamedTuple):
@@ -60,8 +60,8 @@ class Sweeps(NamedTuple):
 def is_small(state: PartitionState) -> bool:
     """Whether sweeps over these rows are worth doing in one call."""
     rows = state.rows
-    work = rows.n_rows * max(state.n_clusters, FEWEST_CLUSTERS) * (rows.n_columns + 8)
-    return work <= MOST_WORK and rows.n_rows <= rows.most_taken
+    work = rows.n_rows * max(state.n_clusters, MIN_CLUSTERS) * (rows.n_columns + 8)
+    return work <= MAX_WORK and rows.n_rows <= rows.most_taken
 
 
 def sweep_small(
@@ -108,14 +108,14 @@ def sweep_rows(
         new[:k] = old[:k]
     before = start.labels.copy()
     labels = np.empty_like(before)
-    most = min(limits.max_steps, MOST_STEPS) + 1
+    most = min(limits.max_steps, MAX_STEPS) + 1
     trace = Trace(*np.zeros((2, most), np.int64), *np.zeros((2, most)))
     trace.clusters[0] = start.n_clusters
     n_steps, used, changing, refused = sweep(
         local.rows, local.weights, limits.penalty, local.constants, centres, k, next_rank,
         limits.max_clusters, order, totals, rounding.rows, rounding.weights, before, labels, trace,
         np.empty((2, slots), np.int64), np.empty(slots, np.int64), np.zeros(d),
-        limits.max_changes, MOST_WORK,
+        limits.max_changes, MAX_WORK,
     )  # fmt: skip
     done, kept = slice(1, n_steps + 1), np.flatnonzero(ranks >= 0)
     numbers = np.full(slots, -1, np.int32)

@@ -15,6 +15,7 @@ import numpy as np
 
 from hardbayes.core.loop import Status
 from hardbayes.dp_means.descent import Solution
+from hardbayes.dp_means.moves.merges import RELATIVE_TOLERANCE
 from hardbayes.dp_means.moves.splits import UNCHANGED, n_starts
 from hardbayes.dp_means.objective import measure
 from hardbayes.dp_means.path import RANGE, Path
@@ -39,16 +40,14 @@ BEYOND_TIMES_ROWS = 9600
 TRIALS = 4
 TRIALS_TIMES_CLUSTERS = 24
 TRIALS_TIMES_ROWS = 800
-FEW_CLUSTERS = 36
-TRIALS_OF_FEW_TIMES_ROWS = 2400
+SMALL_K = 36
+SMALL_K_TRIALS_TIMES_ROWS = 2400
 # With so many rows, single-row moves converge after each step; of more, one in so many may still
 # move until the solution is used.
 ALWAYS_CONVERGED = 1 << 13
 UNCONVERGED = 200
-# An exchange must gain more than this part of the fit term: rounding alone is no gain.
-WORTHWHILE = 1e-9
 # Below this part of the first a fit term is measured by exact means: it may be zero.
-TINY = 1e-12
+MIN_RELATIVE_FIT = 1e-12
 
 
 class Step(NamedTuple):
@@ -61,7 +60,7 @@ class Step(NamedTuple):
 
 
 class SteppedPath(Path):
-    """A walk through solutions that have one cluster more or fewer each time."""
+    """Solutions that have one cluster more or fewer each time."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -163,20 +162,20 @@ class SteppedPath(Path):
         while incremental.savings.max() > self._end:
             if incremental.split(int(incremental.savings.argmax())):
                 self._n_splits += 1
-                self._relocate()
+                self._move_rows()
                 return True
         return False
 
     def _one_fewer(self, a: int, b: int) -> None:
         self._current.unite(a, b)
         self._n_merges += 1
-        self._relocate()
+        self._move_rows()
 
     def _exchange(self) -> None:
         """Unite two clusters and divide one, if that is better: the first that is, of a few."""
         incremental = self._current
         k, n_rows = incremental.n_clusters, self.state.rows.n_rows
-        of_rows = (TRIALS_OF_FEW_TIMES_ROWS if k <= FEW_CLUSTERS else TRIALS_TIMES_ROWS) // n_rows
+        of_rows = (SMALL_K_TRIALS_TIMES_ROWS if k <= SMALL_K else TRIALS_TIMES_ROWS) // n_rows
         trials = min(TRIALS, max(TRIALS_TIMES_CLUSTERS // k, of_rows))
         if not trials or k == 1:
             return
@@ -185,13 +184,13 @@ class SteppedPath(Path):
         before = self._fit, self._n_splits, self._n_merges
         for a, b in incremental.cheapest_unions(trials):
             self._one_fewer(a, b)
-            if self._one_more() and self._fit < before[0] * (1 - WORTHWHILE):
+            if self._one_more() and self._fit < before[0] * (1 - RELATIVE_TOLERANCE):
                 return
             incremental.restore(saved)
             self._fit, self._n_splits, self._n_merges = before
 
-    def _relocate(self) -> None:
-        self._current.relocate(self._max_changes)
+    def _move_rows(self) -> None:
+        self._current.move_rows(self._max_changes)
         self._note()
 
     def _divide(self, unchanged: float = UNCHANGED) -> None:
@@ -202,7 +201,7 @@ class SteppedPath(Path):
         incremental = self._current
         self._fit = incremental.fit()
         step = Step(self._fit, incremental.labels.copy(), self._n_splits, self._n_merges)
-        if 1 in self._steps and self._fit < TINY * self._steps[1].fit:
+        if 1 in self._steps and self._fit < MIN_RELATIVE_FIT * self._steps[1].fit:
             step = step._replace(fit=self._solution(step).terms.fit)
         if self.partition.prior_weight:
             self.fits.append((incremental.n_clusters, incremental.free_fit()))
@@ -243,7 +242,7 @@ class SteppedPath(Path):
         k = int(labels.max()) + 1
         if self._max_changes:
             partition = self._incremental(labels, k)
-            partition.relocate(0)
+            partition.move_rows(0)
             labels = partition.labels
         centres = self._clusters(labels, k)[1]
         labels = self._with_weightless(labels, centres)

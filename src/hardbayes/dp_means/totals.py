@@ -24,9 +24,9 @@ Labels = NDArray[np.int32]
 # Fewer rows and entries than this are moved faster by one thread than by several.
 WORTH_SHARING = 1 << 16
 # Sums that threads may have for themselves, in all: more take longer to add than to find.
-MOST_SHARED = 1 << 19
+MAX_SHARED_SUMS = 1 << 19
 TILE_ENTRIES = 1 << 24
-SMALLEST = 1e-200  # stands for the largest value of a column of zeros
+MIN_LARGEST = 1e-200  # stands for the largest value of a column of zeros
 # For passes that count no rows.
 NO_TOTALS = no_totals(0, 0)
 NO_ROUNDING: tuple[Floats, Floats] = (np.empty(0), np.empty(0))
@@ -91,7 +91,7 @@ class Rounding:
     @cached_property
     def rows(self) -> tuple[Floats, Floats]:
         """Constants of each column."""
-        largest = np.maximum(self._largest, SMALLEST)
+        largest = np.maximum(self._largest, MIN_LARGEST)
         return rounding_constants(self._total_weight * largest, self._n_rows)
 
     @cached_property
@@ -195,7 +195,7 @@ class ExactTotals:
 
     def can_be_shared(self) -> bool:
         """Whether each thread may have sums of its own."""
-        return self.parts.coarse.size * (self._pool.n_threads - 1) <= MOST_SHARED
+        return self.parts.coarse.size * (self._pool.n_threads - 1) <= MAX_SHARED_SUMS
 
     def share(self, worker: int) -> Totals:
         """Return totals for one thread to change; `add_shares` adds them up."""

@@ -15,7 +15,7 @@ import numpy as np
 from hardbayes.core.arrays import Centres, Formula, no_totals
 from hardbayes.dp_means.compiled.cluster_totals import TOGETHER, ClusterTotals, recount, union_costs
 from hardbayes.dp_means.compiled.dividing import Halves, halve, refine, survey
-from hardbayes.dp_means.compiled.sweeping import HOPE, add_up, choose, project, relocate
+from hardbayes.dp_means.compiled.sweeping import HOPE, add_up, choose, move_rows, project
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,12 +103,12 @@ def all_union_costs(form: TotalsForm, weights: Floats, pool: Pool) -> Floats:
 # Entries of rows compared with centres in one call: enough to be worth it, and at most so many
 # before Ctrl-C is noticed.
 ENTRIES_A_CALL = 1 << 20
-MOST_ENTRIES_A_CALL = 1 << 22
+MAX_ENTRIES_A_CALL = 1 << 22
 OUT_OF_REACH = 1e300
-MOST_HALVED = 1 << 10  # rows of a cluster on which halves are tried
+MAX_HALVED_ROWS = 1 << 10  # rows of a cluster on which halves are tried
 # Ways to halve a cluster that are refined, those that save most: all, or so many of many rows.
 REFINED = 2
-FEW_ROWS = 1 << 12
+SMALL_ROWS = 1 << 12
 
 Tiles = list[tuple[int, int]]
 
@@ -144,7 +144,7 @@ class MovingClusters(NamedTuple):
         return np.where(self.members > 0, potentials - penalty, 0.0)
 
 
-class Relocated(NamedTuple):
+class MoveTotals(NamedTuple):
     """What single-row moves did."""
 
     n_moves: int
@@ -238,7 +238,7 @@ class GroupedRows:
         )  # fmt: skip
         return out
 
-    def relocate(
+    def move_rows(
         self,
         clusters: MovingClusters,
         penalty: float,
@@ -246,7 +246,7 @@ class GroupedRows:
         max_passes: int = 1,
         goals: Floats | None = None,
         fresh: NDArray[np.bool_] | None = None,
-    ) -> Relocated:
+    ) -> MoveTotals:
         """Move rows one by one while the objective falls.
 
         ``room``: how many clusters may be opened, in slots without members. ``goals`` (g,): what
@@ -267,7 +267,7 @@ class GroupedRows:
         def task(unit: int, start: int, stop: int) -> None:
             # Several passes within one call, as long as that is short.
             at_once = max_passes if len(units[unit]) == 1 else 1
-            relocate(
+            move_rows(
                 self._rows, self._weights, self._constants, clusters.table, clusters.sizes,
                 clusters.members, self._ids, self.groups, self.first, self.places, penalty,
                 clusters.prior_weight, near, some[unit], tally[unit], gains[unit], goals, at_once,
@@ -285,7 +285,7 @@ class GroupedRows:
             if (unmoved & (~some | ended)).all():
                 break
             some = ~unmoved
-        return Relocated(int(tally[:, 1].sum()), float(gains.sum()))
+        return MoveTotals(int(tally[:, 1].sum()), float(gains.sum()))
 
     def moving(
         self, form: DirectForm | TotalsForm, weights: Floats, prior_weight: float
@@ -340,7 +340,7 @@ class GroupedRows:
 
         run(look, 1)
         run(begin, n_ways)
-        is_rough = self._local.shape[0] > FEW_ROWS and form.formula is not Formula.BINARY
+        is_rough = self._local.shape[0] > SMALL_ROWS and form.formula is not Formula.BINARY
         n_refined = min(REFINED, n_ways) if is_rough else n_ways
         ranked = np.argsort(-saved, axis=0, kind="stable")
         run(finish, n_refined)
@@ -359,7 +359,7 @@ class GroupedRows:
     def _units(self) -> list[Tiles]:
         """Tiles of whole groups, which are independent; those of a large group run in order."""
         size = max(64, ENTRIES_A_CALL // self._entries)
-        largest = MOST_ENTRIES_A_CALL // self._entries
+        largest = MAX_ENTRIES_A_CALL // self._entries
         if len(self._ids) <= size:
             return [_cut(0, len(self._ids), largest)]
         ends = np.append(np.flatnonzero(np.diff(self.groups)) + 1, len(self._ids))

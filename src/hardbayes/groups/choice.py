@@ -28,10 +28,10 @@ from hardbayes.core.pool import Pool
 from hardbayes.dp_means.choice.automatic import Choice, choose_penalty
 from hardbayes.dp_means.choice.path import sample_rows
 from hardbayes.dp_means.choice.rule import Candidate
-from hardbayes.dp_means.choice.sample import unrounded
+from hardbayes.dp_means.choice.sample import undo_rounding
 from hardbayes.dp_means.starts import k_means_plus_plus
 from hardbayes.groups.descent import GroupedSolution, rising_path
-from hardbayes.groups.moves import regrouped
+from hardbayes.groups.moves import regroup_rows
 from hardbayes.groups.problem import GroupedPartition, GroupedProblem, pose_groups
 
 # From so many rows, and entries of them, the effective number of columns is estimated.
@@ -111,7 +111,7 @@ Labels = NDArray[np.int32]
 RATIO = 0.45
 # So many clusters at most, or this part of the square root of the number of rows, or twice as many
 # as all rows show: where rows fill a continuum, the more clusters the shorter the description.
-FEW = 8
+MIN_LIMIT = 8
 PART = 0.6  # of that square root: more finds more clusters in a continuum (benchmarks.groups)
 # The path begins with so many times as many.
 MORE = 2
@@ -170,12 +170,12 @@ def choose_penalties(
         return _without_groups(choose_penalty(*everything, rng, pool))
     own_rng = deepcopy(rng)  # so that what follows without groups draws what `DPMeans` draws
     sample, sample_weights, ids = sample_rows(matrix, weights, own_rng)
-    sample = unrounded(sample, geometry, own_rng)
+    sample = undo_rounding(sample, geometry, own_rng)
     own = groups if ids is None else groups[ids]
     numbers = np.unique(own, return_inverse=True)[1].astype(np.intp)
     problem = pose_groups(sample, geometry, sample_weights, numbers, int(numbers.max()) + 1, pool)
     limit = min(max_clusters or len(numbers), len(numbers))
-    most = min(max(FEW, int(PART * np.sqrt(len(numbers)))), limit)
+    most = min(max(MIN_LIMIT, int(PART * np.sqrt(len(numbers)))), limit)
     path = GroupedPath(problem, prior_weight, most, own_rng)
     chosen = path.shortest
     if not path.tells_groups_apart():
@@ -293,7 +293,7 @@ class GroupedPath:
 
         def value(groups: Groups) -> float:
             state = replace(self.problem, groups=groups).state(self.free)
-            labels = regrouped(state, grouped, centres, nearest)
+            labels = regroup_rows(state, grouped, centres, nearest)
             fit = float(np.sum(state.base.costs_at(centres, labels) * state.rows.weights))
             return fit + local_penalty * np.count_nonzero(state.pairs(labels, len(centres)))
 

@@ -89,7 +89,7 @@ def take(i, g, slot, used, next_rank, labels):
 
 
 # A change must gain more than this part of what is compared: rounding alone changes nothing.
-NOISE = 1e-9
+RELATIVE_TOLERANCE = 1e-9
 
 
 @kernel
@@ -166,7 +166,7 @@ def change(used, gains, total, local_penalty):
     for k in range(used.shape[0]):
         n_used += used[k]
     chosen = np.int64(-1)
-    most = NOISE * (total + local_penalty)
+    most = RELATIVE_TOLERANCE * (total + local_penalty)
     for k in range(used.shape[0]):
         gain = gains[k] + local_penalty if used[k] else gains[k] - local_penalty
         if gain > most and not (used[k] and n_used == 1):

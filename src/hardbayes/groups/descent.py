@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from hardbayes.core.arrays import GIVEN_ORDER, Floats, VisitOrder
 from hardbayes.core.loop import Status, alternate, say_nothing
-from hardbayes.dp_means.descent import Descent, Effort
+from hardbayes.dp_means.descent import Descent, SearchBudget
 from hardbayes.dp_means.moves import PartitionProposal
 from hardbayes.dp_means.moves.merges import nearest_partners
-from hardbayes.dp_means.moves.potentials import walk_by_potentials
-from hardbayes.dp_means.moves.single_rows import border_rows, propose_relocations
+from hardbayes.dp_means.moves.potentials import move_rows_by_potentials
+from hardbayes.dp_means.moves.single_rows import border_rows, propose_row_moves
 from hardbayes.dp_means.moves.splits import Divisions, divide_clusters
 from hardbayes.dp_means.objective import Partition, measure
 from hardbayes.dp_means.passes import passes_for
@@ -24,7 +24,7 @@ from hardbayes.dp_means.starts import Starts, first_centres, minimise
 from hardbayes.groups.moves import (
     propose_exchange,
     propose_global_moves,
-    propose_local_relocations,
+    propose_local_cluster_moves,
     propose_merges,
     propose_regrouping,
     propose_splits,
@@ -44,11 +44,11 @@ STAGES = {
 }  # fmt: skip
 
 # Passes of single-row moves before all rows choose again.
-RELOCATION_PASSES = 8
+ROW_MOVE_PASSES = 8
 # Costs of rows at centres up to which all rows are tried, and not only those at a border.
 SMALL = 1 << 18
 # What the problem of the local clusters may spend each time: few exchanges, because it comes again.
-EFFORT = Effort(rounds=4, trials=8, uncompiled_rows=sys.maxsize)
+BUDGET = SearchBudget(rounds=4, trials=8, uncompiled_rows=sys.maxsize)
 GLOBAL_STEPS = 100
 # Rounds of exchanges of rows, because each lowers the objective less; and trials in each of them.
 EXCHANGES = 30
@@ -107,7 +107,7 @@ class GroupedDescent:
         self.passes = passes_for(grouped.partition)
         # Moves with local penalties are compiled for squared distances alone.
         compiled = grouped.partition.geometry.distance_costs
-        self.walk = self.passes.walk if compiled else walk_by_potentials
+        self.move_rows = self.passes.move_rows if compiled else move_rows_by_potentials
         self.points: list[Point] = []
         self.divisions: Divisions | None = None
         self.is_capped = False
@@ -138,7 +138,7 @@ class GroupedDescent:
 
     def polish(self) -> bool:
         """Rows and whole local clusters move, and groups open and close local clusters."""
-        moves = (self._relocations, self._local_relocations, self._regrouping)
+        moves = (self._row_moves, self._local_cluster_moves, self._regrouping)
         changes = [self._apply(move()) for move in moves]
         return any(changes)
 
@@ -172,7 +172,7 @@ class GroupedDescent:
 
     # -- parts of stages ---------------------------------------------------------------------------
 
-    def _relocations(self) -> PartitionProposal | None:
+    def _row_moves(self) -> PartitionProposal | None:
         """Rows move one by one; the last of a group to leave a cluster frees the local penalty."""
         state, partition = self.state, self.grouped.partition
         ids = state.weighted
@@ -180,10 +180,12 @@ class GroupedDescent:
             ids = border_rows(state.base, partition, self.passes.border_slack)
             ids = np.union1d(ids, state.lone_rows())[: state.rows.most_taken]
         paid = state.local_penalties(self.grouped.local_penalty, ids)
-        return propose_relocations(state.base, partition, self.walk, ids, RELOCATION_PASSES, paid)
+        return propose_row_moves(state.base, partition, self.move_rows, ids, ROW_MOVE_PASSES, paid)
 
-    def _local_relocations(self) -> PartitionProposal | None:
-        return propose_local_relocations(self.state, self.grouped, self.walk, RELOCATION_PASSES)
+    def _local_cluster_moves(self) -> PartitionProposal | None:
+        return propose_local_cluster_moves(
+            self.state, self.grouped, self.move_rows, ROW_MOVE_PASSES
+        )
 
     def _regrouping(self) -> PartitionProposal | None:
         return propose_regrouping(self.state, self.grouped)
@@ -191,7 +193,7 @@ class GroupedDescent:
     def _solve(self, whole: PartitionState, local: LocalClusters) -> Potential:
         descent = Descent(
             whole, self.grouped.partition, self.passes, local.opening, GIVEN_ORDER, self.rng,
-            say_nothing, EFFORT,
+            say_nothing, BUDGET,
         )  # fmt: skip
         descent.run(None, "split-merge", GLOBAL_STEPS)
         return descent.points[-1]
@@ -320,7 +322,7 @@ def minimise_without_groups(
 
 
 STEP = 1.2  # from one penalty to the next
-SMALLEST = 1e-6  # penalty to begin with, over the largest cost of a union
+MIN_PENALTY = 1e-6  # penalty to begin with, over the largest cost of a union
 MAX_STEPS = 3  # of each descent: the next one goes on from where it ends
 
 
@@ -344,7 +346,7 @@ def rising_path(
     costs = nearest_partners(partition, *state.base.centres())[1]
     if not len(costs):
         costs = np.ones(1)
-    penalty = max(float(np.quantile(costs, 0.25)) / 2, SMALLEST * float(np.abs(costs).max()))
+    penalty = max(float(np.quantile(costs, 0.25)) / 2, MIN_PENALTY * float(np.abs(costs).max()))
     while True:
         grouped = GroupedPartition(replace(partition, penalty=penalty), ratio * penalty)
         # No cluster opens on the way: what rows would pay for one does not matter.

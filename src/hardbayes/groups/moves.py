@@ -33,8 +33,8 @@ from numpy.typing import NDArray
 from hardbayes.core.arrays import Floats
 from hardbayes.dp_means.moves import PartitionProposal
 from hardbayes.dp_means.moves.exchanges import promising
-from hardbayes.dp_means.moves.merges import WORTHWHILE, nearest_partners
-from hardbayes.dp_means.moves.single_rows import LocalPenalties, Walk, propose_relocations
+from hardbayes.dp_means.moves.merges import RELATIVE_TOLERANCE, nearest_partners
+from hardbayes.dp_means.moves.single_rows import LocalPenalties, MoveRows, propose_row_moves
 from hardbayes.dp_means.moves.splits import Divisions
 from hardbayes.groups.problem import GroupedPartition
 
@@ -75,7 +75,7 @@ def propose_splits(
     ids, numbers = state.weighted[by_cluster], numbers[by_cluster]
     halves = np.stack([divisions.left[chosen], divisions.right[chosen]])
     parts = _divide(state.rows.take(ids), grouped, numbers, state.groups.numbers[ids], halves)
-    worth_it = parts.changes < -WORTHWHILE * partition.penalty
+    worth_it = parts.changes < -RELATIVE_TOLERANCE * partition.penalty
     if not worth_it.any():
         return None
     divisions.names[chosen[worth_it]] = -1  # divide both parts again, whatever their weight
@@ -112,8 +112,8 @@ def _divide(
     partition, c = grouped.partition, halves.shape[1]
     pairs = np.unique(clusters * (int(groups.max()) + 1) + groups, return_inverse=True)[1]
     weights = local.weights_at()
-    one_each = local.grouped(np.arange(local.n_rows), clusters, np.arange(c + 1))
-    two_each = local.grouped(np.arange(local.n_rows), clusters, 2 * np.arange(c + 1))
+    one_each = local.group(np.arange(local.n_rows), clusters, np.arange(c + 1))
+    two_each = local.group(np.arange(local.n_rows), clusters, 2 * np.arange(c + 1))
     seconds = np.zeros(local.n_rows, bool)
     for _ in range(MAX_ROUNDS):
         before = seconds
@@ -172,7 +172,7 @@ def propose_merges(state: GroupedState, grouped: GroupedPartition) -> PartitionP
         free = np.ones(len(left), bool)
         for a in np.argsort(changes, kind="stable"):
             b = partners[a]
-            if not changes[a] < -WORTHWHILE * frees[a, b]:
+            if not changes[a] < -RELATIVE_TOLERANCE * frees[a, b]:
                 break
             if free[a] and free[b]:
                 free[[a, b]] = False
@@ -221,14 +221,14 @@ def propose_exchange(
             numbers[rows[seconds]] = k
         trial = state.trial(state.clusters_of(numbers)[1], numbers)
         improve(trial)
-        proposal = state.proposal(grouped, _renamed(trial.base.numbers(), base.numbers(), k))
-        if proposal.change < -WORTHWHILE * partition.penalty:
+        proposal = state.proposal(grouped, _rename(trial.base.numbers(), base.numbers(), k))
+        if proposal.change < -RELATIVE_TOLERANCE * partition.penalty:
             n_merges = len(united) // 2
             return proposal._replace(n_splits=len(divided), n_merges=n_merges)
     return None
 
 
-def _renamed(numbers: Labels, before: Labels, k: int) -> Labels:
+def _rename(numbers: Labels, before: Labels, k: int) -> Labels:
     """Return numbers (n,) of clusters so that most rows keep those that they had before.
 
     A cluster gets the number from which most of its rows come; of several such the largest, and the
@@ -256,14 +256,14 @@ def propose_regrouping(state: GroupedState, grouped: GroupedPartition) -> Partit
     follow, so that it is at least as much as the groups expect.
     """
     numbers = state.base.numbers()
-    after = regrouped(state, grouped, state.base.centres()[1], numbers)
+    after = regroup_rows(state, grouped, state.base.centres()[1], numbers)
     if np.array_equal(after, numbers):
         return None
     proposal = state.proposal(grouped, after)
-    return proposal if proposal.change < -WORTHWHILE * grouped.local_penalty else None
+    return proposal if proposal.change < -RELATIVE_TOLERANCE * grouped.local_penalty else None
 
 
-def regrouped(
+def regroup_rows(
     state: GroupedState, grouped: GroupedPartition, centres: Floats, numbers: NDArray[np.int32]
 ) -> NDArray[np.int32]:
     """Return the clusters of rows (n,) where each group chooses which of any centres it uses.
@@ -282,8 +282,8 @@ if TYPE_CHECKING:
     Solve = Callable[[PartitionState, LocalClusters], Potential]
 
 
-def propose_local_relocations(
-    state: GroupedState, grouped: GroupedPartition, walk: Walk, max_passes: int
+def propose_local_cluster_moves(
+    state: GroupedState, grouped: GroupedPartition, move_rows: MoveRows, max_passes: int
 ) -> PartitionProposal | None:
     """Propose to move whole local clusters, visited one after the other.
 
@@ -294,7 +294,7 @@ def propose_local_relocations(
     in_use = (state.ranks >= 0).astype(np.int32)
     paid = LocalPenalties(grouped.local_penalty, local.groups.numbers, in_use)
     ids = np.arange(local.rows.n_rows)
-    proposal = propose_relocations(whole, grouped.partition, walk, ids, max_passes, paid)
+    proposal = propose_row_moves(whole, grouped.partition, move_rows, ids, max_passes, paid)
     if proposal is None:
         return None
     numbers = np.append(proposal.numbers, -1)
@@ -324,7 +324,7 @@ def propose_global_moves(
         + grouped.total_penalty(len(pairs), after.n_clusters)
         - grouped.total_penalty(state.n_local, k)
     )
-    if not change < -WORTHWHILE * (grouped.partition.penalty + abs(before.value)):
+    if not change < -RELATIVE_TOLERANCE * (grouped.partition.penalty + abs(before.value)):
         return None
     opened = whole.centres()[1][is_new] if is_new.any() else None
     return _of_rows(local, np.append(numbers, -1), opened, change)

@@ -28,9 +28,9 @@ Labels = NDArray[np.int32]
 Gather = Callable[[Matrix, Floats], tuple[Rows, Floats]]
 
 # Costs of rows at centres up to which rows are compared with all centres one by one.
-FEW_COSTS = 1 << 16
+SMALL_COSTS = 1 << 16
 # Changes of the fit below this part of what clusters explain are rounding.
-ROUNDING = 1e-12
+RELATIVE_TOLERANCE = 1e-12
 
 
 class Point(NamedTuple):
@@ -205,7 +205,7 @@ class GroupedState:
         origin = self.base.totals()[1].sum(axis=0) / old_weights.sum()
         before = partition.explained(old_weights, old_centres, origin).sum()
         more = partition.explained(weights[there], centres[there], origin).sum() - before
-        if not abs(more) > ROUNDING * abs(before):
+        if not abs(more) > RELATIVE_TOLERANCE * abs(before):
             more = 0.0
         n_local = int(np.count_nonzero(self.pairs(numbers, most)))
         penalties = grouped.total_penalty(n_local, int(np.count_nonzero(there)))
@@ -330,7 +330,7 @@ class GroupedState:
 
     def _nearest(self) -> Labels:
         """Return the cheapest centre of each row (n,), where a parallel pass is worth it."""
-        if self.rows.n_rows * len(self._centres) <= FEW_COSTS:
+        if self.rows.n_rows * len(self._centres) <= SMALL_COSTS:
             return NO_NEAREST
         placed = PartitionState(self._same_rows, self._partition)
         placed.start(self._centres)

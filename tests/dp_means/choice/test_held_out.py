@@ -10,7 +10,7 @@ from hardbayes.dp_means.choice.held_out import (
     WITHIN_CLUSTERS,
     column_steps,
     held_out_folds,
-    smoothed,
+    smooth,
 )
 from hardbayes.dp_means.choice.path import Tracer
 from hardbayes.dp_means.choice.rule import filling
@@ -124,8 +124,8 @@ def test_steps_of_columns():
 
 def test_noise_fills_the_steps():
     X = np.repeat(np.arange(4.0), 500)[:, np.newaxis]
-    noisy = smoothed(X, np.ones(1), np.random.RandomState(0))
+    noisy = smooth(X, np.ones(1), np.random.RandomState(0))
     assert np.abs(noisy - X).max() <= 0.5
     counts = np.histogram(noisy, 16, (-0.5, 3.5))[0]
     assert counts.min() > 80
-    assert smoothed(X, None, np.random.RandomState(0)) is X
+    assert smooth(X, None, np.random.RandomState(0)) is X

@@ -5,7 +5,7 @@ import pytest
 
 from hardbayes.core.geometry import geometry_for
 from hardbayes.core.pool import Pool
-from hardbayes.dp_means.choice.path import LARGEST_WIDTH, Tracer
+from hardbayes.dp_means.choice.path import MAX_WIDTH, Tracer
 from hardbayes.dp_means.choice.references import FAR, reference_widths, width_at
 from hardbayes.dp_means.choice.sample import draw, view
 from tests.dp_means.choice.mixtures import gaussians_apart
@@ -44,7 +44,7 @@ def test_perfect_clusters_are_compared_with_perfect_ones():
     Savings of exp(-16) times the first count as none: plateaus are not wider than that.
     """
     X = (np.random.default_rng(0).random((60, 3)) < 0.5).astype(float)
-    assert widths_for(X, {8: LARGEST_WIDTH})[8] > 10.0  # others are below one
+    assert widths_for(X, {8: MAX_WIDTH})[8] > 10.0  # others are below one
 
 
 def test_wide_plateaus_far_away_have_longer_references():

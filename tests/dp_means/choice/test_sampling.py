@@ -6,11 +6,11 @@ from scipy import sparse
 
 from hardbayes.core.geometry import geometry_for
 from hardbayes.dp_means.choice.sample import (
-    FEWEST_TRACED,
-    MOST_HELD_OUT,
+    MAX_HELD_OUT_ROWS,
+    MIN_TRACED_ROWS,
     cells_of_grid,
     draw,
-    normalised,
+    normalise,
 )
 from tests.dp_means.choice.mixtures import gaussians_apart
 
@@ -33,8 +33,8 @@ def test_few_rows_are_all_seen():
 def test_of_many_rows_some_are_held_out(container):
     X = container(np.random.default_rng(0).standard_normal((20_000, 2)))
     found = drawn(X)
-    assert FEWEST_TRACED / 2 < found.sample.n_rows <= 5000
-    assert found.sample.n_rows + found.unseen.n_rows <= MOST_HELD_OUT
+    assert MIN_TRACED_ROWS / 2 < found.sample.n_rows <= 5000
+    assert found.sample.n_rows + found.unseen.n_rows <= MAX_HELD_OUT_ROWS
     assert found.unseen.n_rows > 9000
     assert found.sample.weights.sum() == pytest.approx(20_000)
     assert found.unseen.weights[0] == pytest.approx(found.sample.weights[0])
@@ -101,10 +101,10 @@ def test_clusters_have_the_centres_of_a_fit():
 @pytest.mark.parametrize(("name", "total"), [("kl", np.sum), ("cosine", np.linalg.norm)])
 def test_rows_are_divided_by_their_sums_or_lengths(name, total, container):
     X = np.random.default_rng(0).uniform(1, 2, (5, 3))
-    rows = normalised(container(X), geometry_for(name))
+    rows = normalise(container(X), geometry_for(name))
     rows = rows.toarray() if container is not np.asarray else rows
     np.testing.assert_allclose([total(row) for row in rows], 1.0)
-    assert normalised(X, SQUARED) is X
+    assert normalise(X, SQUARED) is X
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ from scipy import sparse
 
 from hardbayes import DPMeans, penalty_path
 from hardbayes.core.validation import check_weights
-from hardbayes.dp_means.choice.path import MOST_ROWS, sample_rows
+from hardbayes.dp_means.choice.path import MAX_ROWS, sample_rows
 from tests.dp_means.choice.mixtures import gaussians_apart
 
-MANY = MOST_ROWS + 5000
+MANY = MAX_ROWS + 5000
 
 
 def sampled(X, sample_weight=None, seed=0):
@@ -37,7 +37,7 @@ def test_a_sample_weighs_as_much_as_all_rows(kind, container):
         "some zero": rng.integers(0, 3, MANY),
     }[kind]
     rows, weights, ids = sampled(X, w)
-    assert len(ids) <= MOST_ROWS
+    assert len(ids) <= MAX_ROWS
     assert (np.diff(ids) > 0).all() and ids[0] >= 0 and ids[-1] < MANY
     assert (rows != X[ids]).sum() == 0
     heavy = np.broadcast_to(weights, len(ids))

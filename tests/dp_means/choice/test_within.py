@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hardbayes.dp_means.choice.held_out import LEAST, Within
+from hardbayes.dp_means.choice.held_out import REGULARISATION, Within
 
 
 def costs(rows, weights, labels, k, new):
@@ -33,7 +33,7 @@ def test_costs_are_distances_by_the_covariance_within_clusters(case):
     within = (residuals * weights[:, np.newaxis]).T @ residuals / weights.sum()
     total = np.average((rows - np.average(rows, axis=0, weights=weights)) ** 2, 0, weights)
     metric = within * n / (n + d)
-    np.fill_diagonal(metric, np.diag(within) + LEAST * total)
+    np.fill_diagonal(metric, np.diag(within) + REGULARISATION * total)
     gaps = new[:, np.newaxis] - centres
     expected = np.einsum("nki,ij,nkj->nk", gaps, np.linalg.inv(metric), gaps) / 2
     found = costs(rows, weights, labels, k, new)

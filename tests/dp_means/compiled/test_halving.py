@@ -47,7 +47,7 @@ class Example:
     def grouped(self):
         """The rows of the cluster as the only group."""
         rows = self.ids[START:STOP]
-        return self.local.grouped(rows, np.zeros(len(rows), np.intp), np.arange(2))
+        return self.local.group(rows, np.zeros(len(rows), np.intp), np.arange(2))
 
     def potential(self, members):
         """What these rows and the prior keep of it, beyond the prior alone."""

@@ -9,7 +9,7 @@ import pytest
 from hardbayes.dp_means.compiled.incremental import (
     MANY_PASSES,
     IncrementalClusters,
-    relocate_changed,
+    move_rows_changed,
     union_costs,
 )
 from hardbayes.dp_means.incremental import unite
@@ -121,7 +121,7 @@ def test_rows_move_until_none_gains(kind, entries):
         before = fit(rows, clusters.labels)
         progress, n_calls = np.zeros(3, np.int64), 0
         args = rows.rows, rows.weights, np.zeros(1), clusters, 0, progress, entries
-        while not relocate_changed(*args):
+        while not move_rows_changed(*args):
             n_calls += 1
             assert n_calls < 10_000
         assert (n_calls > 10) == (entries == 0)
@@ -147,7 +147,7 @@ def test_rows_move_until_none_gains(kind, entries):
 def test_a_pass_with_few_moves_is_enough():
     rows, clusters = example()
     progress = np.zeros(3, np.int64)
-    assert relocate_changed(rows.rows, rows.weights, np.zeros(1), clusters, 30, progress, 1 << 24)
+    assert move_rows_changed(rows.rows, rows.weights, np.zeros(1), clusters, 30, progress, 1 << 24)
     assert 0 < progress[1] <= 30
 
 
@@ -157,18 +157,18 @@ def test_after_many_passes_more_rows_may_still_move():
         rows, clusters = example()
         progress = np.array([30, most, passes])  # a pass that has moved so many rows ends
         args = rows.rows, rows.weights, np.zeros(1), clusters, 2
-        assert relocate_changed(*args, progress.copy(), 0)
+        assert move_rows_changed(*args, progress.copy(), 0)
         progress[1] += 1
-        assert not relocate_changed(*args, progress, 0)
+        assert not move_rows_changed(*args, progress, 0)
         assert progress[2] == passes + 1
 
 
 def test_rows_are_not_compared_where_nothing_has_changed():
     rows, clusters = example()
     args = rows.rows, rows.weights, np.zeros(1), clusters, 0
-    while not relocate_changed(*args, np.zeros(3, np.int64), 1 << 24):
+    while not move_rows_changed(*args, np.zeros(3, np.int64), 1 << 24):
         pass
     compared = clusters.compared.copy()
     clusters.table.exact[:] = np.nan  # nothing reads the centres
-    assert relocate_changed(*args, np.zeros(3, np.int64), 1 << 24)
+    assert move_rows_changed(*args, np.zeros(3, np.int64), 1 << 24)
     np.testing.assert_array_equal(clusters.compared, compared)

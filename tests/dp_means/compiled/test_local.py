@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hardbayes.core.arrays import no_totals
-from hardbayes.dp_means.compiled.sweeping import add_up, choose, mark_border, project, relocate
+from hardbayes.dp_means.compiled.sweeping import add_up, choose, mark_border, move_rows, project
 from tests.dp_means.compiled.arrays import KINDS, Rows, constants_of
 
 kinds = pytest.mark.parametrize("kind", KINDS)
@@ -112,11 +112,11 @@ def moving(rows, places, slots, prior_weight=0.0):
     return rows.direct(means), sizes, members
 
 
-def relocated(rows, places, slots, penalty, room, n_passes=1, some=False, near=None, goal=np.nan):
+def moved(rows, places, slots, penalty, room, n_passes=1, some=False, near=None, goal=np.nan):
     centres, sizes, members = moving(rows, places, slots)
     tally, gain = np.array([room, 0]), np.zeros(1)
     near = np.ones(rows.n, bool) if near is None else near
-    relocate(
+    move_rows(
         rows.rows, rows.weights, np.zeros(1), centres, sizes, members, np.arange(rows.n),
         np.zeros(rows.n, np.intp), np.array([0, slots]), places, penalty, 0.0, near,
         np.bool_(some), tally, gain, np.array([goal]), n_passes, 0, rows.n,
@@ -128,15 +128,15 @@ def relocated(rows, places, slots, penalty, room, n_passes=1, some=False, near=N
 def test_room_is_used_up_and_made_free_again(kind):
     rows = Rows(kind)
     places = np.zeros(30, np.int64)
-    tally, gain, _, members = relocated(rows, places, 6, 1e-3, 2)
+    tally, gain, _, members = moved(rows, places, 6, 1e-3, 2)
     assert tally[0] == 0 and np.count_nonzero(members) == 3 and gain > 0
     places = np.zeros(30, np.int64)
-    tally, *_ = relocated(rows, places, 6, 1e-3, 0)
+    tally, *_ = moved(rows, places, 6, 1e-3, 0)
     assert tally.tolist() == [0, 0] and not places.any()
     # Clusters of one row each, and a penalty that none is worth.
     places, heavy = np.zeros(30, np.int64), np.flatnonzero(rows.weights)
     places[heavy[:5]] = np.arange(1, 6)
-    tally, _, _, members = relocated(rows, places, 6, 1e9, 0)
+    tally, _, _, members = moved(rows, places, 6, 1e9, 0)
     assert tally[0] == 6 - np.count_nonzero(members) > 0
 
 
@@ -145,7 +145,7 @@ def test_a_pass_for_rows_near_to_moving_leaves_the_others():
     rng = np.random.default_rng(0)
     places, near = rng.integers(0, 3, 30), np.arange(30) % 2 == 0
     before = places.copy()
-    tally, *_ = relocated(rows, places, 3, 0.0, 0, some=True, near=near)
+    tally, *_ = moved(rows, places, 3, 0.0, 0, some=True, near=near)
     assert tally[1] > 0
     np.testing.assert_array_equal(places[1::2], before[1::2])
     assert not near[rows.weights == 0].any()  # these never move
@@ -156,7 +156,7 @@ def test_a_group_that_has_reached_its_goal_or_is_far_from_it_ends_sooner():
     for goal in (np.nan, 0.0, 1e9):
         places, near = np.random.default_rng(1).integers(0, 3, 30), np.zeros(30, bool)
         # No row is near to moving, in the first pass: all the others are left to the second.
-        ends[goal], *_ = relocated(
+        ends[goal], *_ = moved(
             rows, places, 3, 0.0, 0, n_passes=100, some=True, near=near, goal=goal
         )
     assert ends[np.nan][1] > 0
@@ -167,8 +167,8 @@ def test_more_passes_end_in_a_fixed_point():
     rows = Rows()
     places = np.random.default_rng(0).integers(0, 3, 30)
     once = places.copy()
-    tally, *_ = relocated(rows, once, 3, 0.0, 0, n_passes=1)
-    tally_many, *_ = relocated(rows, places, 3, 0.0, 0, n_passes=100)
+    tally, *_ = moved(rows, once, 3, 0.0, 0, n_passes=1)
+    tally_many, *_ = moved(rows, places, 3, 0.0, 0, n_passes=100)
     assert tally_many[1] >= tally[1] > 0
-    again, *_ = relocated(rows, places, 3, 0.0, 0, n_passes=100)
+    again, *_ = moved(rows, places, 3, 0.0, 0, n_passes=100)
     assert again[1] == 0

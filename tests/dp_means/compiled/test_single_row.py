@@ -5,7 +5,7 @@ import pytest
 
 from hardbayes.core.compiling import kernel
 from hardbayes.dp_means.compiled import single_row
-from hardbayes.dp_means.compiled.cluster_totals import NOISE
+from hardbayes.dp_means.compiled.cluster_totals import POTENTIAL_TOLERANCE
 from hardbayes.dp_means.compiled.single_row import FLOOR, is_worth_it
 from tests.core.alone import alone
 from tests.dp_means.compiled.arrays import KINDS, Rows
@@ -19,8 +19,8 @@ def transfer(rows, i, weight, source, target, left, centres, sizes, members):
 def test_a_move_must_gain_more_than_rounding():
     assert alone(is_worth_it)(0.9, 1.0, 1.0)
     assert not alone(is_worth_it)(1.0, 1.0, 1.0)
-    assert not alone(is_worth_it)(1.0 - 0.5 * NOISE, 1.0, 1.0)
-    assert alone(is_worth_it)(1.0 - 2 * NOISE, 1.0, 1.0)
+    assert not alone(is_worth_it)(1.0 - 0.5 * POTENTIAL_TOLERANCE, 1.0, 1.0)
+    assert alone(is_worth_it)(1.0 - 2 * POTENTIAL_TOLERANCE, 1.0, 1.0)
     assert not alone(is_worth_it)(0.0, 0.0, 1.0)
     tiny = FLOOR**2  # what is freed may be rounding as a whole
     assert not alone(is_worth_it)(0.0, 0.5 * tiny, 1.0) and alone(is_worth_it)(0.0, 2 * tiny, 1.0)

@@ -72,7 +72,7 @@ class Example:
         np.testing.assert_array_equal(np.flatnonzero(self.clusters.touched > now), np.unique(both))
         return n_moved
 
-    def relocate(self, max_changes, tolerances=ALWAYS, comfort=np.inf):
+    def move_rows(self, max_changes, tolerances=ALWAYS, comfort=np.inf):
         """Make passes until no more than so many rows move."""
         while self.make(self.find(comfort), tolerances) > max_changes:
             pass
@@ -142,13 +142,13 @@ def test_rows_find_what_the_literal_rule_finds_and_none_moves(example):
 def test_a_pass_is_that_of_the_literal_rule(example):
     expected = example.literal_pass(example.clusters.labels)
     assert (expected != example.clusters.labels).sum() > 5
-    example.relocate(N)  # one pass, however many move
+    example.move_rows(N)  # one pass, however many move
     np.testing.assert_array_equal(example.clusters.labels, expected)
     example.check()
 
 
 def test_passes_end_where_no_row_gains(example):
-    example.relocate(0)
+    example.move_rows(0)
     labels = example.clusters.labels.copy()
     np.testing.assert_array_equal(example.literal_pass(labels), labels)
     assert (example.clusters.members[:K] > 0).all()  # the last row of a cluster stays
@@ -158,7 +158,7 @@ def test_passes_end_where_no_row_gains(example):
 @pytest.fixture(params=[("kl", 2.0, True), ("poisson", 0.0, False)], ids=str)
 def scored(request, monkeypatch):
     """An example with linear scores, which only many rows have."""
-    monkeypatch.setattr(incremental_totals, "FEW_ROWS", 0)
+    monkeypatch.setattr(incremental_totals, "SMALL_ROWS", 0)
     example = Example(*request.param)
     find_slopes(example.clusters, -1, 0, D)
     return example
@@ -196,11 +196,11 @@ def test_rows_are_not_compared_with_what_has_not_changed():
     clusters.compared[:] = clusters.clock[0] = 7
     clusters.bound[:] = np.inf
     clusters.changed[:] = 7
-    example.relocate(0)
+    example.move_rows(0)
     np.testing.assert_array_equal(clusters.labels, before)
     clusters.changed[:, 1] = 8  # to this one alone rows may go at first
     clusters.clock[0] = 8
-    example.relocate(N, tolerances=np.array([np.inf, np.inf]))
+    example.move_rows(N, tolerances=np.array([np.inf, np.inf]))
     moved = clusters.labels != before
     assert moved.any() and (clusters.labels[moved] == 1).all()
 
@@ -211,14 +211,14 @@ def test_a_row_whose_own_cluster_got_worse_is_compared_with_all():
     before = clusters.labels.copy()
     clusters.compared[:] = clusters.clock[0] = 7
     clusters.bound[:] = 0.0  # what others cost at least
-    example.relocate(N, tolerances=np.array([np.inf, np.inf]))
+    example.move_rows(N, tolerances=np.array([np.inf, np.inf]))
     np.testing.assert_array_equal(clusters.labels, example.literal_pass(before))
 
 
 def test_small_changes_wait_until_they_add_up():
     example = Example()
     clusters = example.clusters
-    example.relocate(N, tolerances=np.array([0.0, np.inf]))
+    example.move_rows(N, tolerances=np.array([0.0, np.inf]))
     touched = clusters.pending[LARGE] > 0
     assert touched.any()
     assert (clusters.changed[SLIGHT, touched] > 0).all() and not clusters.changed[LARGE].any()
@@ -231,9 +231,9 @@ def test_a_row_at_ease_waits_for_large_changes():
     clusters.bound[:] = 1e6  # others cost much more than its own
     clusters.changed[SLIGHT] = 8
     before = clusters.labels.copy()
-    example.relocate(0, comfort=1.05)
+    example.move_rows(0, comfort=1.05)
     np.testing.assert_array_equal(clusters.labels, before)
-    example.relocate(0, comfort=np.inf)
+    example.move_rows(0, comfort=np.inf)
     assert (clusters.labels != before).any()
 
 

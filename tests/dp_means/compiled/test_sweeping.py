@@ -1,4 +1,4 @@
-"""Algorithm 1 row by row; `tests/local/test_few_rows.py` has sweeps against a literal loop."""
+"""Algorithm 1 row by row; `tests/dp_means/test_small.py` has sweeps against a literal loop."""
 
 import numpy as np
 import pytest

@@ -18,7 +18,7 @@ def trial(divergence, seed, prior_weight=0.0, n=40, slots=(2, 3)):
     groups = np.sort(rng.integers(0, 2, n))
     first = np.array([0, slots[0], sum(slots)])
     rows = problem.rows.take()
-    grouped = rows.grouped(np.arange(n), groups, first)
+    grouped = rows.group(np.arange(n), groups, first)
     grouped.places[:] = first[groups] + rng.integers(0, 2, n)  # the fifth slot is empty
     return rows, partition, grouped, first
 

@@ -5,18 +5,18 @@ import pytest
 
 from hardbayes.core.geometry import GEOMETRIES
 from hardbayes.dp_means.moves import merges
-from hardbayes.dp_means.moves.merges import least_few, nearest_partners, propose_merges
+from hardbayes.dp_means.moves.merges import argsmallest, nearest_partners, propose_merges
 from tests.dp_means.local_optima import after_merges
 from tests.dp_means.moves.cases import heaps_for, labelled, random_case
 
 
-def test_the_least_few_are_those_of_a_sort():
+def test_the_smallest_are_those_of_a_sort():
     values = np.random.default_rng(0).normal(size=(50, 20))
-    np.testing.assert_array_equal(least_few(values.copy(), 4), np.argsort(values, axis=1)[:, :4])
+    np.testing.assert_array_equal(argsmallest(values.copy(), 4), np.argsort(values, axis=1)[:, :4])
 
 
 def test_the_first_of_equals_is_the_least():
-    np.testing.assert_array_equal(least_few(np.array([[2.0, 1.0, 1.0]]), 3), [[1, 2, 0]])
+    np.testing.assert_array_equal(argsmallest(np.array([[2.0, 1.0, 1.0]]), 3), [[1, 2, 0]])
 
 
 @pytest.mark.parametrize("chunk", [1, 1 << 21])
@@ -95,4 +95,4 @@ def test_one_cluster_has_none_to_unite_with():
 def test_equal_clusters_unite_even_at_a_small_penalty():
     with labelled(np.ones((6, 2)), None, np.arange(6) % 3, penalty=1e-6) as case:
         assert propose_merges(case.state, case.partition).n_merges == 2
-    assert merges.WORTHWHILE < 1e-6
+    assert merges.RELATIVE_TOLERANCE < 1e-6

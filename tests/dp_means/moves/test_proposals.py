@@ -8,7 +8,7 @@ from hardbayes.core.geometry import GEOMETRIES
 from hardbayes.dp_means.moves import PartitionProposal
 from hardbayes.dp_means.moves.exchanges import propose_exchanges
 from hardbayes.dp_means.moves.merges import propose_merges
-from hardbayes.dp_means.moves.single_rows import border_rows, propose_relocations
+from hardbayes.dp_means.moves.single_rows import border_rows, propose_row_moves
 from hardbayes.dp_means.moves.splits import divide_clusters, propose_splits
 from tests.dp_means.moves.cases import heaps_for, labelled, random_case
 
@@ -19,10 +19,10 @@ def divided(case, rng):
     return divide_clusters(case.state, case.partition, case.passes.refine, rng, None)
 
 
-def relocations(ids_of, max_passes):
+def row_moves(ids_of, max_passes):
     def propose(case, rng):
         ids = ids_of(case)
-        return propose_relocations(case.state, case.partition, case.passes.walk, ids, max_passes)
+        return propose_row_moves(case.state, case.partition, case.passes.move_rows, ids, max_passes)
 
     return propose
 
@@ -33,9 +33,9 @@ MOVES = {
     "exchanges": lambda case, rng: propose_exchanges(
         case.state, case.partition, case.passes.refine, divided(case, rng), 8
     ),
-    "single rows": relocations(lambda case: np.arange(case.state.rows.n_rows), 1),
-    "single rows, some": relocations(lambda case: np.arange(3, 40, 2)[::-1].copy(), 1),
-    "single rows, in passes": relocations(
+    "single rows": row_moves(lambda case: np.arange(case.state.rows.n_rows), 1),
+    "single rows, some": row_moves(lambda case: np.arange(3, 40, 2)[::-1].copy(), 1),
+    "single rows, in passes": row_moves(
         lambda case: border_rows(case.state, case.partition, case.passes.border_slack), 8
     ),
 }

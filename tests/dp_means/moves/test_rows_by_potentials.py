@@ -8,8 +8,8 @@ from scipy import sparse
 
 from hardbayes.core.geometry import GEOMETRIES
 from hardbayes.dp_means.moves import potentials
-from hardbayes.dp_means.moves.potentials import ClusterPotentials, _choices, walk_by_potentials
-from hardbayes.dp_means.moves.single_rows import Clusters, propose_relocations
+from hardbayes.dp_means.moves.potentials import ClusterPotentials, _choices, move_rows_by_potentials
+from hardbayes.dp_means.moves.single_rows import Clusters, propose_row_moves
 from tests.dp_means.partition_states import pose_here, state_at
 from tests.reference.dp_means import labelling_objective, same_partition
 from tests.test_divergences import rows_for
@@ -33,7 +33,7 @@ def random_labelling(divergence, seed):
     return X, weights, labels, options | dict(max_clusters=int(rng.choice([K, K + 1, 20])))
 
 
-def literal_walk(X, weights, labels, passes, divergence, penalty, prior_weight, max_clusters):
+def literal_moves(X, weights, labels, passes, divergence, penalty, prior_weight, max_clusters):
     """Give each row in turn the label at which the whole objective is lowest."""
     labels = labels.copy()
 
@@ -60,22 +60,22 @@ def literal_walk(X, weights, labels, passes, divergence, penalty, prior_weight, 
     return labels, n_moves
 
 
-class NotedWalk:
-    """A walk that keeps what it did."""
+class NotedMoves:
+    """Single-row moves that keep what they did."""
 
-    def __init__(self, walk):
-        self.walk = walk
+    def __init__(self, move_rows):
+        self.move_rows = move_rows
 
     def __call__(self, *arguments):
-        self.walked = self.walk(*arguments)
-        return self.walked
+        self.done = self.move_rows(*arguments)
+        return self.done
 
 
 @cache
 def literal_of(divergence, seed):
-    """What a random labelling becomes; computed once for all ways to walk."""
+    """What a random labelling becomes; computed once for all ways to move rows."""
     X, weights, labels, options = random_labelling(divergence, seed)
-    return literal_walk(X, weights, labels, 3, divergence, **options)
+    return literal_moves(X, weights, labels, 3, divergence, **options)
 
 
 @pytest.mark.parametrize("together", [1, 1 << 17])
@@ -90,12 +90,12 @@ def test_rows_choose_as_if_they_came_one_by_one(divergence, container, together,
             options["penalty"], options["prior_weight"], options["max_clusters"]
         )
         state = state_at(problem, partition, labels)
-        walk = NotedWalk(walk_by_potentials)
-        proposal = propose_relocations(state, partition, walk, np.arange(len(X)), 3)
+        move_rows = NotedMoves(move_rows_by_potentials)
+        proposal = propose_row_moves(state, partition, move_rows, np.arange(len(X)), 3)
         state.apply(proposal)
         found = state.numbers()
         expected, n_expected = literal_of(divergence, seed)
-        assert walk.walked.n_moves == n_expected > 0
+        assert move_rows.done.n_moves == n_expected > 0
         assert same_partition(found[weights > 0], expected[weights > 0])
 
 
@@ -150,7 +150,7 @@ def test_closed_clusters_take_no_rows_and_new_ones_cost_the_penalty():
     assert chosen(four_clusters(cap=4), pays, left=1.5 * penalty)[0] == 4
 
 
-def test_a_walk_ends_when_a_pass_moves_nothing():
+def test_moves_end_when_a_pass_moves_nothing():
     """And tells where the clusters are that rows opened."""
     X = np.array([[1.0], [1.1], [9.0], [9.2], [30.0]])
     problem = pose_here(X, "poisson")
@@ -158,17 +158,17 @@ def test_a_walk_ends_when_a_pass_moves_nothing():
     local, numbers = problem.rows.take(), np.zeros(5, np.intp)
     mean = problem.mean[np.newaxis]
     clusters = Clusters(np.array([problem.rows.weights[0] * 5]), mean, np.array([5]))
-    walked = walk_by_potentials(local, partition, numbers, clusters, 100)
-    assert walked.n_moves > 0 and len(walked.opened) == numbers.max()
+    moves = move_rows_by_potentials(local, partition, numbers, clusters, 100)
+    assert moves.n_moves > 0 and len(moves.opened) == numbers.max()
     for c in np.unique(numbers):
         if c > 0:
             expected = local.dense()[numbers == c].mean(axis=0)
-            np.testing.assert_allclose(walked.opened[c - 1], expected)
+            np.testing.assert_allclose(moves.opened[c - 1], expected)
     again = numbers.copy()
     sizes = np.bincount(numbers) * problem.rows.weights[0]
     kept = np.flatnonzero(sizes)
     centres = np.array([local.dense()[numbers == c].mean(axis=0) for c in kept])
     compact = np.searchsorted(kept, again)
     clusters = Clusters(sizes[kept], centres, np.bincount(compact))
-    walked = walk_by_potentials(local, partition, compact, clusters, 100)
-    assert walked.n_moves == 0 and walked.gain == 0.0 and len(walked.opened) == 0
+    moves = move_rows_by_potentials(local, partition, compact, clusters, 100)
+    assert moves.n_moves == 0 and moves.gain == 0.0 and len(moves.opened) == 0

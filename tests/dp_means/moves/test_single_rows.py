@@ -8,14 +8,14 @@ from hardbayes.dp_means.moves import single_rows
 from hardbayes.dp_means.moves.single_rows import (
     Clusters,
     border_rows,
-    propose_relocations,
-    walk_compiled,
+    move_rows_compiled,
+    propose_row_moves,
 )
 from tests.dp_means.moves.cases import heaps_for, labelled, random_case
 from tests.reference.dp_means import same_partition
 
 
-def literal_walk(case, labels, ids, passes=1):
+def literal_moves(case, labels, ids, passes=1):
     """Give each row in turn the label at which the whole objective is lowest."""
     labels, weights = labels.copy(), case.problem.rows.weights
     weights = np.broadcast_to(weights, len(labels))
@@ -55,8 +55,8 @@ def test_rows_go_where_the_objective_is_lowest_one_after_the_other(
     )
     with labelled(container(X), weights, labels, **options) as case:
         ids = np.random.default_rng(seed).permutation(30)[:25]
-        proposal = propose_relocations(case.state, case.partition, case.passes.walk, ids)
-        expected, n_moves = literal_walk(case, labels, ids)
+        proposal = propose_row_moves(case.state, case.partition, case.passes.move_rows, ids)
+        expected, n_moves = literal_moves(case, labels, ids)
         assert n_moves > 0
         case.state.apply(proposal)
         found, heavy = case.state.numbers(), weights > 0
@@ -69,48 +69,48 @@ def test_clusters_that_rows_open_have_the_last_numbers():
         weights, centres = case.state.centres()
         clusters = Clusters(weights, centres, case.state.member_counts())
         numbers, local = np.zeros(5, np.intp), case.problem.rows.take()
-        walked = walk_compiled(local, case.partition, numbers, clusters, 1)
-        assert walked.n_moves == 4 and numbers.tolist() == [1, 1, 2, 2, 0]
-        assert len(walked.opened) == 2
-        shown = case.problem.frame.from_working(walked.opened).ravel()
+        moves = move_rows_compiled(local, case.partition, numbers, clusters, 1)
+        assert moves.n_moves == 4 and numbers.tolist() == [1, 1, 2, 2, 0]
+        assert len(moves.opened) == 2
+        shown = case.problem.frame.from_working(moves.opened).ravel()
         np.testing.assert_allclose(shown, [0.1, 10.05])
         np.testing.assert_array_equal(clusters.weights, weights)  # given ones are not written into
         np.testing.assert_array_equal(clusters.centres, case.state.centres()[1])
 
 
-def test_a_walk_in_passes_ends_in_a_local_optimum():
+def test_moves_in_passes_end_in_a_local_optimum():
     for seed in range(3):
         X, weights, labels = heaps_for("squared_euclidean", seed, n=30, k=4)
         with labelled(X, weights, labels, penalty=0.5) as case:
             everything = np.arange(30)
             for _ in range(5):  # rows may have to wait before they can open a cluster
-                walk = case.passes.walk
-                proposal = propose_relocations(case.state, case.partition, walk, everything, 50)
+                move_rows = case.passes.move_rows
+                proposal = propose_row_moves(case.state, case.partition, move_rows, everything, 50)
                 if proposal is None:
                     break
                 case.state.apply(proposal)
             else:
                 pytest.fail("moves go on for ever")
-            assert literal_walk(case, case.state.numbers(), everything)[1] == 0
+            assert literal_moves(case, case.state.numbers(), everything)[1] == 0
 
 
 def test_nothing_to_move():
     X, weights, labels = random_case(0)
     with labelled(X, weights, labels) as case:
-        walk = case.passes.walk
+        move_rows = case.passes.move_rows
         nobody = np.zeros(0, np.intp)
-        assert propose_relocations(case.state, case.partition, walk, nobody) is None
+        assert propose_row_moves(case.state, case.partition, move_rows, nobody) is None
     X = np.array([[0.0], [0.1], [50.0], [50.1]])
     with labelled(X, None, np.array([0, 0, 1, 1]), penalty=1.0) as case:
-        walk, everything = case.passes.walk, np.arange(4)
-        assert propose_relocations(case.state, case.partition, walk, everything, 3) is None
+        move_rows, everything = case.passes.move_rows, np.arange(4)
+        assert propose_row_moves(case.state, case.partition, move_rows, everything, 3) is None
 
 
 def test_rows_without_weight_stay():
     X, weights, labels = random_case(0)
     with labelled(X, weights, labels, penalty=30.0) as case:
-        proposal = propose_relocations(
-            case.state, case.partition, case.passes.walk, np.arange(80), 3
+        proposal = propose_row_moves(
+            case.state, case.partition, case.passes.move_rows, np.arange(80), 3
         )
         light = weights == 0
         np.testing.assert_array_equal(proposal.numbers[light], labels[light])

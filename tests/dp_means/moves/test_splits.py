@@ -43,7 +43,7 @@ def test_a_division_is_worth_more_than_the_penalty():
 @pytest.mark.parametrize("divergence", ["squared_euclidean", "poisson", "cosine"])
 def test_a_division_saves_what_it_says(divergence, prior_weight, batch, monkeypatch):
     """Where all rows propose: the parts at their centres cost so much less than the cluster."""
-    monkeypatch.setattr(splits, "LARGEST_BATCH", batch)  # also a cluster at a time
+    monkeypatch.setattr(splits, "MAX_BATCH", batch)  # also a cluster at a time
     X, weights, labels = heaps_for(divergence, 1)
     with labelled(X, weights, labels, divergence, prior_weight=prior_weight) as case:
         found, partition = divided(case), case.partition

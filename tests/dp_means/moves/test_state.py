@@ -381,7 +381,7 @@ def test_small_data():
     problem.rows.most_taken = 59
     assert not is_small(state)
     problem.rows.most_taken = 60
-    state.start(np.zeros((small.MOST_WORK // 600 + 1, 2)))
+    state.start(np.zeros((small.MAX_WORK // 600 + 1, 2)))
     assert not is_small(state)
 
 

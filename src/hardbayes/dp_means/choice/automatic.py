@@ -20,8 +20,8 @@ from hardbayes.core.plateaus import Columns, Table, lower_hull, plateaus, table_
 from hardbayes.core.pool import Pool
 from hardbayes.dp_means.choice.held_out import held_out_folds
 from hardbayes.dp_means.choice.path import (
-    MOST_CENTRE_ENTRIES,
-    MOST_CLUSTERS,
+    MAX_CENTRE_ENTRIES,
+    MAX_CLUSTERS,
     WIDE_CLUSTERS,
     Traced,
     Tracer,
@@ -41,7 +41,7 @@ from hardbayes.dp_means.choice.sample import (
     View,
     cells_of_grid,
     draw,
-    normalised,
+    normalise,
     view,
 )
 from hardbayes.dp_means.path import Path
@@ -149,8 +149,8 @@ def choose_penalty(
 def _most_clusters(sample: Sample, seen: View) -> int:
     """Return at how many clusters a path of projected rows ends: centres have all columns."""
     if seen.geometry is sample.geometry:
-        return MOST_CLUSTERS
-    return min(MOST_CLUSTERS, max(MOST_CENTRE_ENTRIES // sample.rows.shape[1], WIDE_CLUSTERS))
+        return MAX_CLUSTERS
+    return min(MAX_CLUSTERS, max(MAX_CENTRE_ENTRIES // sample.rows.shape[1], WIDE_CLUSTERS))
 
 
 def _candidates(
@@ -191,7 +191,7 @@ def _valleys_without_structure(
     """Return the p-values of valleys in structureless rows; ones where no reference is needed.
 
     Entries of wide sparse rows, few and often integers, leave gaps where nothing is clustered. In
-    a few columns noise fills them (``held_out.smoothed``); here they are compared.
+    a few columns noise fills them (``held_out.smooth``); here they are compared.
     """
     if not is_sparse(sample.rows) or sample.rows.shape[1] <= WIDE:
         return dict.fromkeys(numbers, 1.0)
@@ -199,7 +199,7 @@ def _valleys_without_structure(
     found = dict.fromkeys(numbers, 1.0)
     for number in range(SHUFFLES):
         tracer.pool.report.stage(f"held-out reference {number + 1} of {SHUFFLES}")
-        drawn = replace(sample, rows=normalised(source.draw(number, tracer.rng), sample.geometry))
+        drawn = replace(sample, rows=normalise(source.draw(number, tracer.rng), sample.geometry))
         none = replace(drawn, rows=drawn.rows[:0], weights=drawn.weights[:0])
         folds = held_out_folds(drawn, none, numbers, 1, tracer)
         found = {k: min(found[k], p_value_of(k, folds[k])) for k in numbers}

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 # Added to variances, as a part of those of all rows: clusters may be copies of a few rows.
-LEAST = 1e-9
+REGULARISATION = 1e-9
 
 
 class Within:
@@ -60,7 +60,7 @@ class Within:
         within = self._covariance - (centres * sizes[:, np.newaxis]).T @ centres
         variances = np.maximum(np.diag(within), 0.0)
         within *= n / (n + d)
-        np.fill_diagonal(within, variances + LEAST)
+        np.fill_diagonal(within, variances + REGULARISATION)
         theta: Floats = cho_solve(cho_factor(within), centres.T).T
         offset = np.einsum("kd,kd->k", centres, theta) / 2.0
         theta = theta * self._scale
@@ -90,17 +90,17 @@ def held_out_folds(
     found: dict[int, dict[int, Fold]] = {k: {} for k in numbers}
     n, rng = sample.n_rows, tracer.rng
     steps = column_steps(sample.rows)
-    rows, more_rows = (smoothed(some, steps, rng) for some in (sample.rows, unseen.rows))
+    rows, more_rows = (smooth(some, steps, rng) for some in (sample.rows, unseen.rows))
     is_second = rng.random_sample(unseen.n_rows) < 0.5
     for halving in range(n_halvings):
         tracer.pool.report.stage(f"halving {halving + 1} of {n_halvings}")
         is_first = rng.permutation(n) < n // 2
         sides = np.flatnonzero(is_first), np.flatnonzero(~is_first)
-        halves = [_clustered(sample.some(ids), numbers, tracer) for ids in sides]
+        halves = [_cluster(sample.some(ids), numbers, tracer) for ids in sides]
         both = sorted(halves[0].labels.keys() & halves[1].labels.keys())
         for side in (0, 1):
             others, more = sides[1 - side], np.flatnonzero(is_second == bool(side))
-            tested = _stacked(rows[others], more_rows[more])
+            tested = _stack(rows[others], more_rows[more])
             weights = np.concatenate([sample.weights[others], unseen.weights[more]])
             half = halves[side].sample
             within = Within(rows[sides[side]], half.weights) if _has_axes(sample) else None
@@ -122,7 +122,7 @@ def _has_axes(sample: Sample) -> bool:
     )
 
 
-def _clustered(half: Sample, numbers: list[int], tracer: Tracer) -> Half:
+def _cluster(half: Sample, numbers: list[int], tracer: Tracer) -> Half:
     path = tracer.trace(view(half, tracer.rng), half.weights, max(numbers)).path
     labels = {k: path.labels_with(k) for k in numbers}
     return Half(half, {k: some for k, some in labels.items() if some is not None})
@@ -165,7 +165,7 @@ def column_steps(rows: Matrix) -> Floats | None:
     return np.array([np.median(some) if len(some) else 0.0 for some in steps])
 
 
-def smoothed(rows: Matrix, steps: Floats | None, rng: np.random.RandomState) -> Matrix:
+def smooth(rows: Matrix, steps: Floats | None, rng: np.random.RandomState) -> Matrix:
     """Return rows with uniform noise as wide as the step of each column.
 
     It fills the gaps between integers or codes, and is negligible in continuous columns.
@@ -177,5 +177,5 @@ def smoothed(rows: Matrix, steps: Floats | None, rng: np.random.RandomState) -> 
     return noisy
 
 
-def _stacked(above: Matrix, below: Matrix) -> Matrix:
+def _stack(above: Matrix, below: Matrix) -> Matrix:
     return csr_array(vstack([above, below])) if is_sparse(above) else np.concatenate([above, below])

@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from hardbayes.dp_means.choice.sample import View
 
 
-MOST_CLUSTERS = 160  # at the end of the path: larger numbers are not found, but cost time
+MAX_CLUSTERS = 160  # at the end of the path: larger numbers are not found, but cost time
 ROWS_A_CLUSTER = 8  # on average, at the end of the path
-FEW_CLUSTERS = 16  # up to which that does not count, where rows are few
+MIN_CLUSTERS = 16  # up to which that does not count, where rows are few
 # Entries of the centres, at the end of the path; but so many clusters at least, however wide.
-MOST_CENTRE_ENTRIES = 1 << 20
+MAX_CENTRE_ENTRIES = 1 << 20
 WIDE_CLUSTERS = 32
 # Rows on which a path is traced: at most so many, fewer where there are many columns.
-MOST_ROWS = 1 << 14
-FEWEST_ROWS = 1 << 11
-MOST_ENTRIES = 1 << 19
-LARGEST_WIDTH = 30.0  # stands for infinity, where clusters fit without any remainder
+MAX_ROWS = 1 << 14
+MIN_ROWS = 1 << 11
+MAX_ENTRIES = 1 << 19
+MAX_WIDTH = 30.0  # stands for infinity, where clusters fit without any remainder
 
 
 class Traced(NamedTuple):
@@ -42,7 +42,7 @@ class Traced(NamedTuple):
     @property
     def widths(self) -> dict[int, float]:
         """How wide the plateau of each number of clusters is."""
-        return {p.k: min(p.width, LARGEST_WIDTH) for p in self.plateaus}
+        return {p.k: min(p.width, MAX_WIDTH) for p in self.plateaus}
 
 
 def sample_rows(
@@ -57,7 +57,7 @@ def sample_rows(
     weight of its rows. The third is the numbers of the sampled rows, None for all.
     """
     n = matrix.shape[0]
-    size = min(most_rows or MOST_ROWS, max(FEWEST_ROWS, MOST_ENTRIES // entries_of_a_row(matrix)))
+    size = min(most_rows or MAX_ROWS, max(MIN_ROWS, MAX_ENTRIES // entries_of_a_row(matrix)))
     if n <= size:
         return matrix, weights, None
     if weights is None or len(weights) == 1:
@@ -120,9 +120,9 @@ def most_clusters(problem: Problem) -> int:
     """Return at how many clusters a path may end."""
     n_rows, n_columns = problem.rows.n_rows, problem.rows.n_columns
     return min(
-        MOST_CLUSTERS,
-        max(n_rows // ROWS_A_CLUSTER, min(n_rows, FEW_CLUSTERS)),
-        max(MOST_CENTRE_ENTRIES // n_columns, WIDE_CLUSTERS),
+        MAX_CLUSTERS,
+        max(n_rows // ROWS_A_CLUSTER, min(n_rows, MIN_CLUSTERS)),
+        max(MAX_CENTRE_ENTRIES // n_columns, WIDE_CLUSTERS),
     )
 
 

@@ -16,7 +16,7 @@ from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.pool import one_blas_thread
 from hardbayes.dp_means.choice.path import Tracer
 from hardbayes.dp_means.choice.rule import needed_width
-from hardbayes.dp_means.choice.sample import Sample, View, normalised, view
+from hardbayes.dp_means.choice.sample import Sample, View, normalise, view
 
 EXCHANGES = 20  # rounds in which entries leave cells that others have taken
 
@@ -52,13 +52,13 @@ class Structureless:
         """Return a matrix of the same shape; ``number`` counts the draws."""
         rows, geometry = self.rows, self.geometry
         if is_sparse(rows):
-            return self._shuffled(rows, rng)
+            return self._shuffle(rows, rng)
         if geometry.unit_interval:
             drawn = self._betas(rng)
         elif not geometry.nonnegative:
             drawn = self._gaussian(rng) if number % 2 == 0 else self._box(rng)
         elif 2 * np.count_nonzero(rows) < rows.size:
-            return self._shuffled(csr_array(rows), rng).toarray()
+            return self._shuffle(csr_array(rows), rng).toarray()
         else:
             drawn = self._gammas(rng)
             if not geometry.takes_zeros:  # draws of a gamma with a small shape underflow
@@ -108,7 +108,7 @@ class Structureless:
         _, least, most, axes = self._axes
         return self._mean + rng.uniform(least, most, (len(self.rows), len(axes))) @ axes
 
-    def _shuffled(self, rows: csr_array, rng: np.random.RandomState) -> csr_array:
+    def _shuffle(self, rows: csr_array, rng: np.random.RandomState) -> csr_array:
         """Exchange entries between rows, which keep their numbers of entries and their scales.
 
         An entry takes its column along. So columns keep their frequencies and the sizes of their
@@ -124,7 +124,7 @@ class Structureless:
             targets = rng.random_sample(len(chances)) * chances[-1]
             order = np.searchsorted(chances, targets, side="right")
         for _ in range(EXCHANGES):
-            order = _exchanged(order, row_of, rows.indices, rows.shape[1], rng)
+            order = _exchange(order, row_of, rows.indices, rows.shape[1], rng)
         values = rows.data[order] / scales[row_of[order]] * scales[row_of]
         drawn = csr_array(
             (values.astype(rows.dtype), rows.indices[order], rows.indptr.copy()), rows.shape
@@ -164,7 +164,7 @@ def _medians(rows: csr_array, row_of: NDArray[np.intp]) -> Floats:
     return np.where(medians > 0, medians, 1.0)
 
 
-def _exchanged(
+def _exchange(
     order: NDArray[np.intp],
     row_of: NDArray[np.intp],
     columns: NDArray[np.signedinteger],
@@ -185,7 +185,7 @@ def _exchanged(
 
 Widths = dict[int, float]  # of plateaus, by number of clusters
 
-MOST_ROWS = 1 << 11  # of a draw
+MAX_ROWS = 1 << 11  # of a draw
 # Draws, by the number of rows from which so many suffice: few rows vary more, and cost less.
 DRAWS = ((1000, 6), (400, 12), (0, 20))
 CLUSTERS = 12  # to which paths go, unless there are wide plateaus beyond
@@ -203,23 +203,23 @@ def reference_widths(
 
     ``seen``: the sample as its path saw it. ``is_slow``: paths take long, so few are traced.
     """
-    few = sample.some(np.sort(tracer.rng.permutation(sample.n_rows)[:MOST_ROWS]))
+    few = sample.some(np.sort(tracer.rng.permutation(sample.n_rows)[:MAX_ROWS]))
     n_draws = DRAWS[0][1] if is_slow else next(d for least, d in DRAWS if few.n_rows >= least)
     views = _draws(sample, few, seen, n_draws, tracer.rng)
 
-    def traced(most: int) -> list[Widths]:
+    def trace(most: int) -> list[Widths]:
         found = []
         for number, drawn in enumerate(views, 1):
             tracer.pool.report.stage(f"reference {number} of {n_draws}")
             found.append(tracer.trace(drawn, few.weights, most).widths)
         return found
 
-    found = traced(CLUSTERS)
+    found = trace(CLUSTERS)
     expected = {k: width_at(k, found) for k in widths}
     # Numbers beyond these paths that would stand out are compared with longer ones.
     far = [k for k in widths if k > CLUSTERS and widths[k] > needed_width(k, expected[k])]
     if far:
-        found = traced(int(WINDOW * max(far)) + 1)
+        found = trace(int(WINDOW * max(far)) + 1)
         expected = {k: width_at(k, found) for k in widths}
     return expected
 
@@ -251,5 +251,5 @@ def _draws(
         source = Structureless(seen.rows[ids], sample.geometry, few.weights)
         return [seen._replace(rows=source.draw(number, rng)) for number in range(n_draws)]
     source = Structureless(few.rows, sample.geometry, few.weights)
-    drawn = [normalised(source.draw(number, rng), sample.geometry) for number in range(n_draws)]
+    drawn = [normalise(source.draw(number, rng), sample.geometry) for number in range(n_draws)]
     return [view(replace(few, rows=rows), rng) for rows in drawn]

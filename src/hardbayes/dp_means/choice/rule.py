@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from hardbayes.dp_means.local_rows import Borders
 
 
-FEWEST = 4.0  # rows in either outer strip for a pair to be tested
-SMALLEST_P = 1e-15  # of a half, about the rounding of float64: its logarithm is finite
+MIN_OUTER_ROWS = 4.0  # rows in either outer strip for a pair to be tested
+MIN_P = 1e-15  # of a half, about the rounding of float64: its logarithm is finite
 LOWEST_SCORE = -2.0  # of a pair of halves: one that failed does not outvote the others
 NO_WEIGHT = 1e-300  # instead of zero, against overflow of a ratio or of a score
 # Times the score of structureless rows, from which a valley is evidence: a larger factor divides
@@ -46,7 +46,7 @@ def valley_p_value(halvings: Sequence[tuple[Borders, Borders]]) -> float:
     """
     scores = []
     for halves in halvings:
-        p = [max(_simes(ndtr(-_scores(borders))), SMALLEST_P) for borders in halves]
+        p = [max(_simes(ndtr(-_scores(borders))), MIN_P) for borders in halves]
         scores.append(max(-ndtri(chdtrc(2 * len(p), -2.0 * np.log(p).sum())), LOWEST_SCORE))
     return float(ndtr(-np.mean(scores))) if scores else 1.0
 
@@ -92,7 +92,7 @@ def _scores(borders: Borders) -> Floats:
     total = borders.weights.sum(axis=1)
     weight = borders.squares.sum(axis=1) / np.maximum(total, NO_WEIGHT)  # effective, of one row
     counts = borders.weights / np.maximum(weight, NO_WEIGHT)[:, np.newaxis]
-    counts = counts[np.minimum(counts[:, 0], counts[:, 2]) >= FEWEST]
+    counts = counts[np.minimum(counts[:, 0], counts[:, 2]) >= MIN_OUTER_ROWS]
     left, middle, right = counts.T + 0.5
     least, variance = _least_middle(left, right)
     scores: Floats = (least - middle) / np.sqrt((least + middle) / 2.0 + variance)
@@ -111,10 +111,10 @@ def _simes(p: Floats) -> float:
 
 
 # A plateau must exceed the reference, which varies from draw to draw, by this factor and by this
-# margin: of narrow plateaus some are twice as wide as others by chance. Those of FEW clusters vary
-# least, and need the margin alone. Less finds more clusters, and divides more draws without any
-# (benchmarks.choosing).
-FEW = 2
+# margin: of narrow plateaus some are twice as wide as others by chance. Those of at most SMALL_K
+# clusters vary least, and need the margin alone. Less finds more, and divides more draws without
+# any (benchmarks.choosing).
+SMALL_K = 2
 STANDS_OUT = 1.35
 MARGIN = 0.2
 # No plateau counts if borders are filled to more than this part of the least without clusters.
@@ -125,7 +125,7 @@ LEVEL = 0.1
 # Borders that a finer number adds: filled to less than this part, with a score above this.
 EMPTY = 0.7
 CLEARLY = 2.3
-LEAST_WIDTH = 0.05  # of a finer number: a penalty within a narrower plateau may miss it
+MIN_WIDTH = 0.05  # of a finer number: a penalty within a narrower plateau may miss it
 
 
 class Fold(NamedTuple):
@@ -202,7 +202,7 @@ def _clearest(folds: dict[int, Fold]) -> tuple[float, int]:
 
 def needed_width(k: int, reference: float) -> float:
     """Return how wide a plateau of k clusters must be, given that of structureless data."""
-    factor = 1.0 if k <= FEW else STANDS_OUT
+    factor = 1.0 if k <= SMALL_K else STANDS_OUT
     return factor * reference + MARGIN
 
 
@@ -212,7 +212,7 @@ def choose(candidates: Sequence[Candidate]) -> int:
     if not counting:
         return 1
     best = _best(counting)
-    while finer := [c for c in counting if c.width >= LEAST_WIDTH and _refines(c, best)]:
+    while finer := [c for c in counting if c.width >= MIN_WIDTH and _refines(c, best)]:
         best = _best(finer)
     return best.k
 

@@ -25,13 +25,13 @@ from hardbayes.core.frame import Columns, Frame, frame_for, used_columns
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.core.pool import one_blas_thread
-from hardbayes.dp_means.choice.path import MOST_ROWS, entries_of_a_row, sample_rows
+from hardbayes.dp_means.choice.path import MAX_ROWS, entries_of_a_row, sample_rows
 from hardbayes.dp_means.objective import Partition
 
 FREQUENT = 3.0  # times the median number of occurrences of the values nearby
 NEARBY = 11  # values
-LEAST_SHARE = 0.25  # of the rows have frequent values,
-FEWEST = 5  # of which there are so many: two or three may be clusters
+MIN_SHARE = 0.25  # of the rows have frequent values,
+MIN_FREQUENT = 5  # of which there are so many: two or three may be clusters
 COARSER = 2.0  # times the median step: frequent values so far apart are round numbers
 
 
@@ -54,7 +54,7 @@ def _widths(column: NDArray[np.floating]) -> Floats:
     """Return how far the entries of a column are spread (n,): zeros without round numbers."""
     values, inverse, counts = np.unique(column, return_inverse=True, return_counts=True)
     is_frequent = counts >= FREQUENT * median_filter(counts, NEARBY)
-    if is_frequent.sum() < FEWEST or counts[is_frequent].sum() < LEAST_SHARE * len(column):
+    if is_frequent.sum() < MIN_FREQUENT or counts[is_frequent].sum() < MIN_SHARE * len(column):
         return np.zeros(len(column))
     step, coarse = (float(np.median(np.diff(v))) for v in (values, values[is_frequent]))
     if coarse < COARSER * step:
@@ -62,17 +62,17 @@ def _widths(column: NDArray[np.floating]) -> Floats:
     return np.where(is_frequent, coarse, step)[inverse]
 
 
-# A path is traced on a quarter of the rows, but on so many at least, and on MOST_ROWS at most.
-FEWEST_TRACED = 1 << 12
+# A path is traced on a quarter of the rows, but on so many at least, and on MAX_ROWS at most.
+MIN_TRACED_ROWS = 1 << 12
 PART_TRACED = 4
 # With those that are only held out, there are so many rows at most, with so many entries.
-MOST_HELD_OUT = 1 << 14
-MOST_HELD_OUT_ENTRIES = 1 << 22
+MAX_HELD_OUT_ROWS = 1 << 14
+MAX_HELD_OUT_ENTRIES = 1 << 22
 # Columns: in more, the values of single columns do not show, and paths see projected rows.
 WIDE = 256
 MANY_DIFFERENT = 48  # rows, from which copies of them are no clusters
 # Values of a single column are a grid if there are so many steps, half of them about equal.
-FEWEST_STEPS = 4
+MIN_STEPS = 4
 EQUAL_STEPS = 1.01
 
 
@@ -149,14 +149,14 @@ def draw(
     """Return all rows with weight, or a random sample as heavy as all, and some of the others."""
     n = matrix.shape[0]
     every = np.broadcast_to(1.0 if weights is None else weights, n)
-    most = min(MOST_ROWS, max(FEWEST_TRACED, n // PART_TRACED))
+    most = min(MAX_ROWS, max(MIN_TRACED_ROWS, n // PART_TRACED))
     some, _, ids = sample_rows(matrix, weights, rng, most)
     rest = np.empty(0, np.intp)
     if ids is None:
         ids = np.flatnonzero(every)
         some = some[ids] if len(ids) < n else some
     else:
-        room = min(MOST_HELD_OUT - len(ids), MOST_HELD_OUT_ENTRIES // entries_of_a_row(matrix))
+        room = min(MAX_HELD_OUT_ROWS - len(ids), MAX_HELD_OUT_ENTRIES // entries_of_a_row(matrix))
         rest = _others(n, ids, max(0, room), rng)
         rest = rest[every[rest] > 0]
     frame = frame_for(some, geometry)[0]
@@ -171,13 +171,13 @@ def draw(
         unseen = replace(unseen, rows=csr_array(unseen.rows[:, columns.kept]))
     if is_sparse(some):
         return Drawn(sample, unseen, sample, [], frame, columns)
-    sample, unseen = united(sample, unseen)
+    sample, unseen = merge_equal_rows(sample, unseen)
     rows = np.concatenate([sample.rows, unseen.rows])
     categories, smooth = list[Dummies](), rows
     if takes_noise(rows, geometry):
         categories = categories_of(rows)
         smooth = smooth_columns(rows, categories, rng)
-    parts = np.split(unrounded(smooth, geometry, rng), [sample.n_rows])
+    parts = np.split(undo_rounding(smooth, geometry, rng), [sample.n_rows])
     seen, unseen = replace(sample, rows=parts[0]), replace(unseen, rows=parts[1])
     return Drawn(seen, unseen, seen if smooth is rows else sample, categories, frame, columns)
 
@@ -188,7 +188,7 @@ def takes_noise(rows: Matrix, geometry: Geometry) -> bool:
     return not (outside or geometry.nonnegative or geometry.unit_interval)
 
 
-def unrounded(rows: Matrix, geometry: Geometry, rng: np.random.RandomState) -> Matrix:
+def undo_rounding(rows: Matrix, geometry: Geometry, rng: np.random.RandomState) -> Matrix:
     """Return rows in which round numbers are spread, where columns may have noise that shows."""
     return without_round_numbers(rows, rng) if takes_noise(rows, geometry) else rows
 
@@ -203,7 +203,7 @@ def cells_of_grid(rows: Matrix) -> int | None:
     different = np.unique(rows, axis=0)
     if rows.shape[1] == 1:  # or equal steps in the only column
         steps = np.diff(different[:, 0])
-        is_grid = len(steps) >= FEWEST_STEPS and np.median(steps) <= EQUAL_STEPS * steps.min()
+        is_grid = len(steps) >= MIN_STEPS and np.median(steps) <= EQUAL_STEPS * steps.min()
     else:
         is_grid = _fill_grid(rows, len(different))
     return len(different) if is_grid else None
@@ -213,7 +213,7 @@ def _fill_grid(rows: NDArray[np.floating], n_different: int) -> bool:
     return 2 * max(len(np.unique(column)) for column in rows.T) < n_different
 
 
-def united(sample: Sample, unseen: Sample) -> tuple[Sample, Sample]:
+def merge_equal_rows(sample: Sample, unseen: Sample) -> tuple[Sample, Sample]:
     """Return dense samples with equal rows as one heavy row, in one of them.
 
     Otherwise copies of a row would be in both halves of the rows, as clusters of their own. A few
@@ -233,7 +233,7 @@ def united(sample: Sample, unseen: Sample) -> tuple[Sample, Sample]:
     return found[0], found[1]
 
 
-def normalised(matrix: Matrix, geometry: Geometry) -> Matrix:
+def normalise(matrix: Matrix, geometry: Geometry) -> Matrix:
     """Return rows divided by their sums or lengths, where the divergence divides them."""
     if geometry.row_unit is None or not matrix.shape[0]:
         return matrix
@@ -247,7 +247,7 @@ def normalised(matrix: Matrix, geometry: Geometry) -> Matrix:
 def _in_frame(matrix: Matrix, geometry: Geometry, frame: Frame) -> Matrix:
     """Return rows in working coordinates, where nothing that is drawn like them overflows."""
     if geometry.row_unit is not None:
-        return normalised(matrix, geometry)
+        return normalise(matrix, geometry)
     if is_sparse(matrix):
         return csr_array((matrix.data * frame.scale, matrix.indices, matrix.indptr), matrix.shape)
     return frame.to_working(matrix).astype(matrix.dtype)
@@ -257,7 +257,7 @@ def _others(
     n: int, ids: NDArray[np.intp], most: int, rng: np.random.RandomState
 ) -> NDArray[np.intp]:
     """Return up to ``most`` of n rows that are not among ``ids``."""
-    if n > 8 * MOST_HELD_OUT:  # a permutation of n would take more room
+    if n > 8 * MAX_HELD_OUT_ROWS:  # a permutation of n would take more room
         return np.setdiff1d(rng.randint(n, size=most), ids)
     return np.sort(rng.permutation(np.setdiff1d(np.arange(n), ids))[:most])
 
@@ -303,7 +303,7 @@ def narrow(rows: Matrix, weights: Floats, rng: np.random.RandomState) -> tuple[M
     """Return rows projected to their principal directions, and what `View` has as ``left_out``."""
     total = float(weights.sum())
     mean = np.asarray(rows.T @ weights) / total
-    projected = _projected(rows, weights, mean, rng)
+    projected = _project(rows, weights, mean, rng)
     squares = rows.multiply(rows) if is_sparse(rows) else rows * rows
     lengths = squares.sum(axis=1, dtype=np.float64) - 2.0 * (rows @ mean) + mean @ mean
     rest = np.maximum(lengths - np.einsum("nr,nr->n", projected, projected), 0.0)
@@ -316,13 +316,13 @@ def narrow(rows: Matrix, weights: Floats, rng: np.random.RandomState) -> tuple[M
 @one_blas_thread()
 def narrow_vectors(rows: Matrix, weights: Floats, rng: np.random.RandomState) -> Floats:
     """Return vectors projected to their leading directions from the origin, of length one again."""
-    projected = _projected(rows, weights, np.zeros(rows.shape[1]), rng)
+    projected = _project(rows, weights, np.zeros(rows.shape[1]), rng)
     lengths = row_lengths(projected)
     units: Floats = projected / np.where(lengths > 0, lengths, 1.0)[:, np.newaxis]
     return units
 
 
-def _projected(rows: Matrix, weights: Floats, mean: Floats, rng: np.random.RandomState) -> Floats:
+def _project(rows: Matrix, weights: Floats, mean: Floats, rng: np.random.RandomState) -> Floats:
     """Return the coordinates of rows along their leading directions from ``mean``.
 
     Randomised subspace iteration (Halko, Martinsson & Tropp 2011), of columns or of rows, whichever

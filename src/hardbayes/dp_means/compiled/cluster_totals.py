@@ -17,7 +17,7 @@ from hardbayes.core.simd.vectors import log
 
 LENGTH, T_LOG_T, BINARY = map(int, Formula)
 # Differences of potentials err by this part of them, at most.
-NOISE = 1e-12
+POTENTIAL_TOLERANCE = 1e-12
 # Totals below this part of a cluster's weight are what rounding has left of nothing.
 NOTHING = 1e-14
 # Logarithms are taken together: of all slots for an entry, or of so many entries for few slots.
@@ -43,7 +43,7 @@ class ClusterTotals(NamedTuple):
     turnover: np.ndarray  # (slots,): weight that came and went
     absences: np.ndarray  # (2, slots): BINARY's ``sum_j g(N + w - T_j)`` for the weights w
     absent_weights: np.ndarray  # (2, slots): of a row that comes, and of one that goes
-    fresh: np.ndarray  # (slots,) bool: see `local.relocate`
+    fresh: np.ndarray  # (slots,) bool: see `local.move_rows`
 
 
 @inlined
@@ -306,7 +306,7 @@ def union_costs(clusters, sizes, a, first, costs):
         total = clusters.sums[a] + sums[b] - clusters.alone[0]
         together = potential(clusters, sizes[a] + sized[b] - eta, total, costs[b])
         apart = clusters.potentials[a] + potentials[b]
-        noise = NOISE * (abs(clusters.potentials[a]) + abs(potentials[b]))
+        noise = POTENTIAL_TOLERANCE * (abs(clusters.potentials[a]) + abs(potentials[b]))
         costs[b] = apart - together - clusters.alone[2] + noise
 
 

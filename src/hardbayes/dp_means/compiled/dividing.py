@@ -23,7 +23,7 @@ from hardbayes.dp_means.compiled.cluster_totals import (
     join,
     refresh,
 )
-from hardbayes.dp_means.compiled.sweeping import add_up, choose, relocate
+from hardbayes.dp_means.compiled.sweeping import add_up, choose, move_rows
 
 # Not literals: with those, other kernels would be compiled once more.
 MAX_PASSES = np.int64(16)  # of the rows of a cluster that is divided
@@ -180,7 +180,7 @@ def divide(
             ):
                 continue
             tally[:] = 0
-            relocate(
+            move_rows(
                 rows, weights, constants, parts, sizes, members, ids, groups, two, places, 0.0, 0.0,
                 near, ALL, tally, gain, space.no_goal, MAX_PASSES, BEGIN, m,
             )  # fmt: skip
@@ -332,7 +332,7 @@ def refine(rows, weights, constants, ids, whole, space, second, start, stop):
     for k in range(2):
         refresh(parts, sizes[k], k)
     space.tally[:] = 0
-    relocate(
+    move_rows(
         rows, weights, constants, parts, sizes, space.members, ids, space.groups, space.first,
         space.places, 0.0, parts.prior_weight, space.near, ALL, space.tally, space.gain,
         space.no_goal, MAX_PASSES, start, stop,

@@ -64,7 +64,7 @@ def separation(clusters, a, b):
 
 
 @kernel
-def relocate_changed(rows, weights, constants, clusters, max_changes, progress, entries):
+def move_rows_changed(rows, weights, constants, clusters, max_changes, progress, entries):
     """Move rows while the objective falls, until at most ``max_changes`` move in a pass.
 
     After every MANY_PASSES twice as many may: rows at a tie may change places for ever by rounding.

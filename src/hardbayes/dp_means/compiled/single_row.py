@@ -12,7 +12,13 @@ from numba.extending import overload
 from hardbayes.core.arrays import Centres
 from hardbayes.core.compiling import INLINE, inlined, kernel, part
 from hardbayes.core.rows import blend, pick, read_row, row_cost, score_blocks, score_error
-from hardbayes.dp_means.compiled.cluster_totals import NOISE, add, empty, join, refresh
+from hardbayes.dp_means.compiled.cluster_totals import (
+    POTENTIAL_TOLERANCE,
+    add,
+    empty,
+    join,
+    refresh,
+)
 
 # Between two passes over all rows only those are visited whose best other cluster costs them at
 # most so many times their own. Costs of divergences have a large part that is much the same in all
@@ -25,7 +31,7 @@ FLOOR = 1e-15
 @inlined
 def is_worth_it(pays, frees, unit):
     """Whether a row that pays and frees so much should move; ``unit``: the weight they contain."""
-    return pays < frees - NOISE * frees - FLOOR * np.sqrt(unit * frees)
+    return pays < frees - POTENTIAL_TOLERANCE * frees - FLOOR * np.sqrt(unit * frees)
 
 
 def near_factor(clusters):
@@ -126,12 +132,12 @@ def _cheapest_other(rows, i, weight, constants, clusters, sizes, members, own, f
                 begin = first + (own == first)
                 join(rows, i, weight, clusters, sizes, begin, end - (own == end - 1))
             potentials = clusters.potentials
-            brings = weight * pick(constants, i) + NOISE * abs(potentials[own])
+            brings = weight * pick(constants, i) + POTENTIAL_TOLERANCE * abs(potentials[own])
             least = np.inf
             winner = np.int64(-1)
             for k in range(first, stop):
                 if members[k] > 0 and k != own and (clusters.fresh[k] or not some):
-                    noise = NOISE * abs(potentials[k])
+                    noise = POTENTIAL_TOLERANCE * abs(potentials[k])
                     pays = brings + (potentials[k] - clusters.joined[k]) + noise
                     if pays < least:
                         least = pays
@@ -263,13 +269,13 @@ def gains_elsewhere(rows, constants, centres, factors, block_factors, own, batch
 
 
 @kernel
-def relocate(
+def move_rows(
     rows, weights, constants, centres, sizes, members, ids, groups, pairs, places, local_penalty,
     penalty, prior_weight, tally, gain, start, stop,
 ):  # fmt: skip
     """Move rows while the objective falls; squared distances only.
 
-    As `relocate` of `dp_means.compiled.sweeping`, and the last row of a group to leave a cluster
+    As `move_rows` of `dp_means.compiled.sweeping`, and the last row of a group to leave a cluster
     frees the local penalty, the first one to join it pays it. So it goes for whole local clusters,
     as rows of their groups: one that joins another of its group frees the local penalty.
 

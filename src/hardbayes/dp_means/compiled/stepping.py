@@ -19,7 +19,7 @@ from hardbayes.core.compiling import inlined, kernel, part
 from hardbayes.core.rows import entries, entry, pick
 from hardbayes.dp_means.compiled.cluster_totals import (
     LANES,
-    NOISE,
+    POTENTIAL_TOLERANCE,
     ClusterTotals,
     absorb,
     add,
@@ -157,7 +157,7 @@ def join_roughly(rows, i, weight, clusters, first, last):
 def paid(i, weight, constants, totals, c):
     """Return what row i pays in slot c, for one of its weight, by its potential with the row."""
     was = totals.potentials[c]
-    return pick(constants, i) - (totals.joined[c] - was - NOISE * abs(was)) / weight
+    return pick(constants, i) - (totals.joined[c] - was - POTENTIAL_TOLERANCE * abs(was)) / weight
 
 
 @kernel

@@ -245,7 +245,7 @@ def mark_border(
 
 
 @kernel
-def relocate(
+def move_rows(
     rows, weights, constants, clusters, sizes, members, ids, groups, first, places, penalty,
     prior_weight, near, some, tally, gain, goals, n_passes, start, stop,
 ):  # fmt: skip
@@ -276,7 +276,7 @@ def relocate(
         gained = gain[0]
         for _ in range(n_passes):
             moves = tally[1]
-            walk(
+            visit_once(
                 rows, weights, constants, clusters, sizes, members, ids, first[groups[begin]],
                 first[groups[begin] + 1], places, penalty, prior_weight, near, tally, gain,
                 only_near, begin, end,
@@ -291,11 +291,11 @@ def relocate(
 
 
 @part
-def walk(
+def visit_once(
     rows, weights, constants, clusters, sizes, members, ids, first, last_slot, places, penalty,
     prior_weight, near, tally, gain, only_near, begin, end,
 ):  # fmt: skip
-    """One pass of `relocate` over the rows of one group, with slots from ``first`` on."""
+    """One pass of `move_rows` over the rows of one group, with slots from ``first`` on."""
     for p in range(begin, end):
         if only_near and not near[p]:
             continue

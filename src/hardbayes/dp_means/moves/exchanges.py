@@ -5,7 +5,7 @@ Exchanges: a union and a division tried together, where neither alone lowers the
 Two clusters are united, one is divided, or both; then the rows of the neighbourhood go where they
 are cheapest. Trials in which the objective ends lower are proposed.
 
-Detours: for a while more clusters than the cap allows, then as many as before.
+Splits then merges: for a while more clusters than the cap allows, then as many as before.
 
 Where the cap binds, exchanges one by one end in local optima that a wider circle leaves: clusters
 divide whose divisions save most, then those unite whose unions cost least, and after each step rows
@@ -22,7 +22,7 @@ import numpy as np
 
 from hardbayes.core.arrays import chunks
 from hardbayes.dp_means.moves import PartitionProposal
-from hardbayes.dp_means.moves.merges import WORTHWHILE, least_few
+from hardbayes.dp_means.moves.merges import RELATIVE_TOLERANCE, argsmallest
 from hardbayes.dp_means.moves.splits import UNCHANGED, n_starts
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ def _neighbours(partition: Partition, centres: Floats) -> Ids:
     near = min(NEIGHBOURS + 1, k)
     nearest = np.empty((k, near), np.intp)
     for part in chunks(k, k):
-        nearest[part] = least_few(partition.geometry.between(centres[part], centres), near)
+        nearest[part] = argsmallest(partition.geometry.between(centres[part], centres), near)
     return nearest
 
 
@@ -243,13 +243,13 @@ def _make(
         if trial.united:
             older, younger = trial.united
             slots[t, younger] = slots[t, older]
-    grouped = local.grouped(rows, groups, first)
+    grouped = local.group(rows, groups, first)
     grouped.places[:] = slots[groups, numbers]
 
     divided = np.array([trial.divided[0] if trial.divided else -1 for trial in trials])
     inside = np.flatnonzero(numbers == divided[groups])
     halves = np.stack([divisions.left[divided], divisions.right[divided]], axis=1)
-    parts = local.grouped(rows[inside], groups[inside], 2 * np.arange(len(trials) + 1))
+    parts = local.group(rows[inside], groups[inside], 2 * np.arange(len(trials) + 1))
     parts.choose(partition.direct_form(halves.reshape(2 * len(trials), -1)))
     leaving = inside[parts.places % 2 == 1]
     grouped.places[leaving] = first[groups[leaving] + 1] - 1
@@ -266,7 +266,7 @@ def _make(
         old = before.explained[trial.around].sum()
         more = int(np.count_nonzero(used)) - len(trial.around)
         gain = float(after[own].sum() - old - partition.penalty * more)
-        if not gain > WORTHWHILE * (partition.penalty + abs(old)):
+        if not gain > RELATIVE_TOLERANCE * (partition.penalty + abs(old)):
             gain = 0.0
         new_centre = centres[first[t + 1] - 1] if used[-1] else None
         places = grouped.places[members] - first[t]
@@ -282,25 +282,25 @@ MORE_IN_ALL = 40
 TRANSFERS = 8  # that are tried: those that cost least before rows move
 # On the way, one row in so many may still move before the next step.
 UNCONVERGED = 200
-# At its end a detour so much worse, as a part of the fit term, is given up before rows converge.
+# At its end a try so much worse, as a part of the fit term, is given up before rows converge.
 HOPELESS = 0.003
-# Detours are made with at most so many rows, with which a step takes about as long as a sweep; so
-# many clusters, of which all distances are kept; and entries of centres, which are copied.
-MOST_ROWS = 1 << 17
-MOST_CLUSTERS = 512
-MOST_ENTRIES = 1 << 22
+# Limits of splits then merges: rows, with which a step takes about as long as a sweep; clusters, of
+# which all distances are kept; and entries of centres, which are copied.
+MAX_ROWS = 1 << 17
+MAX_CLUSTERS = 512
+MAX_ENTRIES = 1 << 22
 
 
-def propose_detour(
+def propose_split_then_merge(
     state: PartitionState, partition: Partition, rng: np.random.RandomState
 ) -> PartitionProposal | None:
-    """Propose where the first of several detours ends that ends lower."""
+    """Propose the first of several tries that ends lower."""
     rows, k = state.rows, state.n_clusters
     n_rows, lengths = rows.n_rows, _lengths(k)
     is_large = (
-        n_rows > min(MOST_ROWS, rows.most_taken)
-        or k > MOST_CLUSTERS
-        or (k + max(lengths)) * rows.n_columns > MOST_ENTRIES
+        n_rows > min(MAX_ROWS, rows.most_taken)
+        or k > MAX_CLUSTERS
+        or (k + max(lengths)) * rows.n_columns > MAX_ENTRIES
     )
     labels = state.numbers()
     if k == 1 or is_large or labels.min() < 0:  # rows of no weight may be in no cluster
@@ -308,29 +308,31 @@ def propose_detour(
     weights, centres = state.centres()
     form = partition.moving_form(centres)
     incremental = rows.take().incremental(form, labels, weights, k + max(lengths), rng)
-    walk = cast("IncrementalPartition", incremental)  # the type for squared distances
-    walk.divide(n_starts(k), UNCHANGED)
-    before, saved, max_changes = walk.fit(), walk.save(), n_rows // UNCONVERGED
-    detours = [partial(_there_and_back, walk, more, max_changes) for more in lengths]
-    transfers = [partial(_transfer, walk, *way, max_changes) for way in _transfers(walk, weights)]
-    for detour in (*transfers, *detours):
-        detour()
-        if walk.fit() < (1 + HOPELESS) * before:
-            walk.relocate(0)
-            gain = before - walk.fit()
-            if gain > WORTHWHILE * before:
-                return _proposal(labels, walk.labels, walk.centres, k, gain)
-        walk.restore(saved)
+    moving = cast("IncrementalPartition", incremental)  # the type for squared distances
+    moving.divide(n_starts(k), UNCHANGED)
+    before, saved, max_changes = moving.fit(), moving.save(), n_rows // UNCONVERGED
+    longer = [partial(_split_then_merge, moving, more, max_changes) for more in lengths]
+    transfers = [
+        partial(_transfer, moving, *way, max_changes) for way in _transfers(moving, weights)
+    ]
+    for attempt in (*transfers, *longer):
+        attempt()
+        if moving.fit() < (1 + HOPELESS) * before:
+            moving.move_rows(0)
+            gain = before - moving.fit()
+            if gain > RELATIVE_TOLERANCE * before:
+                return _proposal(labels, moving.labels, moving.centres, k, gain)
+        moving.restore(saved)
     return None
 
 
-def _transfers(walk: IncrementalPartition, weights: Floats) -> list[tuple[int, int, int]]:
+def _transfers(moving: IncrementalPartition, weights: Floats) -> list[tuple[int, int, int]]:
     """Return transfers, the cheapest first: a cluster, which half leaves it, and where it goes."""
     k = len(weights)
-    centres, halves = walk.centres[:k], walk.halves[:k]
+    centres, halves = moving.centres[:k], moving.halves[:k]
     gaps = halves[:, 0] - halves[:, 1]
     lengths = np.einsum("kd,kd->k", gaps, gaps)
-    divided = (walk.savings[:k] > 0) & (lengths > 0)
+    divided = (moving.savings[:k] > 0) & (lengths > 0)
     # The mean of a cluster lies between its halves, as near to either as it has weight; rounding
     # may put it beyond one of two halves that hardly differ.
     along = np.einsum("kd,kd->k", centres - halves[:, 1], gaps) / np.where(divided, lengths, 1.0)
@@ -343,20 +345,20 @@ def _transfers(walk: IncrementalPartition, weights: Floats) -> list[tuple[int, i
             rises = sizes[c, side] * weights / (sizes[c, side] + weights) * squares
             rises[c] = np.inf
             to = int(rises.argmin())
-            found.append((float(rises[to] - walk.savings[c]), c, side, to))
+            found.append((float(rises[to] - moving.savings[c]), c, side, to))
     return [transfer[1:] for transfer in sorted(found)[:TRANSFERS]]
 
 
-def _transfer(walk: IncrementalPartition, c: int, side: int, to: int, max_changes: int) -> None:
+def _transfer(moving: IncrementalPartition, c: int, side: int, to: int, max_changes: int) -> None:
     """Divide a cluster and unite one of its halves with another."""
-    new = walk.n_clusters  # the first free slot
-    if walk.split(c):
-        walk.unite(to, new if side else c)
-        walk.relocate(max_changes)
+    new = moving.n_clusters  # the first free slot
+    if moving.split(c):
+        moving.unite(to, new if side else c)
+        moving.move_rows(max_changes)
 
 
 def _lengths(k: int) -> list[int]:
-    """Return how many clusters more each detour has."""
+    """Return how many clusters more each try has."""
     lengths: list[int] = []
     for part in PARTS * TURNS:
         more = min(max(1, round(part * k)), MORE_IN_ALL)
@@ -366,19 +368,19 @@ def _lengths(k: int) -> list[int]:
     return lengths
 
 
-def _there_and_back(walk: IncrementalPartition, more: int, max_changes: int) -> None:
+def _split_then_merge(moving: IncrementalPartition, more: int, max_changes: int) -> None:
     """Divide clusters until there are so many more, or none can be divided; then unite some."""
-    k = walk.n_clusters
-    while walk.n_clusters < k + more:
-        walk.divide(n_starts(walk.n_clusters), UNCHANGED)
-        c = int(walk.savings.argmax())
-        if not walk.savings[c] > 0:
+    k = moving.n_clusters
+    while moving.n_clusters < k + more:
+        moving.divide(n_starts(moving.n_clusters), UNCHANGED)
+        c = int(moving.savings.argmax())
+        if not moving.savings[c] > 0:
             break
-        if walk.split(c):
-            walk.relocate(max_changes)
-    while walk.n_clusters > k:
-        walk.unite(*walk.cheapest_unions(1)[0])
-        walk.relocate(max_changes)
+        if moving.split(c):
+            moving.move_rows(max_changes)
+    while moving.n_clusters > k:
+        moving.unite(*moving.cheapest_unions(1)[0])
+        moving.move_rows(max_changes)
 
 
 def _proposal(

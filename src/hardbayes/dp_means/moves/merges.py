@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 ONE_THREAD = Pool(1)  # where no pool is given: any number gives the same result
 # Neighbours of a cluster for which the cost of a union is computed exactly.
 NEAREST = 3
-# A move must gain more than this part of the penalty: rounding alone never moves anything.
-WORTHWHILE = 1e-9
+# A move must gain more than this part of the penalty or fit term: rounding alone is no gain.
+RELATIVE_TOLERANCE = 1e-9
 
 
 def propose_merges(state: PartitionState, partition: Partition) -> PartitionProposal | None:
@@ -31,7 +31,7 @@ def propose_merges(state: PartitionState, partition: Partition) -> PartitionProp
     Cheapest unions first; a cluster takes part in one union, then all costs are computed anew.
     """
     partners, costs = state.unions()
-    limit = partition.penalty * (1 - WORTHWHILE)
+    limit = partition.penalty * (1 - RELATIVE_TOLERANCE)
     if not (costs < limit).any():
         return None
     weights, totals = (part.copy() for part in state.totals())
@@ -94,7 +94,7 @@ def nearest_partners(
         if frees is not None:
             rough -= frees[part]
         rough[np.arange(len(numbers)), numbers] = np.inf
-        candidates = least_few(rough, near)
+        candidates = argsmallest(rough, near)
         left = np.repeat(numbers, near)
         right = candidates.ravel()
         exact = partition.union_costs(
@@ -108,10 +108,10 @@ def nearest_partners(
     return partners, costs
 
 
-def least_few(values: Floats, count: int) -> NDArray[np.intp]:
-    """Return where the least few (rows, count) of each row of ``values`` are, least first.
+def argsmallest(values: Floats, count: int) -> NDArray[np.intp]:
+    """Return where the smallest (rows, count) of each row of ``values`` are, in order.
 
-    ``values`` are overwritten. For few this is many times faster than a partial sort.
+    ``values`` are overwritten. For small counts this is many times faster than a partial sort.
     """
     rows = np.arange(len(values))
     found = np.empty((len(values), count), np.intp)

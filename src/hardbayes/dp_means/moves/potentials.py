@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hardbayes.core.arrays import is_sparse
-from hardbayes.dp_means.moves.single_rows import Walked
+from hardbayes.dp_means.moves.single_rows import RowMoves
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -114,17 +114,17 @@ class ClusterPotentials:
 
 
 TOGETHER = 1 << 17  # numbers computed, at most, for rows together
-FEW = 2  # moves of a batch at which it has the right size
-NOISE = 1e-12  # of what is compared: no move gains less
+BATCH_MOVES = 2  # in a batch of the right size
+POTENTIAL_TOLERANCE = 1e-12  # of what is compared: no move gains less
 
 
-def walk_by_potentials(
+def move_rows_by_potentials(
     local: LocalRows,
     partition: Partition,
     numbers: NDArray[np.intp],
     clusters: Clusters,
     max_passes: int,
-) -> Walked:
+) -> RowMoves:
     """Visit rows one by one; each goes to where the objective is lowest.
 
     IN/OUT numbers (n,): clusters of the rows.
@@ -147,15 +147,17 @@ def walk_by_potentials(
             own = numbers[part]
             if local_penalties is not None:
                 local_penalties.begin(part)
-            moved, gained = _walk(potentials, batch, local.constants_at(part), own, local_penalties)
+            moved, gained = _move_batch(
+                potentials, batch, local.constants_at(part), own, local_penalties
+            )
             numbers[part] = own
             n_moves += moved
             gain += gained
             # Each move computes the rest of its batch again: few rows together where many move.
-            size = max(1, size // 2) if moved > FEW else min(2 * size, largest)
+            size = max(1, size // 2) if moved > BATCH_MOVES else min(2 * size, largest)
         if n_moves == before:
             break
-    return Walked(n_moves, gain, potentials.centres()[len(clusters.weights) : numbers.max() + 1])
+    return RowMoves(n_moves, gain, potentials.centres()[len(clusters.weights) : numbers.max() + 1])
 
 
 class MovingLocalPenalties:
@@ -187,7 +189,7 @@ class MovingLocalPenalties:
         self._pairs[group, target] += 1
 
 
-def _walk(
+def _move_batch(
     clusters: ClusterPotentials,
     batch: Batch,
     constants: Floats,
@@ -254,6 +256,8 @@ def _choices(
     at = np.arange(len(own))
     pays[at, own] = np.inf
     best = np.argmin(pays, axis=1)
-    noise = NOISE * (np.abs(frees) + np.abs(potentials[own]) + np.abs(potentials[best]))
+    noise = POTENTIAL_TOLERANCE * (
+        np.abs(frees) + np.abs(potentials[own]) + np.abs(potentials[best])
+    )
     gains = frees - pays[at, best]
     return np.where(pays[at, best] < frees - noise, best, own), gains

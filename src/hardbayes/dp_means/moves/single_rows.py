@@ -51,15 +51,15 @@ class Clusters(NamedTuple):
     local_penalties: LocalPenalties | None = None
 
 
-class Walked(NamedTuple):
-    """What a walk through rows did."""
+class RowMoves(NamedTuple):
+    """What single-row moves did."""
 
     n_moves: int
     gain: float  # by how much the objective fell
     opened: Floats  # (m, d): centres of clusters that rows opened
 
 
-class Walk(Protocol):
+class MoveRows(Protocol):
     """Single-row moves."""
 
     def __call__(
@@ -69,17 +69,17 @@ class Walk(Protocol):
         numbers: Ids,
         clusters: Clusters,
         max_passes: int,
-    ) -> Walked:
+    ) -> RowMoves:
         """Visit rows one after the other; each goes to where the objective is lowest.
 
         IN/OUT numbers (m,): clusters of the rows.
         """
 
 
-def propose_relocations(
+def propose_row_moves(
     state: PartitionState,
     partition: Partition,
-    walk: Walk,
+    move_rows: MoveRows,
     ids: Ids,
     max_passes: int = 1,
     local_penalties: LocalPenalties | None = None,
@@ -93,13 +93,13 @@ def propose_relocations(
     weights, centres = state.centres()
     clusters = Clusters(weights, centres, state.member_counts(), local_penalties)
     numbers = state.numbers(ids).astype(np.intp)
-    walked = walk(state.rows.take(ids), partition, numbers, clusters, max_passes)
-    if not walked.n_moves:
+    moves = move_rows(state.rows.take(ids), partition, numbers, clusters, max_passes)
+    if not moves.n_moves:
         return None
-    return PartitionProposal(-walked.gain, ids, numbers, walked.opened)
+    return PartitionProposal(-moves.gain, ids, numbers, moves.opened)
 
 
-def propose_all_relocations(
+def propose_all_row_moves(
     state: PartitionState, partition: Partition, rng: np.random.RandomState
 ) -> PartitionProposal | None:
     """Propose to move rows one after the other, of all rows in memory; no cluster opens.
@@ -113,7 +113,7 @@ def propose_all_relocations(
         partition.moving_form(centres), before, weights, len(weights), rng
     )
     fit = moving.fit()
-    moving.relocate(0)
+    moving.move_rows(0)
     ids = np.flatnonzero(moving.labels != before)
     if not len(ids):
         return None
@@ -142,12 +142,12 @@ def border_rows(state: PartitionState, partition: Partition, slack: float) -> Id
     return np.concatenate(found)
 
 
-def walk_compiled(
+def move_rows_compiled(
     local: LocalRows, partition: Partition, numbers: Ids, clusters: Clusters, max_passes: int
-) -> Walked:
+) -> RowMoves:
     """Visit rows by the compiled rule."""
     if clusters.local_penalties is not None:
-        return _walk_with_local_penalties(local, partition, numbers, clusters, max_passes)
+        return _move_with_local_penalties(local, partition, numbers, clusters, max_passes)
     weights, centres, members, _ = clusters
     k, n_rows = len(weights), local.n_rows
     eta = partition.prior_weight
@@ -162,21 +162,19 @@ def walk_compiled(
         stop = min(start + n_ready if max_passes == 1 else n_rows, n_rows)
         positions = np.arange(start, stop)
         n_slots = len(moving.members)
-        grouped = local.grouped(
-            positions, np.zeros(len(positions), np.intp), np.array([0, n_slots])
-        )
+        grouped = local.group(positions, np.zeros(len(positions), np.intp), np.array([0, n_slots]))
         grouped.places[:] = numbers[start:stop]
         room = partition.max_clusters - int(np.count_nonzero(moving.members))
-        moved = grouped.relocate(moving, partition.penalty, room, max_passes)
+        moved = grouped.move_rows(moving, partition.penalty, room, max_passes)
         n_moves, gain = n_moves + moved.n_moves, gain + moved.gain
         numbers[start:stop] = grouped.places
         start = stop
-    return Walked(n_moves, gain, moving.centres[k : numbers.max() + 1])
+    return RowMoves(n_moves, gain, moving.centres[k : numbers.max() + 1])
 
 
-def _walk_with_local_penalties(
+def _move_with_local_penalties(
     local: LocalRows, partition: Partition, numbers: Ids, clusters: Clusters, max_passes: int
-) -> Walked:
+) -> RowMoves:
     """Visit rows in groups, which pay for the clusters they use; a few may open clusters."""
     weights, centres, members, paid = clusters
     assert paid is not None
@@ -186,11 +184,11 @@ def _walk_with_local_penalties(
     pairs = np.append(paid.pairs, np.zeros((len(paid.pairs), SPARE), np.int32), axis=1)
     places = numbers.astype(np.int64)
     room = partition.max_clusters - int(np.count_nonzero(moving.members))
-    moved = local.relocate_with_local_penalties(
+    moved = local.move_rows_with_local_penalties(
         moving, paid.groups, pairs, places, (paid.penalty, partition.penalty), room, max_passes
     )
     numbers[:] = places
-    return Walked(moved.n_moves, moved.gain, moving.centres[k : numbers.max() + 1])
+    return RowMoves(moved.n_moves, moved.gain, moving.centres[k : numbers.max() + 1])
 
 
 def _with_room(local: LocalRows, partition: Partition, moving: MovingClusters) -> MovingClusters:
@@ -241,7 +239,7 @@ def refine_by_rows(
     goals, worth = None, clusters.worth(penalty)
     if before is not None and worth is not None:
         goals = before - np.add.reduceat(worth, grouped.first[:-1])
-    grouped.relocate(clusters, penalty, room, MAX_PASSES, goals, fresh)
+    grouped.move_rows(clusters, penalty, room, MAX_PASSES, goals, fresh)
     weights = np.where(clusters.members > 0, clusters.sizes - partition.prior_weight, 0.0)
     return weights, clusters.centres
 

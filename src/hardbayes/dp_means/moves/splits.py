@@ -13,7 +13,7 @@ import numpy as np
 
 from hardbayes.core.arrays import TotalsForm
 from hardbayes.dp_means.moves import PartitionProposal
-from hardbayes.dp_means.moves.merges import WORTHWHILE
+from hardbayes.dp_means.moves.merges import RELATIVE_TOLERANCE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,7 +35,7 @@ STRETCHES = 2  # steps of power iteration towards the widest direction
 SAMPLE = 1 << 13
 SAMPLE_A_CLUSTER = 128
 # Entries of the centres that are divided together.
-LARGEST_BATCH = 1 << 19
+MAX_BATCH = 1 << 19
 # A cluster that gained or lost less than this part of its weight, and moved for less than this part
 # of the penalty, is not divided again.
 UNCHANGED = 0.02
@@ -57,7 +57,7 @@ class Divisions(NamedTuple):
 
     def are_worth_it(self, penalty: float) -> NDArray[np.bool_]:
         """Whether each of them saves more than the penalty of one more cluster."""
-        return self.saved > penalty * (1 + WORTHWHILE)
+        return self.saved > penalty * (1 + RELATIVE_TOLERANCE)
 
 
 def n_starts(n_clusters: int) -> int:
@@ -93,7 +93,7 @@ def propose_splits(
     divisions.saved[chosen] = 0.0
     divisions.saved[chosen[real]] = saved
     stays = np.zeros(len(chosen), bool)
-    stays[real] = saved > paid[real] * (1 + WORTHWHILE)
+    stays[real] = saved > paid[real] * (1 + RELATIVE_TOLERANCE)
     if not stays.any():
         return None
     divisions.names[chosen[stays]] = -1  # divide both parts again, whatever their weight
@@ -136,7 +136,7 @@ def _affordable(
                 continue
             pairs = [pair for pair in pairs if taken.isdisjoint(pair)]
             pair = next((pair for pair in pairs if c not in pair), None)
-            if pair is None or not divisions.saved[c] > costs[pair[0]] * (1 + WORTHWHILE):
+            if pair is None or not divisions.saved[c] > costs[pair[0]] * (1 + RELATIVE_TOLERANCE):
                 break
             taken.update((c, *pair))
             chosen.append(c)
@@ -165,7 +165,7 @@ def divide_clusters(
     wanted = np.ones(k, bool)
     if known is not None:
         wanted = ~_keep_known(partition, found, known, state.rows.n_rows)
-    for batch in np.array_split(np.flatnonzero(wanted), -(-k * d // LARGEST_BATCH)):
+    for batch in np.array_split(np.flatnonzero(wanted), -(-k * d // MAX_BATCH)):
         position = np.full(k, -1)
         position[batch] = np.arange(len(batch))
         inside = position[numbers] >= 0
@@ -224,7 +224,7 @@ def _best_divisions(
     starts = len(sides)
     groups = (numbers + k * np.arange(starts)[:, np.newaxis]).ravel()
     first = np.arange(0, 2 * k * starts + 1, 2)
-    grouped = local.grouped(np.tile(rows, starts), groups, first)
+    grouped = local.group(np.tile(rows, starts), groups, first)
     grouped.places[:] = sides.ravel() + 2 * groups
     part_weights, parts = refine(grouped, partition, 0.0, 0)
     # The parts as they would be if the sample were the whole, whose prior then weighs less.
@@ -257,13 +257,13 @@ def _halve(
     rng: np.random.RandomState,
 ) -> tuple[Floats, Floats, Floats]:
     """Return what `_best_divisions` does, from compiled divisions of some rows of each cluster."""
-    from hardbayes.dp_means.trials import MOST_HALVED, thin
+    from hardbayes.dp_means.trials import MAX_HALVED_ROWS, thin
 
     k = len(weights)
-    some = thin(numbers, MOST_HALVED)
+    some = thin(numbers, MAX_HALVED_ROWS)
     rows, numbers = rows[some], numbers[some]
-    saved, second = local.grouped(rows, numbers, np.arange(k + 1)).halve(form, n_starts(k), rng)
-    grouped = local.grouped(rows, numbers, np.arange(0, 2 * k + 1, 2))
+    saved, second = local.group(rows, numbers, np.arange(k + 1)).halve(form, n_starts(k), rng)
+    grouped = local.group(rows, numbers, np.arange(0, 2 * k + 1, 2))
     grouped.places[:] = 2 * numbers + second
     part_weights, totals = grouped.totals()
     sampled = part_weights[0::2] + part_weights[1::2]
@@ -287,7 +287,7 @@ def _start(
     """Return on which side each row (starts, m) begins."""
     k, m = len(centres), len(rows)
     starts = n_starts(k)
-    whole = local.grouped(rows, numbers, np.arange(k + 1))
+    whole = local.group(rows, numbers, np.arange(k + 1))
     row_weights = local.weights_at(rows)
     own_costs = row_weights * whole.choose(partition.direct_form(centres))
     costs: Floats = np.broadcast_to(own_costs, (starts, m))
@@ -301,7 +301,7 @@ def _start(
 
     pairs = starts - 1
     groups = (numbers + k * np.arange(pairs)[:, np.newaxis]).ravel()
-    copies = local.grouped(np.tile(rows, pairs), groups, np.arange(pairs * k + 1))
+    copies = local.group(np.tile(rows, pairs), groups, np.arange(pairs * k + 1))
     distances = copies.choose(partition.direct_form(seeds[k:])).reshape(pairs, m)
     rivals = local.dense(rows[_draw(row_weights * distances, numbers, k, rng).ravel()])
     sides[1:] = copies.choose(partition.direct_form(rivals)).reshape(pairs, m) < distances

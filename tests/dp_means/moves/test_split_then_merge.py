@@ -1,4 +1,4 @@
-"""Detours: more clusters for a while, and a proposal where that ends lower."""
+"""Splits then merges: more clusters for a while, and a proposal where that ends lower."""
 
 from types import SimpleNamespace
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hardbayes.dp_means.moves import exchanges
-from hardbayes.dp_means.moves.exchanges import _lengths, _transfers, propose_detour
+from hardbayes.dp_means.moves.exchanges import _lengths, _transfers, propose_split_then_merge
 from tests.dp_means.moves.cases import labelled, random_case
 
 
@@ -21,10 +21,10 @@ def badly_divided(k=6, n=20):
 
 
 def propose(case, seed=0):
-    return propose_detour(case.state, case.partition, np.random.RandomState(seed))
+    return propose_split_then_merge(case.state, case.partition, np.random.RandomState(seed))
 
 
-def test_detours_find_the_heaps():
+def test_splits_then_merges_find_the_heaps():
     X, weights, labels = badly_divided()
     with labelled(X, weights, labels, max_clusters=6) as case:
         while (proposal := propose(case)) is not None:
@@ -37,8 +37,8 @@ def test_detours_find_the_heaps():
 
 
 def test_a_transfer_shifts_a_border(monkeypatch):
-    """Half of a cluster belongs to its neighbour; single rows and long detours do not see it."""
-    monkeypatch.setattr(exchanges, "_there_and_back", lambda *_: None)
+    """Half of a cluster belongs to its neighbour; single rows and longer tries do not see it."""
+    monkeypatch.setattr(exchanges, "_split_then_merge", lambda *_: None)
     X = np.repeat([0.0, 10.0, 13.0], 8)[:, np.newaxis] + np.linspace(0, 0.1, 24)[:, np.newaxis]
     with labelled(X, None, np.repeat([0, 0, 1], 8), max_clusters=2) as case:
         proposal = propose(case)
@@ -51,8 +51,8 @@ def test_halves_that_differ_by_rounding_have_no_negative_weights():
     """The mean of the first cluster lies beyond one of its halves, by rounding."""
     halves = np.array([[[1.0], [1.0 + 2**-52]], [[4.0], [6.0]]])
     centres, savings = np.array([[1.0 + 2**-51], [5.0]]), np.array([1e-30, 2.0])
-    walk = SimpleNamespace(centres=centres, halves=halves, savings=savings)
-    found = _transfers(walk, np.array([1.0, 1.0]))
+    moving = SimpleNamespace(centres=centres, halves=halves, savings=savings)
+    found = _transfers(moving, np.array([1.0, 1.0]))
     assert sorted(found) == [(c, side, 1 - c) for c in range(2) for side in range(2)]
 
 
@@ -77,8 +77,8 @@ def test_nothing_is_proposed_where_nothing_is_gained():
         assert propose(case) is None
 
 
-@pytest.mark.parametrize("limit", ["MOST_ROWS", "MOST_CLUSTERS", "MOST_ENTRIES"])
-def test_large_data_make_no_detour(limit, monkeypatch):
+@pytest.mark.parametrize("limit", ["MAX_ROWS", "MAX_CLUSTERS", "MAX_ENTRIES"])
+def test_large_data_are_left_as_they_are(limit, monkeypatch):
     monkeypatch.setattr(exchanges, limit, 5)
     with labelled(*badly_divided(), max_clusters=6) as case:
         assert propose(case) is None
@@ -88,5 +88,5 @@ def test_large_data_make_no_detour(limit, monkeypatch):
     ("k", "lengths"),
     [(2, [1, 2] * 4), (10, [5, 10, 5, 10, 5]), (40, [20]), (100, [40]), (1000, [40])],
 )
-def test_how_far_detours_go(k, lengths):
+def test_how_many_clusters_more_there_may_be(k, lengths):
     assert _lengths(k) == lengths

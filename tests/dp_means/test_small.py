@@ -19,7 +19,7 @@ from tests.dp_means.partition_states import posed
 @pytest.mark.parametrize("search", ["paper", "split-merge"])
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("MOST_STEPS", 1), ("MOST_STEPS", 3), ("SLOTS_A_ROW", 1), ("MOST_WORK", 8000)],
+    [("MAX_STEPS", 1), ("MAX_STEPS", 3), ("SLOTS_A_ROW", 1), ("MAX_WORK", 8000)],
 )
 def test_calls_cut_short_give_the_same_bits(name, value, search, monkeypatch):
     X, _ = make_blobs(120, 3, 9, spread=0.3)
@@ -35,7 +35,7 @@ def test_any_number_of_sweeps_may_be_allowed():
     assert model.converged_
 
 
-def test_few_rows_never_meet_the_passes_for_many(monkeypatch):
+def test_small_data_never_meet_the_passes_for_many(monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("a pass over tiles")
 
