@@ -154,3 +154,47 @@ def test_a_path_that_cannot_be_shown_is_escaped(name, encoding, shown, tmp_path)
     assert b"/" + shown + b"\n" in done.stdout
     page = name.removesuffix(b".png") + b".html"
     assert sorted(os.listdir(os.fsencode(tmp_path))) == sorted([name, page])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["clutser", "t.csv"], "cluster"),
+        (["cluster", "t.csv", "--penatly", "3"], "--penalty"),
+        (["cluster", "t.csv", "--divergence", "posson"], "poisson"),
+        (["graph", "t.csv", "--penaltyy", "3"], "--penalty"),
+    ],
+)
+def test_misspelled_words_are_answered_by_the_word_that_was_meant(arguments, meant, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    assert f"did you mean {meant!r}?" in one_line(capsys.readouterr().err)
+
+
+def test_words_unlike_any_are_answered_without_a_guess(capsys):
+    with pytest.raises(SystemExit):
+        main(["zzzzzz"])
+    assert "did you mean" not in one_line(capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["cluster", "no-such-file.csv"]])
+def test_help_and_a_missing_file_do_not_wait_for_scikit_learn(arguments):
+    code = (
+        "import sys\nfrom hardbayes.cli import main\n"
+        f"try:\n    main({arguments!r})\nexcept SystemExit:\n    pass\n"
+        "print(sorted({'sklearn', 'numba', 'matplotlib', 'pandas'} & set(sys.modules)))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert run.stdout.splitlines()[-1] == "[]"
+
+
+def test_interrupt_while_importing_is_one_line(monkeypatch, capsys):
+    def interrupted(arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("hardbayes.cli.entry.run", interrupted)
+    assert main([]) == 130
+    assert one_line(capsys.readouterr().err) == "hardbayes: interrupted\n"

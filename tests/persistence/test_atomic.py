@@ -7,7 +7,8 @@ import threading
 
 import pytest
 
-from hardbayes.persistence import atomic, container, load, save
+from hardbayes import load, save
+from hardbayes.persistence import atomic, container
 from hardbayes.persistence import model as model_module
 from tests.persistence.tiny import TinyModel, small_model
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hardbayes.persistence import container, load, save
+from hardbayes import load, save
+from hardbayes.persistence import container
 from tests.persistence.tiny import TinyModel, array_row, forge, header, small_model
 
 

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from hardbayes.persistence import container, load, save
+from hardbayes import load, save
+from hardbayes.persistence import container
 from tests.persistence.tiny import TinyModel, fitted, small_model
 
 

@@ -1,5 +1,18 @@
 """The ``hardbayes`` command."""
 
-from hardbayes.cli.entry import main
+import sys
+from collections.abc import Sequence
 
-__all__ = ["main"]
+INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the ``hardbayes`` command; return its exit code. See `hardbayes.cli.entry.run`."""
+    try:
+        from hardbayes.cli.entry import run  # takes long enough to be interrupted
+
+        return run(arguments)
+    except KeyboardInterrupt:
+        if sys.stderr is not None:
+            print("hardbayes: interrupted", file=sys.stderr)
+        return INTERRUPTED

@@ -1,25 +1,46 @@
 """Entry point of the command line: runs a command and reports errors in one line."""
 
 import argparse
+import difflib
 import os
+import re
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from hardbayes._version import __version__
 from hardbayes.cli import demo, features, graph, predict, topics
 from hardbayes.cli.cluster import add_cluster, add_groups, add_path
 from hardbayes.cli.terminal import CommandError, one_line
 
-DONE, BAD_INPUT, INTERRUPTED = 0, 2, 130
+DONE, BAD_INPUT = 0, 2
 TRACEBACK = "HARDBAYES_TRACEBACK"
 
 
 class _Parser(argparse.ArgumentParser):
-    """An argument parser that reports an error in one line."""
+    """An argument parser that reports an error in one line, with the word that was meant."""
 
     def error(self, message: str) -> NoReturn:
+        message += self._suggestion(message)
         self.exit(BAD_INPUT, f"{self.prog}: {message} (see '{self.prog} --help')\n")
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse all arguments; unknown options are an error of the command that was named."""
+        options, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            getattr(options, "parser", self).error(f"unrecognized arguments: {' '.join(unknown)}")
+        return options
+
+    def _suggestion(self, message: str) -> str:
+        """Return a question with the command, value or option that is spelled most alike."""
+        wrong = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
+        if wrong is not None:
+            known = re.findall(r"[\w-]+", wrong[2])
+        else:
+            wrong = re.search(r"unrecognized arguments: (--[\w-]+)", message)
+            known = list(self._option_string_actions)
+        close = difflib.get_close_matches(wrong[1], known, n=1) if wrong is not None else []
+        return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -33,10 +54,12 @@ def build_parser() -> argparse.ArgumentParser:
     rest = (command.add_parser for command in (features, topics, graph, predict))
     for add in (demo.add_parser, add_cluster, add_path, add_groups, *rest):
         add(commands)
+    for command in commands.choices.values():
+        command.set_defaults(parser=command)
     return parser
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def run(arguments: Sequence[str] | None = None) -> int:
     """Run the ``hardbayes`` command.
 
     Parameters
@@ -69,9 +92,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _discard_output()
         _report(f"cannot print: {(error.strerror or str(error)).lower()}")
         return BAD_INPUT
-    except KeyboardInterrupt:
-        _report("interrupted")
-        return INTERRUPTED
     except MemoryError:
         _report("not enough memory; use fewer rows or columns")
         return BAD_INPUT

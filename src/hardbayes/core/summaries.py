@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.utils._set_output import _get_output_config
 
 from hardbayes.core.arrays import Floats
 
@@ -110,6 +109,8 @@ def table_of_profiles(found: list[Profile], names: Sequence[str]) -> dict[str, A
 
 def as_configured(table: dict[str, Any], estimator: Any) -> Any:
     """Return a dict of columns as the frame that ``set_output`` names; by default as it is."""
+    from sklearn.utils._set_output import _get_output_config  # not for the command's --help
+
     kind = _get_output_config("transform", estimator)["dense"]
     if kind == "pandas":
         import pandas as pd
