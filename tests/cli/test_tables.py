@@ -116,7 +116,7 @@ def test_sparse_files_stay_sparse():
         ("t.parquet", b"PAR1 and more", "not a Parquet file"),
         ("t.npy", b"\x93NUMPY", "not an .npy file"),
         ("t.npz", b"PK", "not an .npz file"),
-        ("t.xlsx", b"PK", "save it as one of these"),
+        ("t.docx", b"PK", "save it as one of these"),
     ],
 )
 def test_damaged_and_unknown_files(name, content, says):

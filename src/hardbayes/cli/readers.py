@@ -1,6 +1,11 @@
-"""Readers of Parquet files, arrays and folders of pictures, and which reader a file needs."""
+"""Readers of Parquet files, sheets, arrays and folders of pictures, and which one a file needs."""
 
+import atexit
+import shutil
+import sys
+import tempfile
 import zipfile
+from abc import abstractmethod
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -8,54 +13,141 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from hardbayes.cli.tables import Cells, Table, import_polars, new_matrix
-from hardbayes.cli.terminal import CommandError, cannot_read
+from hardbayes.cli.notations import Notation, notation_of, numbers_of_times, sentences_on
+from hardbayes.cli.tables import Cells, Table, import_polars, new_matrix, stripped
+from hardbayes.cli.terminal import CommandError, cannot_read, one_line
 from hardbayes.cli.text_tables import DelimitedTable, open_binary
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".pgm", ".ppm")
 _TEXT = (".csv", ".tsv", ".tab", ".txt", ".data", ".dat")
+_SHEETS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+STANDARD_INPUT = "-"
+HEAD_ROWS = 10_000  # that say what a column of text holds
 
 
-class ParquetTable(Table):
-    """A Parquet file, read one column at a time."""
+class ColumnTable(Table):
+    """A table whose columns have types and are read one at a time."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, schema: dict[str, Any], n_rows: int) -> None:
         super().__init__(path)
         self._pl = import_polars(path)
-        open_binary(path).close()
-        try:
-            self._schema = self._pl.read_parquet_schema(path)
-            scan = self._pl.scan_parquet(path).select(self._pl.len()).collect()
-        except (self._pl.exceptions.PolarsError, OSError) as error:
-            raise cannot_read(path, "it is not a Parquet file, or damaged") from error
-        self.n_rows = int(scan.item())
-        self.names = list(self._schema)
-        if self.n_rows == 0:
+        self._schema = schema
+        self.n_rows = n_rows
+        self.names = list(schema)
+        if n_rows == 0 or not schema:
             raise cannot_read(path, "it has no rows; add rows")
+
+    @abstractmethod
+    def column(self, name: str) -> Any:
+        """Return one column."""
 
     @cached_property
     def kinds(self) -> dict[str, str]:
-        """What the columns hold, by their types."""
-        return {name: self._kind(dtype) for name, dtype in self._schema.items()}
+        """What the columns hold, by their types; and by the first cells where these are text."""
+        self.notes += sentences_on(self._notations)
+        return {
+            name: "number" if name in self._notations else self._kind(dtype)
+            for name, dtype in self._schema.items()
+        }
 
     def _kind(self, dtype: Any) -> str:
         if dtype.is_numeric():
             return "number"
         return {"Boolean": "boolean", "Null": "empty"}.get(str(dtype), "text")
 
+    @cached_property
+    def _notations(self) -> dict[str, Notation]:
+        """How columns write numbers that are not of a type of numbers."""
+        found = {name: self._notation(name, dtype) for name, dtype in self._schema.items()}
+        return {name: notation for name, notation in found.items() if notation is not None}
+
+    def _notation(self, name: str, dtype: Any) -> Notation | None:
+        pl = self._pl
+        if dtype.is_temporal():
+            unit = "times, in hours" if dtype == pl.Time else "dates, in days"
+            return Notation(unit, lambda column: numbers_of_times(pl, column))
+        if dtype == pl.String:
+            cells = stripped(pl, self.column(name).head(HEAD_ROWS)).drop_nulls()
+            return notation_of(pl, cells)
+        return None
+
     def read(self, numbers: list[str], texts: list[str]) -> Cells:
         """Return columns of numbers as an array, NaN where missing, and of text as lists."""
         matrix = new_matrix(self.n_rows, len(numbers))
         for j, name in enumerate(numbers):
-            matrix[:, j] = self._column(name).cast(self._pl.Float64).to_numpy()
-        found = {name: self._column(name).cast(self._pl.String).to_list() for name in texts}
+            matrix[:, j] = self._numbers(name).to_numpy()
+        found = {name: self.column(name).cast(self._pl.String).to_list() for name in texts}
         return Cells(matrix, found)
 
-    def _column(self, name: str) -> Any:
+    def _numbers(self, name: str) -> Any:
+        """Return a column as numbers, or raise at the first cell that is none."""
+        pl, column = self._pl, self.column(name)
+        if name not in self._notations:
+            return column.cast(pl.Float64)
+        cells = stripped(pl, column) if column.dtype == pl.String else column
+        values = self._notations[name].read(cells)
+        bad = values.is_null() & cells.is_not_null()
+        if bad.any():
+            row = int(bad.arg_max())
+            raise CommandError(
+                f"{self.path}: {self.row_name(row)}, column {name!r} holds "
+                f"{one_line(str(cells[row]))[:40]!r}, and most others are "
+                f"{self._notations[name].name}; correct it, or leave the column out: "
+                f"--exclude {name!r}"
+            )
+        return values
+
+
+class ParquetTable(ColumnTable):
+    """A Parquet file."""
+
+    def __init__(self, path: Path) -> None:
+        pl = self._pl = import_polars(path)
+        open_binary(path).close()
+        try:
+            schema = dict(pl.read_parquet_schema(path))
+            n_rows = int(pl.scan_parquet(path).select(pl.len()).collect().item())
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise cannot_read(path, "it is not a Parquet file, or damaged") from error
+        super().__init__(path, schema, n_rows)
+
+    def column(self, name: str) -> Any:
+        """Return one column."""
         try:
             return self._pl.scan_parquet(self.path).select(name).collect()[name]
         except (self._pl.exceptions.PolarsError, OSError) as error:
             raise cannot_read(self.path, f"its column {name!r} is damaged") from error
+
+
+class SheetTable(ColumnTable):
+    """The first sheet of a file of Excel or OpenOffice."""
+
+    def __init__(self, path: Path, header: bool | None) -> None:
+        pl = import_polars(path)
+        open_binary(path).close()
+        try:
+            import fastexcel
+        except ImportError as error:
+            raise cannot_read(
+                path, 'fastexcel is missing. Install it: pip install "hardbayes[app]"'
+            ) from error
+        try:
+            names = fastexcel.read_excel(path).sheet_names
+            self._frame = pl.read_excel(
+                path, sheet_id=1, engine="calamine", has_header=header is not False,
+                infer_schema_length=None, raise_if_empty=False,
+            )  # fmt: skip
+        except (fastexcel.FastExcelError, pl.exceptions.PolarsError, OSError) as error:
+            raise cannot_read(path, "it is not a table of Excel, or damaged") from error
+        super().__init__(path, dict(self._frame.schema), len(self._frame))
+        if len(names) > 1:
+            self.notes.append(
+                f"Read the first sheet, {names[0]!r}; save others as files of their own."
+            )
+
+    def column(self, name: str) -> Any:
+        """Return one column."""
+        return self._frame[name]
 
 
 class ArrayTable(Table):
@@ -201,15 +293,33 @@ _OTHERS = {".parquet": ParquetTable, ".pq": ParquetTable, ".npy": npy_table, ".n
 
 
 def open_table(name: str, header: bool | None = None) -> Table:
-    """Return the table in a file; raise a CommandError where it is none."""
+    """Return the table in a file, or on standard input; raise a CommandError where it is none."""
+    if name == STANDARD_INPUT:
+        return _standard_input(header)
     path = Path(name)
     suffix = path.suffix.lower()
     if path.is_dir():
         return PictureTable(path)
     if suffix in _OTHERS:
         return _OTHERS[suffix](path)
+    if suffix in _SHEETS:
+        return SheetTable(path, header)
     if suffix in _TEXT:
         return DelimitedTable(path, header)
     open_binary(path).close()
-    known = ", ".join([".csv", ".tsv", ".parquet", ".npy", ".npz"])
+    known = ", ".join([".csv", ".tsv", ".xlsx", ".parquet", ".npy", ".npz"])
     raise cannot_read(path, f"tables end in {known}; save it as one of these")
+
+
+def _standard_input(header: bool | None) -> DelimitedTable:
+    """Return the text table on standard input, which is read twice: so it is copied first."""
+    if sys.stdin is None or sys.stdin.isatty():
+        raise CommandError("'-' reads a table from standard input, but nothing is sent to it")
+    folder = Path(tempfile.mkdtemp(prefix="hardbayes-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    copied = folder / "standard-input.csv"
+    with copied.open("wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    table = DelimitedTable(copied, header)
+    table.path = Path(STANDARD_INPUT)
+    return table

@@ -76,3 +76,9 @@ def import_polars(path: Path) -> Any:
             path, 'polars is missing. Install it: pip install "hardbayes[app]"'
         ) from error
     return pl
+
+
+def stripped(pl: Any, column: Any) -> Any:
+    """Return text cells, a column or an expression, without blanks around; None where missing."""
+    cells = column.cast(pl.String).str.strip_chars()
+    return cells.replace(["", *MISSING], [None] * (1 + len(MISSING)))

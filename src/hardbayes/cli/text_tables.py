@@ -13,7 +13,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from hardbayes.cli.tables import MISSING, Cells, Table, import_polars, new_matrix
+from hardbayes.cli.notations import MOSTLY_NUMBERS, Notation, notation_of, sentences_on
+from hardbayes.cli.tables import Cells, Table, import_polars, new_matrix, stripped
 from hardbayes.cli.terminal import CommandError, cannot_read, one_line
 
 BLOCK_BYTES = 1 << 24
@@ -22,8 +23,6 @@ MAX_COLUMNS = 100_000
 SEPARATORS = (",", "\t", ";", "|")
 _DECIMAL_COMMA = re.compile(rb"(?:^|;)\s*[+-]?\d+,\d+\s*(?:;|\r?\n|$)")
 
-# A column of text with this share of numbers is taken for numbers with mistakes.
-MOSTLY_NUMBERS = 0.9
 _BLANK_LINE = re.compile(rb"^[ \t]*\r?\n", re.MULTILINE)
 
 
@@ -219,6 +218,13 @@ class DelimitedTable(Table):
     @cached_property
     def kinds(self) -> dict[str, str]:
         """What the columns hold, by the first rows."""
+        kinds, notations = self._columns
+        self.notes += sentences_on(notations)
+        return kinds
+
+    @cached_property
+    def _columns(self) -> tuple[dict[str, str], dict[str, Notation]]:
+        """What the columns hold, and how some write numbers."""
         pl = self._pl
         block, line = next(self.layout.blocks(HEAD_BYTES), (b"", self.layout.first_line))
         if not block.strip():
@@ -228,7 +234,7 @@ class DelimitedTable(Table):
         n_rows = len(cells)
         n_missing = cells.null_count().row(0)
         n_other = cells.select(self._as_numbers(pl.all())).null_count().row(0)
-        kinds = {}
+        kinds, notations = {}, {}
         for name, missing, other in zip(self.names, n_missing, n_other, strict=True):
             present, bad = n_rows - missing, other - missing
             if not present:
@@ -237,14 +243,21 @@ class DelimitedTable(Table):
                 kinds[name] = "number"  # `read` names cells that are none
             elif cells[name].str.to_lowercase().is_in(["true", "false"]).sum() == present:
                 kinds[name] = "boolean"
+            elif (notation := notation_of(pl, cells[name].drop_nulls())) is not None:
+                kinds[name], notations[name] = "number", notation
             else:
                 kinds[name] = "text"
-        return kinds
+        return kinds, notations
+
+    @property
+    def _notations(self) -> dict[str, Notation]:
+        return self._columns[1]
 
     def read(self, numbers: list[str], texts: list[str]) -> Cells:
         """Return columns of numbers as an array, NaN where missing, and of text as lists."""
         pl = self._pl
-        fast = {name: pl.Float64 for name in numbers if self.kinds[name] != "boolean"}
+        plain = [name for name in numbers if self.kinds[name] != "boolean"]
+        fast = {name: pl.Float64 for name in plain if name not in self._notations}
         fast |= {name: pl.String for name in (*numbers, *texts) if name not in fast}
         matrix = new_matrix(self.layout.n_lines, len(numbers))
         found: dict[str, list[str | None]] = {name: [] for name in texts}
@@ -321,6 +334,8 @@ class DelimitedTable(Table):
             lower = cells.str.to_lowercase()
             words, numbers = ["true", "false"], [1.0, 0.0]
             values = lower.replace_strict(words, numbers, default=None, return_dtype=pl.Float64)
+        elif name in self._notations:
+            values = self._notations[name].read(cells)
         else:
             values = self._as_numbers(cells)
         bad = values.is_null() & cells.is_not_null()
@@ -333,10 +348,4 @@ class DelimitedTable(Table):
                 f"{text[:40]!r}, which is not a number; correct it, or leave the column "
                 f"out: --exclude {name!r}"
             )
-        return values
-
-
-def stripped(pl: Any, column: Any) -> Any:
-    """Return text cells, a column or an expression, without blanks around; None where missing."""
-    cells = column.cast(pl.String).str.strip_chars()
-    return cells.replace(["", *MISSING], [None] * (1 + len(MISSING)))
+        return values.alias(name)
