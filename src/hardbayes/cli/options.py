@@ -54,8 +54,8 @@ def add_table(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "table",
         metavar="TABLE",
-        help="a .csv, .tsv, .xlsx, .parquet, .npy or .npz file, a folder of pictures, or - for text "
-        "on standard input",
+        help="a .csv, .tsv, .xlsx, .parquet, .npy or .npz file, a folder of pictures, or - for "
+        "text on standard input",
     )
     group = parser.add_argument_group("columns")
     group.add_argument(
