@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import (
     choosing,
+    choosing_discrete,
     choosing_features,
     choosing_groups,
     choosing_kernels,
@@ -47,6 +48,7 @@ SECTIONS: dict[str, Callable[[Options], Section]] = {
     "quality": quality.run,
     "recovery": recovery.run,
     "choosing": choosing.run,
+    "choosing-discrete": choosing_discrete.run,
     "tables": tables.run,
     "gaussian": gaussian.run,
     "search-cost": search_cost.run,

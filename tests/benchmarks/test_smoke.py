@@ -133,6 +133,7 @@ def test_every_section_has_a_name():
         "quality",
         "recovery",
         "choosing",
+        "choosing-discrete",
         "tables",
         "gaussian",
         "search-cost",

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, spearmanr
 
-from hardbayes.core.discrete import categories_of, codes_of, determine, smooth_columns
+from hardbayes.core.discrete import (
+    Chosen,
+    categories_of,
+    choose_beside_discrete,
+    codes_of,
+    determine,
+    smooth_columns,
+)
 
 
 def dummies(codes):
@@ -103,3 +110,48 @@ def test_a_category_determines_what_follows_from_it(rng):
     assert not determine(codes, np.zeros(1000, int))
     nearly = np.where(rng.random_sample(1000) < 0.005, rng.randint(2, size=1000), codes % 2)
     assert determine(codes, nearly)
+
+
+def test_rare_levels_belong_to_a_category_and_levels_that_never_occur_do_not_cut_it(rng):
+    codes = rng.choice(8, size=300, p=[0.4, 0.3, 0.2, 0.06, 0.01, 0.01, 0.01, 0.01])
+    rows = np.column_stack([rng.normal(size=300), dummies(codes)])
+    rows = np.insert(rows, 4, 0.0, axis=1)
+    (found,) = categories_of(rows)
+    assert found.tolist() == [1, 2, 3, *range(5, 10)][: len(found)]
+    np.testing.assert_array_equal(codes_of(rows, found), np.unique(codes, return_inverse=True)[1])
+
+
+def beside(rows, labels_without):
+    """Return how often clusters were chosen, and the last choice."""
+    asked = []
+
+    def choose(left_out):
+        asked.append([each.tolist() for each in left_out])
+        labels = np.asarray(labels_without[len(left_out)])
+        return Chosen(len(left_out), rows, labels, list(left_out))
+
+    return choose_beside_discrete(choose), asked
+
+
+def test_a_choice_that_a_discrete_column_explains_is_made_without_it(rng):
+    codes = rng.randint(2, size=200)
+    rows = np.column_stack([rng.normal(size=200), codes])
+    one = np.zeros(200, int)
+    assert beside(rows, [codes, one]) == (1, [[], [[1]]])
+    assert beside(rows, [rng.randint(2, size=200)]) == (0, [[]])
+    assert beside(codes[:, np.newaxis], [codes]) == (0, [[]])  # the only column
+
+
+def test_a_choice_stands_that_divides_what_there_is_without_the_column(rng):
+    codes = rng.randint(4, size=200)
+    rows = np.column_stack([rng.normal(size=200), codes])
+    assert beside(rows, [codes, codes // 2, codes // 2])[0] == 0
+    both = np.column_stack([codes, codes, rng.normal(size=200)])
+    assert beside(both, [codes, codes]) == (0, [[], [[0]]])  # the other column shows them too
+    assert beside(rows, [codes, rng.randint(2, size=200)])[0] == 1
+
+
+def test_groups_of_values_with_a_gap_between_them_may_be_clusters(rng):
+    ages = np.where(rng.random_sample(300) < 0.5, 20, 60) + rng.randint(10, size=300)
+    rows = np.column_stack([rng.normal(size=300), ages])
+    assert beside(rows, [ages // 50]) == (0, [[]])

@@ -12,8 +12,10 @@ def headless():
     import matplotlib.pyplot as plt
 
     backend = mpl.get_backend()
+    plt.close("all")  # Matplotlib 3.8 warns where changing the backend closes figures
     plt.switch_backend("Agg")
     yield
+    plt.close("all")
     plt.close("all")
     plt.switch_backend(backend)
 

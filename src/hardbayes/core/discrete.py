@@ -12,10 +12,12 @@ clusters is chosen, such columns are made continuous, so that only what other co
   neighbouring values. Gaps between groups of values stay.
 
 Values at even distances are left to the noise of one step that rows have where they are chosen.
+Where clusters then follow from the values of one discrete column, they are chosen again without it
+(`choose_beside_discrete`): what is a cluster shows in other columns too.
 """
 
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +25,8 @@ from scipy.special import entr, ndtri
 
 from hardbayes.core.arrays import Floats
 
-# Rows in which both of two columns would be up by chance, from which on it tells that none are.
+# Rows that by chance would be otherwise, from which on it tells that none is: in which both of two
+# columns would be up, or not exactly one of several.
 MIN_EXPECTED = 10.0
 # The next three were chosen on 70 draws without clusters and 42 labelled tables.
 SPIKE = 0.2  # share of rows with one value: from here on it is a spike,
@@ -33,9 +36,8 @@ UNEVEN_SHARE = 0.05  # of the rows beside uneven steps make a lattice uneven
 GAP = 3.0  # times both steps beside it: a wider step is a gap between groups of values
 COARSE = 2.0  # times sqrt(n) different values: a column with fewer is a lattice
 FEWEST_VALUES = 4  # of a lattice: two or three values may be clusters
-
-
-LEFT_OVER = 0.1  # of the entropy of labels: with less, a category explains them (a convention)
+LEFT_OVER = 0.2  # of the entropy of labels: with less, a discrete column explains them
+COPIES = 4  # rows of one value in the mean, from which on a column is discrete (a convention)
 
 F = TypeVar("F", bound=np.floating)
 Dummies = NDArray[np.intp]  # (m,): the neighbouring columns of one category
@@ -44,35 +46,71 @@ Dummies = NDArray[np.intp]  # (m,): the neighbouring columns of one category
 def categories_of(rows: NDArray[np.floating]) -> list[Dummies]:
     """Return the categories among the columns of rows (n, d): neighbouring dummies, scaled or not.
 
-    In each row at most one is up. Where that may be chance, they are no category.
+    Constant columns, as of levels that do not occur, may stand between them.
+
+    In each row exactly one is up; or at most one, where a level was dropped. Where that may be
+    chance, they are no category.
     """
     n = len(rows)
+    runs: list[list[int]] = [[]]  # two-valued columns with none but constant ones between them
     is_up: dict[int, NDArray[np.bool_]] = {}
     for column, values in enumerate(rows.T):
         low, high = values.min(), values.max()
         up = values == high
         if low < high and np.count_nonzero(values == low) + np.count_nonzero(up) == n:
             is_up[column] = up
-    found, block = [], list[int]()
-    for column in [*is_up, -1]:
-        joins = column >= 0 and (not block or column == block[-1] + 1)
-        if joins and all(_exclude(is_up[column], is_up[other]) for other in block):
-            block.append(column)
-            continue
-        if len(block) > 1:
-            found.append(np.array(block))
-        block = [column]
+            runs[-1].append(column)
+        elif low < high:
+            runs.append([])
+    found = list[Dummies]()
+    for columns in runs:
+        while columns:
+            block = _complete(columns, is_up) or _exclusive(columns, is_up)
+            if len(block) > 1:
+                found.append(np.array(block))
+            columns = columns[len(block) :]
     return found
 
 
+def _complete(columns: list[int], is_up: dict[int, NDArray[np.bool_]]) -> list[int]:
+    """Return the first columns of which exactly one is up in each row, if any are."""
+    n = len(is_up[columns[0]])
+    n_up = np.zeros(n, np.intp)
+    none, one = 1.0, 0.0  # the chances that none is up, or one, were the columns independent
+    for many, column in enumerate(columns, 1):
+        n_up += is_up[column]
+        if n_up.max() > 1:
+            break
+        share = np.count_nonzero(is_up[column]) / n
+        none, one = none * (1 - share), one * (1 - share) + none * share
+        if n_up.min() == 1:
+            return columns[:many] if n * (1 - one) >= MIN_EXPECTED else []
+    return []
+
+
+def _exclusive(columns: list[int], is_up: dict[int, NDArray[np.bool_]]) -> list[int]:
+    """Return the first columns of which no two are up together: one at least."""
+    block = columns[:1]
+    for column in columns[1:]:
+        if not all(_exclude(is_up[column], is_up[other]) for other in block):
+            break
+        block.append(column)
+    return block
+
+
 def codes_of(rows: NDArray[np.floating], dummies: Dummies) -> NDArray[np.intp]:
-    """Return the level of a category in each row (n,): 0 to k-1, each of which occurs."""
+    """Return the level of a category in each row (n,): 0 to k-1, each of which occurs.
+
+    Those of a single column are its values.
+    """
+    if len(dummies) == 1:
+        return np.unique(rows[:, dummies[0]], return_inverse=True)[1]
     up = rows[:, dummies] > rows[:, dummies].min(axis=0)
     levels = np.where(up.any(axis=1), up.argmax(axis=1), len(dummies))
     return np.unique(levels, return_inverse=True)[1]
 
 
-def determine(codes: NDArray[np.intp], labels: NDArray[np.integer]) -> bool:
+def determine(codes: NDArray[np.signedinteger], labels: NDArray[np.signedinteger]) -> bool:
     """Whether the clusters (n,) follow from the levels of a category (n,), but for a few rows.
 
     They do if the levels leave less than LEFT_OVER of the entropy of the labels.
@@ -81,7 +119,60 @@ def determine(codes: NDArray[np.intp], labels: NDArray[np.integer]) -> bool:
     np.add.at(table, (codes, labels), 1.0 / len(labels))
     whole = float(entr(table.sum(axis=0)).sum())
     left = float(entr(table).sum() - entr(table.sum(axis=1)).sum())
-    return bool(whole > 0 and left < LEFT_OVER * whole)
+    return bool(table.shape[1] > 1 and left < LEFT_OVER * whole)
+
+
+class Chosen(NamedTuple):
+    """Clusters that were chosen on a sample of rows."""
+
+    choice: Any
+    values: NDArray[np.floating] | None  # (n, d): the sample; None where columns are not looked at
+    labels: NDArray[np.signedinteger]  # (n,)
+    left_out: Sequence[Dummies]  # of which the choice saw nothing
+
+
+def choose_beside_discrete(choose: Callable[[Sequence[Dummies]], Chosen]) -> Any:
+    """Return a choice of clusters that no discrete column explains alone.
+
+    ``choose`` chooses clusters of the same sample of rows without some columns. Where clusters
+    follow from one discrete column, it chooses again without it, until the clusters stay: then
+    other columns show them too. The first choice stands if it divides these further.
+    """
+    first = found = choose([])
+    without = list[Dummies]()
+    while (column := _explaining_column(found)) is not None:
+        without.append(column)
+        before, found = found, choose(without)
+        if determine(found.labels, before.labels) and determine(before.labels, found.labels):
+            break
+    return first.choice if determine(first.labels, found.labels) else found.choice
+
+
+def _explaining_column(chosen: Chosen) -> Dummies | None:
+    """Return the discrete column from whose values clusters follow, if there is one.
+
+    Not the only column, nor one whose gaps between groups of values are the borders.
+    """
+    rows, labels, left_out = chosen.values, chosen.labels, chosen.left_out
+    if rows is None or rows.shape[1] == 1 or labels.max() == 0:
+        return None
+    n, d = rows.shape
+    known = {column for each in left_out for column in each.tolist()}
+    for column in sorted(set(range(d)) - known):
+        values, codes = np.unique(rows[:, column], return_inverse=True)
+        if COPIES * len(values) <= n and determine(codes, labels):
+            groups = _groups(values)[codes]
+            if not determine(groups, labels):
+                return np.array([column])
+    return None
+
+
+def _groups(values: NDArray[np.floating]) -> NDArray[np.intp]:
+    """Return the group of each value (m,): gaps lie between groups; one where a group is small."""
+    if len(values) < FEWEST_VALUES:
+        return np.zeros(len(values), np.intp)
+    groups = np.r_[0, np.cumsum(_are_gaps(np.diff(values)))]
+    return groups if np.bincount(groups).min() >= FEWEST_VALUES else np.zeros_like(groups)
 
 
 def _exclude(one: NDArray[np.bool_], other: NDArray[np.bool_]) -> bool:
@@ -143,6 +234,26 @@ def _cells(values: Floats) -> tuple[Floats, Floats]:
     In the middles to its neighbours; at a gap, half the median step away.
     """
     steps = np.diff(values)
-    beside = np.maximum(np.r_[steps[0], steps[:-1]], np.r_[steps[1:], steps[-1]])
-    half = np.where(steps > GAP * beside, np.median(steps), steps) / 2
+    half = np.where(_are_gaps(steps), np.median(steps), steps) / 2
     return values - np.r_[half[0], half], values + np.r_[half, half[-1]]
+
+
+def _are_gaps(steps: Floats) -> NDArray[np.bool_]:
+    """Return which steps (m,) are much wider than both beside them."""
+    beside = np.maximum(np.r_[steps[0], steps[:-1]], np.r_[steps[1:], steps[-1]])
+    return steps > GAP * beside
+
+
+def left_out_sentence(left_out: Sequence[Dummies]) -> str:
+    """Return which columns counted for nothing while clusters were chosen; else nothing."""
+    if not left_out:
+        return ""
+    names = " and the ".join(map(name_columns, left_out))
+    return f"Not counted, for what discrete columns alone divide is no cluster: the {names}."
+
+
+def name_columns(dummies: Dummies) -> str:
+    """Return how to call a discrete column or a category in a sentence."""
+    if len(dummies) == 1:
+        return f"values of column {dummies[0]} of X"
+    return f"levels of one category, columns {dummies[0]} to {dummies[-1]} of X"

@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from hardbayes.core.arrays import Floats, Matrix
+from hardbayes.core.discrete import left_out_sentence
 from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, ClusterEstimator, fingerprint
 from hardbayes.core.frame import used_columns
 from hardbayes.core.geometry import GEOMETRIES, Geometry, geometry_for
@@ -336,7 +337,7 @@ class DPMeans(CentreEstimator):
                 how = f"{call}, or penalty_path(X).model({nearest.k})"
                 status = add_warning(
                     fitted, status, no_number_sentence(nearest, how),
-                    spread_sentence(matrix, geometry),
+                    left_out_sentence(choice.left_out), spread_sentence(matrix, geometry),
                 )  # fmt: skip
             elif fitted["n_clusters_"] > 1 and (sentence := one_column_sentence(matrix, geometry)):
                 status = add_warning(fitted, status, sentence)

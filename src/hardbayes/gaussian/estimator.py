@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -10,6 +11,12 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from hardbayes.core.arrays import Floats
+from hardbayes.core.discrete import (
+    Chosen,
+    Dummies,
+    choose_beside_discrete,
+    left_out_sentence,
+)
 from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, ClusterEstimator
 from hardbayes.core.frame import cluster_bound
 from hardbayes.core.loop import Status, counted
@@ -60,13 +67,12 @@ def fit_rows(
         whitening(middle, prior)  # raises before the search if it is not definite
     chosen, choice = None, None
     if prior is None or penalty is None:
-        sample = take_sample(matrix, weights, options.diagonal, pool)
         if penalty is None:
-            given = None if prior is None else sample.to_sample(prior)
-            choice = choose_number(sample, options.max_clusters, given, say)
+            sample, choice = _choose(matrix, weights, options, pool, say)
             found, labels = choice.kept.prior, choice.kept.labels
             penalty = rate * choice.kept.penalty
         else:
+            sample = take_sample(matrix, weights, options.diagonal, pool)
             found, labels = choose_prior(sample.rows, penalty / rate, options)
         prior = sample.from_sample(found) if prior is None else prior
         chosen = sample, labels
@@ -87,7 +93,30 @@ def fit_rows(
     if choice is None:
         return fitted, solution.status
     fitted["penalty_choice_"] = table_of(choice.candidates, COLUMNS)
-    return _with_status(fitted, solution, choice)
+    return _with_status(fitted, solution, choice, left_out_sentence(sample.left_out))
+
+
+def _choose(
+    matrix: NDArray[np.floating],
+    weights: Floats,
+    options: Options,
+    pool: Pool,
+    say: Callable[[str], None],
+) -> tuple[Sample, Choice]:
+    """Return a choice, and the sample that it was made on.
+
+    Where the clusters follow from the values of one discrete column, it is made again without it.
+    """
+
+    def choose_without(left_out: Sequence[Dummies]) -> Chosen:
+        sample = take_sample(matrix, weights, options.diagonal, pool, left_out)
+        given = None if options.prior is None else sample.to_sample(options.prior)
+        choice = choose_number(sample, options.max_clusters, given, say)
+        found = sample, choice
+        return Chosen(found, matrix[sample.ids], choice.kept.labels, sample.left_out)
+
+    found: tuple[Sample, Choice] = choose_beside_discrete(choose_without)
+    return found
 
 
 def _start(rows: GaussianRows, sample: Sample, labels: Ids) -> Gaussians:
@@ -120,14 +149,14 @@ def _keep_number(
 
 
 def _with_status(
-    fitted: dict[str, Any], solution: GaussianSolution, choice: Choice
+    fitted: dict[str, Any], solution: GaussianSolution, choice: Choice, left_out: str
 ) -> tuple[dict[str, Any], Status]:
     """Return the attributes and the status of an automatic fit, with what is to be said of it."""
     k, status = solution.statistics.k, solution.status
     if status is not Status.CONVERGED:
         return fitted, status
     if k == 1:
-        fitted["status_"] = choice.sentence()
+        fitted["status_"] = " ".join(filter(None, (choice.sentence(), left_out)))
         return fitted, Status.CONVERGED if choice.nearest is None else Status.REMARKED
     if choice.kept.is_capped:
         steps = counted(fitted["n_iter_"], "step")

@@ -175,7 +175,7 @@ def test_integers_beyond_float64_are_named():
         with pytest.raises(ValueError, match=r"too large .* row 1, column 0"):
             DPMeans(1.0).fit(X)
     with pytest.raises(ValueError, match=r"too large .* row 1, column 0 \('a'\)"):
-        checked(pd.DataFrame({"a": [0, 10**400]}))
+        checked(pd.DataFrame({"a": pd.Series([0, 10**400], dtype=object)}))
 
 
 def test_numbers_of_other_kinds_are_taken():
@@ -186,7 +186,7 @@ def test_numbers_of_other_kinds_are_taken():
         pd.DataFrame({"a": [True, False], "b": [Decimal(1), Decimal("2.5")]}),
         pd.DataFrame({"a": pd.array([1, 0], "Int64"), "b": pd.Series([1, 2.5], dtype=object)}),
         pd.DataFrame({"a": pd.array([True, False], "boolean"), "b": pd.array([1, 2.5], "Float64")}),
-        pl.DataFrame({"a": [True, False], "b": [Decimal(1), Decimal("2.5")]}),
+        pl.DataFrame({"a": [True, False], "b": [Decimal("1.0"), Decimal("2.5")]}),
         pl.DataFrame({"a": pl.Series([1, 0], dtype=pl.UInt8), "b": [1.0, 2.5]}),
         [[True, np.float32(1)], (0, Decimal("2.5"))],
         [np.array([1, 1]), [0, 2.5]],

@@ -136,9 +136,34 @@ def test_long_clusters_side_by_side(seed):
 def test_copies_of_a_few_rows():
     """No remainder at all: best down to any penalty, and still finite."""
     member = np.repeat(np.arange(4), 15)
-    model = auto().fit(10.0 * np.eye(4)[member])
+    rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0]
+    model = auto().fit(10.0 * rotation[member])  # of the identity: the levels of a category
     assert_finds(model, member)
     assert_all_finite(model)
+
+
+def test_the_levels_of_one_category_are_no_clusters():
+    """Where they are all there is, there is one cluster, and a sentence names the columns."""
+    levels = np.random.default_rng(0).choice(4, 60)
+    with pytest.warns(UserWarning, match="one category, columns 0 to 3 of X"):
+        model = auto().fit(10.0 * np.eye(4)[levels])
+    assert model.n_clusters_ == 1
+
+
+def test_clusters_that_one_discrete_column_explains_are_none():
+    rng = np.random.RandomState(0)
+    visits = np.where(rng.random_sample(400) < 0.5, 0.0, 8.0 + rng.poisson(8.0, 400))
+    rows = np.column_stack([rng.normal(size=(400, 2)), (visits - visits.mean()) / visits.std()])
+    with pytest.warns(UserWarning, match="Not counted.*column 2 of X"):
+        assert auto().fit(rows).n_clusters_ == 1
+
+
+def test_clusters_that_other_columns_show_too_stay():
+    """A column that says which cluster a row is in does not count against the clusters."""
+    rng = np.random.RandomState(0)
+    member = rng.randint(3, size=450)
+    rows = 6.0 * np.eye(3)[member] + rng.normal(size=(450, 3))
+    assert_finds(auto().fit(np.column_stack([rows, 4.0 * member])), member)
 
 
 @pytest.mark.parametrize("column", [0.0, 7.0, -1e5])
@@ -403,6 +428,7 @@ def test_files_keep_the_plateau(three, tmp_path, found):
         assert getattr(back, name) == getattr(model, name)
 
 
+@pytest.mark.filterwarnings("ignore:Converged")
 @pytest.mark.parametrize("container", [np.array, np.asfortranarray, sparse.csr_array])
 @pytest.mark.parametrize("divergence", ["squared_euclidean", "kl"])
 def test_inputs_are_not_touched(container, divergence):

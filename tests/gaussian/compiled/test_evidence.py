@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import trapezoid
 from scipy.special import gammaln
 from scipy.stats import invgamma, multivariate_t, norm
 
@@ -58,8 +59,8 @@ def test_the_likelihood_is_the_integral_over_mean_and_variance():
     density = density * norm.pdf(mean, 0.3, np.sqrt(variance / kernels.MEAN_ROWS))
     for each in x:
         density *= norm.pdf(each, mean, np.sqrt(variance))
-    inner = np.trapezoid(density, mean, axis=1)
-    expected = np.log(np.trapezoid(inner, variance[:, 0])) + 3 * np.log(np.pi)
+    inner = trapezoid(density, mean, axis=1)
+    expected = np.log(trapezoid(inner, variance[:, 0])) + 3 * np.log(np.pi)
     value = found(clusters, [0], NONE, np.array([0.3]), [2.0])[0]
     np.testing.assert_allclose(value, expected, rtol=1e-3)
 

@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 from sklearn.metrics import pairwise_distances_argmin
 
 from hardbayes.core.arrays import Floats, Matrix, is_sparse
-from hardbayes.core.discrete import Dummies, codes_of, determine
+from hardbayes.core.discrete import (
+    Chosen,
+    Dummies,
+    choose_beside_discrete,
+    codes_of,
+    determine,
+    name_columns,
+)
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.plateaus import Columns, Table, lower_hull, plateaus, table_of
 from hardbayes.core.pool import Pool
@@ -37,11 +44,13 @@ from hardbayes.dp_means.choice.rule import (
 )
 from hardbayes.dp_means.choice.sample import (
     WIDE,
+    Drawn,
     Sample,
     View,
     cells_of_grid,
     draw,
     normalise,
+    takes_noise,
     view,
 )
 from hardbayes.dp_means.path import Path
@@ -100,7 +109,7 @@ class Choice(NamedTuple):
     centres: Floats  # (k, d), in the user's coordinates; no more than the cap
     candidates: list[Candidate]
     penalties: dict[int, float]  # of the candidates, in the user's units
-    categories: list[Dummies]  # among the columns; the choice did not see them
+    left_out: list[Dummies]  # categories and discrete columns that the choice did not see
 
     @property
     def shown(self) -> Candidate | None:
@@ -121,9 +130,27 @@ def choose_penalty(
     """Return the middle of the plateau of the number of clusters that the rule chooses.
 
     Where it chooses none, a penalty for one cluster. The penalty is chosen as if there were no cap,
-    which only counts for the clusters that come with it.
+    which only counts for the clusters that come with it. Where the clusters follow from the values
+    of one discrete column, it chooses again without that column.
     """
-    drawn = draw(matrix, weights, geometry, prior_weight, rng)
+    state = rng.get_state()
+
+    def choose_without(left_out: Sequence[Dummies]) -> Chosen:
+        rng.set_state(state)  # for the same sample
+        drawn = draw(matrix, weights, geometry, prior_weight, rng, left_out)
+        choice, labels = _choose(drawn, max_clusters, rng, pool)
+        values = drawn.values if takes_noise(drawn.values, geometry) else None
+        return Chosen(choice, values, labels, drawn.left_out)
+
+    found: Choice = choose_beside_discrete(choose_without)
+    return found
+
+
+def _choose(
+    drawn: Drawn, max_clusters: int | None, rng: np.random.RandomState, pool: Pool
+) -> tuple[Choice, Labels]:
+    """Return the choice for a sample, and the clusters of its rows."""
+    geometry = drawn.sample.geometry
     sample, tracer = drawn.sample, Tracer(rng, pool)
     seen = view(sample, rng)
     traced = tracer.trace(seen, sample.weights, _most_clusters(sample, seen))
@@ -136,14 +163,14 @@ def choose_penalty(
     centres = drawn.exact.clusters(labels, int(labels.max()) + 1)[1]
     penalties = {number: penalty / unit for number, penalty in middles.items()}
     if seen.geometry is not geometry or drawn.exact is not sample:
-        codes = [codes_of(drawn.exact.rows, dummies) for dummies in drawn.categories]
+        codes = [codes_of(drawn.exact.rows, dummies) for dummies in drawn.left_out]
         divided = [divided for each in codes for divided in (each, across(labels, each))]
         penalties = reprice(traced.path, drawn.exact, divided)
     if drawn.exact is not sample:  # no partition saves more than one cluster costs
         penalties[1] = drawn.exact.cost_of_one()
     penalties = {number: penalty / drawn.frame.unit for number, penalty in penalties.items()}
     points = drawn.in_user_coordinates(centres)
-    return Choice(penalties[k], k, points, candidates, penalties, drawn.categories)
+    return Choice(penalties[k], k, points, candidates, penalties, drawn.left_out), labels
 
 
 def _most_clusters(sample: Sample, seen: View) -> int:
@@ -253,9 +280,9 @@ def choice_table(choice: Choice) -> Table:
 def explaining_category(
     choice: Choice, matrix: Matrix, labels: NDArray[np.int32]
 ) -> Dummies | None:
-    """Return the columns of a category that divides the chosen clusters in a fit, if one does."""
+    """Return the discrete columns that alone divide the chosen clusters in a fit, if any do."""
     some = slice(None, None, 1 + matrix.shape[0] // ENOUGH_ROWS)
-    for dummies in choice.categories:
+    for dummies in choice.left_out:
         chosen = pairwise_distances_argmin(matrix[some], choice.centres)
         both = across(chosen, codes_of(matrix[some], dummies))
         if determine(both, labels[some]) and not determine(chosen, labels[some]):
@@ -265,12 +292,11 @@ def explaining_category(
 
 def category_sentence(dummies: Dummies, n_chosen: int) -> str:
     """Return why there is one cluster where a category alone divides the chosen ones."""
-    first, last = dummies[0], dummies[-1]
+    what = f"The {name_columns(dummies)}, alone"
     there = f"{n_chosen} clusters were chosen" if n_chosen > 1 else "no clusters were found"
     return (
-        f"The levels of one category, columns {first} to {last} of X, would divide the rows, so "
-        f"there is one cluster. Without regard to this category {there}: leave its columns out, or "
-        "scale them down."
+        f"{what} would divide the rows, so there is one cluster. Without regard to them {there}: "
+        "leave them out, or scale them down."
     )
 
 

@@ -10,6 +10,7 @@ are among those of the largest variance, which suffices to choose the number of 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -130,7 +131,8 @@ class Drawn(NamedTuple):
     sample: Sample
     unseen: Sample
     exact: Sample  # the sample with its columns as they are, for centres and penalties
-    categories: list[Dummies]
+    values: Matrix  # the rows of the sample before anything was drawn
+    left_out: list[Dummies]  # categories and discrete columns that the sample does not show
     frame: Frame
     columns: Columns  # those of the data that are not empty in the sample
 
@@ -145,8 +147,12 @@ def draw(
     geometry: Geometry,
     prior_weight: float,
     rng: np.random.RandomState,
+    left_out: Sequence[Dummies] = (),
 ) -> Drawn:
-    """Return all rows with weight, or a random sample as heavy as all, and some of the others."""
+    """Return all rows with weight, or a random sample as heavy as all, and some of the others.
+
+    Columns that are left out, and categories, become noise.
+    """
     n = matrix.shape[0]
     every = np.broadcast_to(1.0 if weights is None else weights, n)
     most = min(MAX_ROWS, max(MIN_TRACED_ROWS, n // PART_TRACED))
@@ -170,16 +176,17 @@ def draw(
         sample = replace(sample, rows=columns.of(sample.rows))
         unseen = replace(unseen, rows=csr_array(unseen.rows[:, columns.kept]))
     if is_sparse(some):
-        return Drawn(sample, unseen, sample, [], frame, columns)
+        return Drawn(sample, unseen, sample, sample.rows, [], frame, columns)
     sample, unseen = merge_equal_rows(sample, unseen)
     rows = np.concatenate([sample.rows, unseen.rows])
-    categories, smooth = list[Dummies](), rows
+    noise, smooth = list[Dummies](), rows
     if takes_noise(rows, geometry):
-        categories = categories_of(rows)
-        smooth = smooth_columns(rows, categories, rng)
+        noise = [*categories_of(rows), *left_out]
+        smooth = smooth_columns(rows, noise, rng)
     parts = np.split(undo_rounding(smooth, geometry, rng), [sample.n_rows])
     seen, unseen = replace(sample, rows=parts[0]), replace(unseen, rows=parts[1])
-    return Drawn(seen, unseen, seen if smooth is rows else sample, categories, frame, columns)
+    exact = seen if smooth is rows else sample
+    return Drawn(seen, unseen, exact, sample.rows, noise, frame, columns)
 
 
 def takes_noise(rows: Matrix, geometry: Geometry) -> bool:

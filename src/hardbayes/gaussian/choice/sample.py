@@ -12,10 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardbayes.core.arrays import Floats, chunks
-from hardbayes.core.discrete import categories_of, smooth_columns
+from hardbayes.core.discrete import Dummies, categories_of, smooth_columns
 from hardbayes.gaussian.problem import mixture_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from hardbayes.core.pool import Pool
     from hardbayes.gaussian.mixture import MixtureRows
 
@@ -40,6 +42,7 @@ class Sample(NamedTuple):
     middle: Floats  # (d,): mean of the columns
     spread: Floats  # (d,): their standard deviations
     unit: float  # weight of all rows over that of the sample
+    left_out: list[Dummies]  # categories and discrete columns, of which the rows show nothing
 
     def to_sample(self, prior: Floats) -> Floats:
         """Return a prior matrix of the user, (d, d) or (d,), as (h, d) in the sample's units."""
@@ -63,9 +66,15 @@ class Distinct(NamedTuple):
 
 
 def take_sample(
-    matrix: NDArray[np.floating], weights: Floats, diagonal: bool, pool: Pool
+    matrix: NDArray[np.floating],
+    weights: Floats,
+    diagonal: bool,
+    pool: Pool,
+    left_out: Sequence[Dummies] = (),
 ) -> Sample:
     """Return the rows of a matrix (n, d) with weights (n,) to find clusters in.
+
+    Columns that are left out, and categories, become noise.
 
     Raises ValueError where the variances of columns do not fit float64.
     """
@@ -77,7 +86,8 @@ def take_sample(
     wider, among = np.sort(order[:MAX_DIP_ROWS]), np.sort(order[:n])
     standardised = np.ascontiguousarray((rows[wider] - middle) / spread)
     # Nothing that a category, a spike or an uneven lattice alone divides is a cluster.
-    standardised = smooth_columns(standardised, categories_of(standardised), rng)
+    noise = [*categories_of(standardised), *left_out]
+    standardised = smooth_columns(standardised, noise, rng)
     inside = np.searchsorted(wider, among)
     gaps = np.array([resolution(column) for column in standardised[inside].T])
     floor = np.maximum(FLOOR, gaps**2 / 12.0)  # the variance of rounding
@@ -88,7 +98,7 @@ def take_sample(
     sample = dip_rows if len(among) == len(wider) else dip_rows.part(inside)
     unseen = np.setdiff1d(np.arange(len(wider)), inside)
     unit = float(weights.sum()) / sample.total
-    return Sample(sample, dip_rows, unseen, ids[among], middle, spread, unit)
+    return Sample(sample, dip_rows, unseen, ids[among], middle, spread, unit, noise)
 
 
 def distinct_rows(matrix: NDArray[np.floating], weights: Floats) -> Distinct:

@@ -72,7 +72,8 @@ def _join(ends: Ids, n: int, rng: np.random.RandomState) -> bool:
     """
     m = len(ends)
     heights = 1.0 + rng.uniform(size=m)  # a random spanning forest, the rest being on cycles
-    graph = sparse.coo_array((heights, (ends[:, 0], ends[:, 1])), shape=(n, n)).tocsr()
+    links = ends.astype(np.int32)  # what scipy.sparse.csgraph reads, before SciPy 1.15 nothing else
+    graph = sparse.coo_array((heights, (links[:, 0], links[:, 1])), shape=(n, n)).tocsr()
     n_components, names = csgraph.connected_components(graph, directed=False)
     if n_components == 1:
         return False
