@@ -28,7 +28,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from hardbayes.core.arrays import Floats, Matrix, is_sparse
+from hardbayes.core.arrays import Floats, Matrix, is_sparse, kept_in
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.core.html import found_html
@@ -415,12 +415,13 @@ class ClusterEstimator(ClusterMixin, RowEstimator):
         -------
         distances : ndarray of shape (n_samples, n_clusters_)
             Euclidean distances, as in scikit-learn's KMeans; Mahalanobis distances if clusters have
-            covariances; divergences for any other `divergence`.
+            covariances; divergences for any other `divergence`. In the dtype of X, or in float64
+            where a float32 cannot hold them.
         """
         matrix = self._checked(X)
         with Pool(resolve_threads(self.n_jobs)) as pool:
             distances = self._model.assign(matrix, pool).distances()
-        return distances.astype(matrix.dtype, copy=False)
+        return kept_in(distances, matrix.dtype)
 
     def summary(self, X: Any, *, values: Any = None, n_columns: int = 3, groups: Any = None) -> Any:
         """Return a table of the clusters of X: how large they are and what sets them apart.

@@ -228,7 +228,7 @@ def _confirmed_number(
 def _has_mean(matrix: Matrix, held_out: HeldOut) -> bool:
     """Whether the mean of one half of the rows predicts that of the other."""
     halves = [half if len(half) else slice(None) for half in held_out.halves]
-    one, other = (np.asarray(matrix[half].mean(axis=0)).ravel() for half in halves)
+    one, other = (np.asarray(matrix[half].mean(axis=0, dtype=np.float64)).ravel() for half in halves)
     return float(one @ other) > 0
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from hardbayes.core.arrays import Floats, Matrix
+from hardbayes.core.arrays import Floats, Matrix, kept_in
 from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, RowEstimator
 from hardbayes.core.loop import Status, counted
 from hardbayes.core.pool import Pool, resolve_threads
@@ -113,7 +113,7 @@ class FeatureEstimator(RowEstimator):
         """
         check_is_fitted(self)
         membership = check_membership(X, self.n_components_)
-        return self._model.rebuild(membership).astype(self.components_.dtype)
+        return kept_in(self._model.rebuild(membership), self.components_.dtype)
 
     def _costs(self, matrix: Matrix, pool: Pool) -> Floats:
         return self._model.allocate(matrix, pool)[1]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardbayes.core import schema
-from hardbayes.core.arrays import Floats, Matrix, is_sparse
+from hardbayes.core.arrays import Floats, Matrix, is_sparse, kept_in
 from hardbayes.core.frame import Frame
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.geometry.squared_euclidean import FARTHEST, SquaredEuclidean
@@ -106,7 +106,7 @@ def fitted_attributes(
         )
     return {
         "_model": FittedFeatures(problem.frame, np.ascontiguousarray(components)),
-        "components_": problem.components_to_user(components).astype(dtype),
+        "components_": kept_in(problem.components_to_user(components), dtype),
         "n_components_": len(components),
         "component_penalty_": penalty,
         "membership_": np.ascontiguousarray(membership).view(np.bool_),
