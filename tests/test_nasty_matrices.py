@@ -100,7 +100,7 @@ MATRICES = {
 
 
 # Warnings beside the one that says how a fit ended.
-REMARKS = ("The kernel has negative eigenvalues", "1 feature explain each of 1 row")
+REMARKS = ("The kernel has negative eigenvalues", "1 feature explain each of 1 row", "X holds ")
 
 
 def squares(X):

@@ -39,6 +39,8 @@ from hardbayes.core.progress import Report, shown, to_standard_error
 from hardbayes.core.schema import Schema, array, check, contradiction
 from hardbayes.core.summaries import as_configured, numeric_table, profiles, table_of_profiles
 from hardbayes.core.validation import check_matrix, check_novelty, check_weights
+from hardbayes.core.validation.cells import column_names
+from hardbayes.core.validation.extremes import remark_on_extremes
 
 try:
     from sklearn.callback import CallbackSupportMixin
@@ -328,6 +330,9 @@ def checked_data(
     described = copy(estimator)  # gets the attributes: a fit that fails must not change them
     matrix = check_matrix(X, geometry, described)
     weights = check_weights(sample_weight, matrix, geometry)
+    remark = remark_on_extremes(matrix, column_names(X))
+    if remark is not None:
+        warnings.warn(remark, UserWarning, stacklevel=5)  # skips `_fit_rows`, fit and its wrapper
     names = ("feature_names_in_", "n_features_in_")
     found = vars(described)
     return matrix, weights, {name: found[name] for name in names if name in found}

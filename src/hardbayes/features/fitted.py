@@ -112,7 +112,7 @@ def fitted_attributes(
         "membership_": np.ascontiguousarray(membership).view(np.bool_),
         "inertia_": float(fits[-1] / problem.unit),
         "objective_": float(history[-1]),
-        "objective_history_": level_rounding(history),
+        "objective_history_": level_rounding(history, problem.rounding),
         "n_iter_": len(history),
         "converged_": solution.status is not Status.OUT_OF_STEPS,
         "status_": SENTENCES[solution.status].format(
