@@ -112,6 +112,12 @@ class CentreEstimator(ClusterEstimator):
         return tags
 
 
+def add_remark(fitted: dict[str, Any], sentence: str) -> None:
+    """Say something of a fit that converged and needs no warning. IN/OUT fitted: ``status_``."""
+    head = Status.REMARKED.sentence(fitted["n_iter_"], fitted["n_clusters_"])
+    fitted["status_"] = f"{head} {sentence}"
+
+
 def add_warning(fitted: dict[str, Any], status: Status, *sentences: str) -> Status:
     """Return the status of a fit that needs a warning, which `fit` gives.
 
@@ -330,6 +336,9 @@ class DPMeans(CentreEstimator):
             nearest = choice.shown
             if alone:
                 status = add_warning(fitted, status, alone)
+            elif choice.n_clusters == fitted["n_clusters_"] == 1 and nearest is None:
+                if status is Status.CONVERGED:
+                    add_remark(fitted, no_number_sentence(None, ""))
             elif choice.n_clusters == fitted["n_clusters_"] == 1 and nearest is not None:
                 penalty = self._penalty_for(nearest.k, problem, prior_weight, choice)
                 call = self._call(cluster_penalty=penalty)

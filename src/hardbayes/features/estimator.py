@@ -20,7 +20,13 @@ from hardbayes.core.schema import Schema
 from hardbayes.core.validation import check_membership
 from hardbayes.features.choice import COLUMNS, FeatureChoice, choose_features
 from hardbayes.features.descent import FeatureSearch, FeatureSolution
-from hardbayes.features.fitted import ATTRIBUTES, MODEL, FittedFeatures, fitted_attributes
+from hardbayes.features.fitted import (
+    ATTRIBUTES,
+    MODEL,
+    SENTENCES,
+    FittedFeatures,
+    fitted_attributes,
+)
 from hardbayes.features.problem import FeatureAllocation, FeatureProblem, pose_features
 from hardbayes.features.starts import k_features_path, marked_if_capped, minimise_features, stepwise
 
@@ -62,6 +68,9 @@ class FeatureEstimator(RowEstimator):
             fitted["penalty_choice_"] = choice.table(problem.unit)
             if not choice.is_confirmed:
                 fitted["status_"] += f" {choice.sentence()}"
+            elif not fitted["n_components_"]:
+                head = SENTENCES[Status.REMARKED].format(sweeps=counted(fitted["n_iter_"], "sweep"))
+                fitted["status_"] = f"{head} {choice.sentence()}"
         return fitted, status
 
     def _reporter(self, problem: FeatureProblem) -> Callable[[str, int, float], None]:

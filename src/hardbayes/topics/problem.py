@@ -204,3 +204,4 @@ class WordCounts(Poisson):
     """Counts, zeros included; fractions are weights."""
 
     domain = "counts >= 0"
+    remedy = "Pass counts of words, as CountVectorizer returns them: not scaled, and not centred."
