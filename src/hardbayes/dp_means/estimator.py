@@ -16,6 +16,7 @@ from hardbayes.core.loop import Status, counted
 from hardbayes.core.pool import Pool
 from hardbayes.core.schema import Schema
 from hardbayes.core.validation import check_centres, touches_border
+from hardbayes.core.validation.extremes import remark_on_extremes
 from hardbayes.dp_means.choice.automatic import (
     COLUMNS,
     Choice,
@@ -310,6 +311,8 @@ class DPMeans(CentreEstimator):
                 matrix, geometry, weights, prior_weight, self.max_clusters, rng, pool
             )
         penalty = self._penalty(problem, prior_weight, choice)
+        if choice is None and remark_on_extremes(matrix, None) is not None:
+            problem.check_penalty_of_hidden_rows(penalty)
         if choice is not None:
             self._say(f"penalty {penalty:.6g} for {counted(choice.n_clusters, 'cluster')}")
         partition = problem.partition(penalty, prior_weight, self.max_clusters)

@@ -106,13 +106,20 @@ class Problem:
 
     def check_penalty(self, penalty: float, name: str = "cluster_penalty") -> None:
         """Raise where the penalty is lost beside the scale of the data."""
-        least = SMALLEST_PENALTY
-        if self.geometry.distance_costs:
-            rows = self.rows
-            weight = total_weight(rows.weights, rows.n_rows)
-            lost = rows.n_rows * weight * self.largest * self.frame.scale * FINEST
-            least = max(least, rows.n_columns * lost**2)
-        check_size(name, penalty, self.unit, "distances between", self.largest, least)
+        check_size(name, penalty, self.unit, "distances between", self.largest)
+
+    def check_penalty_of_hidden_rows(self, penalty: float) -> None:
+        """Raise where sums lose how rows differ, and the penalty is no larger than that.
+
+        For rows beside an entry that hides them (`core.validation.extremes`).
+        """
+        if not self.geometry.distance_costs:
+            return
+        rows = self.rows
+        weight = total_weight(rows.weights, rows.n_rows)
+        lost = rows.n_rows * weight * self.largest * self.frame.scale * FINEST
+        least = max(SMALLEST_PENALTY, rows.n_columns * lost**2)
+        check_size("cluster_penalty", penalty, self.unit, "distances between", self.largest, least)
 
 
 def overall_mean(rows: Rows) -> Floats:

@@ -17,7 +17,7 @@ WHAT = (
 )
 # Edges that number their vertices much higher than there are edges would make most of the vertices
 # isolated.
-MOST_WEIGHT = 1e300  # of all links: sums of a few such numbers fit float64
+MOST_WEIGHT = 1e307  # of all links: twice their sum still fits float64
 MAX_VERTICES_BESIDE = 1_000_000
 MAX_VERTICES_PER_EDGE = 100
 

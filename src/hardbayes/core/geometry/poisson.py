@@ -54,7 +54,8 @@ class Poisson(Geometry):
 
     def statistic(self, matrix: Matrix) -> Matrix:
         """Return the rows with zeros in place of entries that nothing could tell from them."""
-        return without_negligible(matrix, np.full(1, float(matrix.max(initial=0.0))))
+        values = matrix.data if is_sparse(matrix) else matrix
+        return without_negligible(matrix, np.full(1, float(values.max(initial=0.0))))
 
     def generator(self, x: Floats) -> Floats:
         """Return ``x log x - x``."""
