@@ -107,7 +107,7 @@ def test_float32():
 
 def test_one_cluster_is_told_with_what_came_nearest():
     rows = np.random.default_rng(0).normal(size=(300, 3))
-    with pytest.warns(UserWarning, match="came nearest") as caught:
+    with pytest.warns(UserWarning, match="Nearest came") as caught:
         model = GaussianDPMeans().fit(rows)
     assert len(caught) == 1 and str(caught[0].message) == model.status_
     assert model.n_clusters_ == 1 and model.converged_

@@ -54,7 +54,7 @@ def test_automatic_penalty_sees_one_where_there_is_one(seed, kind):
     blob = rng.normal(size=(200, 3)) * [5.0, 1.0, 0.2]
     square = rng.uniform(size=(300, 2))
     for X in (blob, square):
-        with pytest.warns(UserWarning, match="no other number stood out"):
+        with pytest.warns(UserWarning, match="No other number of clusters stood out"):
             model = GaussianDPMeans(covariance_type=kind).fit(X)
         assert model.n_clusters_ == 1
 

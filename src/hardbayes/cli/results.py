@@ -22,11 +22,10 @@ from hardbayes.cli.rows import Rows
 from hardbayes.cli.tables import Table
 from hardbayes.cli.terminal import CommandError, cannot_write, computed
 from hardbayes.cli.text_tables import unique_names
+from hardbayes.core.spreadsheets import harmless
 from hardbayes.persistence.atomic import atomic_write
 
 _NO_TEXT = (".parquet", ".pq", ".npy", ".npz", ".xlsx", ".xls", ".gz", ".zip")
-# A spreadsheet takes text that begins with these for a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 ENDINGS = (".png", ".pdf", ".svg")
 
 
@@ -166,17 +165,6 @@ def csv_bytes(columns: Mapping[str, Iterable[Any]], output: str | None) -> bytes
     ]
     writer.writerows(zip(*safe, strict=True))
     return text.getvalue().encode("utf-8", "backslashreplace")
-
-
-def harmless(cell: str) -> str:
-    """Return text that a spreadsheet shows as it is: in front of formulas goes an apostrophe."""
-    if not cell.startswith(_FORMULA):
-        return cell
-    try:
-        float(cell)
-    except ValueError:
-        return f"'{cell}"
-    return cell  # a number
 
 
 def write_centres(

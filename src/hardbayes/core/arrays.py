@@ -23,6 +23,13 @@ def is_sparse(matrix: Matrix) -> TypeGuard[sparse.csr_array]:
     return bool(sparse.issparse(matrix))
 
 
+def kept_in(values: Floats, dtype: np.dtype) -> Floats:
+    """Return finite numbers in a dtype; in float64 where one of them is too large for it."""
+    if values.size and np.abs(values).max() > np.finfo(dtype).max:
+        return np.asarray(values, np.float64)
+    return values.astype(dtype, copy=False)
+
+
 def chunks(n: int, d: int) -> list[slice]:
     """Return slices of n rows, each small enough to stay in cache as float64 (rows, d)."""
     size = max(1, CHUNK_BYTES // (8 * d))

@@ -28,7 +28,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from hardbayes.core.arrays import Floats, Matrix, is_sparse
+from hardbayes.core.arrays import Floats, Matrix, is_sparse, kept_in
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.core.html import found_html
@@ -39,6 +39,8 @@ from hardbayes.core.progress import Report, shown, to_standard_error
 from hardbayes.core.schema import Schema, array, check, contradiction
 from hardbayes.core.summaries import as_configured, numeric_table, profiles, table_of_profiles
 from hardbayes.core.validation import check_matrix, check_novelty, check_weights
+from hardbayes.core.validation.cells import column_names
+from hardbayes.core.validation.extremes import remark_on_extremes
 
 try:
     from sklearn.callback import CallbackSupportMixin
@@ -328,6 +330,9 @@ def checked_data(
     described = copy(estimator)  # gets the attributes: a fit that fails must not change them
     matrix = check_matrix(X, geometry, described)
     weights = check_weights(sample_weight, matrix, geometry)
+    remark = remark_on_extremes(matrix, column_names(X))
+    if remark is not None:
+        warnings.warn(remark, UserWarning, stacklevel=5)  # skips `_fit_rows`, fit and its wrapper
     names = ("feature_names_in_", "n_features_in_")
     found = vars(described)
     return matrix, weights, {name: found[name] for name in names if name in found}
@@ -415,12 +420,13 @@ class ClusterEstimator(ClusterMixin, RowEstimator):
         -------
         distances : ndarray of shape (n_samples, n_clusters_)
             Euclidean distances, as in scikit-learn's KMeans; Mahalanobis distances if clusters have
-            covariances; divergences for any other `divergence`.
+            covariances; divergences for any other `divergence`. In the dtype of X, or in float64
+            where a float32 cannot hold them.
         """
         matrix = self._checked(X)
         with Pool(resolve_threads(self.n_jobs)) as pool:
             distances = self._model.assign(matrix, pool).distances()
-        return distances.astype(matrix.dtype, copy=False)
+        return kept_in(distances, matrix.dtype)
 
     def summary(self, X: Any, *, values: Any = None, n_columns: int = 3, groups: Any = None) -> Any:
         """Return a table of the clusters of X: how large they are and what sets them apart.

@@ -50,7 +50,8 @@ def measure_cost_quantiles(
     own = _quantiles(costs, labels, n_clusters, weights)
 
     relative = np.zeros(len(costs))  # a cost of zero is zero in any unit
-    np.divide(costs, scales[labels], out=relative, where=costs > 0)
+    own_scales = scales[labels]
+    np.divide(costs, own_scales, out=relative, where=(costs > 0) & (own_scales > 0))
     several = members[labels] > 1
     shape = _tail(relative[several], weights[several])
 

@@ -127,9 +127,16 @@ def cluster_bound(n_columns: int) -> int:
     return max(ALWAYS_ALLOWED, LARGEST_TABLE // n_columns)
 
 
-def check_size(name: str, penalty: float, unit: float, squares: str, largest: float) -> None:
-    """Raise where a penalty is lost beside what it is compared with."""
-    if penalty > 0 and penalty * unit < SMALLEST_PENALTY:
+def check_size(
+    name: str,
+    penalty: float,
+    unit: float,
+    squares: str,
+    largest: float,
+    least: float = SMALLEST_PENALTY,
+) -> None:
+    """Raise where a penalty is lost beside what it is compared with: below ``least`` times unit."""
+    if 0 < penalty * unit < least or 0 == penalty * unit < penalty:
         raise ValueError(
             f"The '{name}' parameter, {penalty:g}, is too small to be compared in "
             f"float64 with {squares} values near {largest:g}. "

@@ -17,6 +17,7 @@ from hardbayes.core.loop import Status, counted
 from hardbayes.core.pool import Pool
 from hardbayes.core.schema import Schema
 from hardbayes.core.validation import check_centres, touches_border
+from hardbayes.core.validation.extremes import remark_on_extremes
 from hardbayes.dp_means.choice.automatic import (
     COLUMNS,
     Choice,
@@ -111,6 +112,12 @@ class CentreEstimator(ClusterEstimator):
             kind.nonnegative or kind.unit_interval
         )
         return tags
+
+
+def add_remark(fitted: dict[str, Any], sentence: str) -> None:
+    """Say something of a fit that converged and needs no warning. IN/OUT fitted: ``status_``."""
+    head = Status.REMARKED.sentence(fitted["n_iter_"], fitted["n_clusters_"])
+    fitted["status_"] = f"{head} {sentence}"
 
 
 def add_warning(fitted: dict[str, Any], status: Status, *sentences: str) -> Status:
@@ -305,6 +312,8 @@ class DPMeans(CentreEstimator):
                 matrix, geometry, weights, prior_weight, self.max_clusters, rng, pool
             )
         penalty = self._penalty(problem, prior_weight, choice)
+        if choice is None and remark_on_extremes(matrix, None) is not None:
+            problem.check_penalty_of_hidden_rows(penalty)
         if choice is not None:
             self._say(f"penalty {penalty:.6g} for {counted(choice.n_clusters, 'cluster')}")
         partition = problem.partition(penalty, prior_weight, self.max_clusters)
@@ -331,6 +340,9 @@ class DPMeans(CentreEstimator):
             nearest = choice.shown
             if alone:
                 status = add_warning(fitted, status, alone)
+            elif choice.n_clusters == fitted["n_clusters_"] == 1 and nearest is None:
+                if status is Status.CONVERGED:
+                    add_remark(fitted, no_number_sentence(None, ""))
             elif choice.n_clusters == fitted["n_clusters_"] == 1 and nearest is not None:
                 penalty = self._penalty_for(nearest.k, problem, prior_weight, choice)
                 call = self._call(cluster_penalty=penalty)

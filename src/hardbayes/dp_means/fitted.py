@@ -271,9 +271,10 @@ def fitted_attributes(
     """
     unit, n_clusters = problem.unit, len(solution.centres)
     in_units = replace(partition, penalty=penalty)
-    history = solution.trace / unit + [
-        in_units.total_penalty(k) for k in solution.cluster_counts.tolist()
-    ]
+    with np.errstate(over="ignore"):  # checked below
+        history = solution.trace / unit + [
+            in_units.total_penalty(k) for k in solution.cluster_counts.tolist()
+        ]
     check_history(history, solution.trace, problem.geometry)
     model = fitted_partition(
         solution.labels, solution.centres, problem, partition, penalty, columns, dtype

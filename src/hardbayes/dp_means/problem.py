@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.core.arrays import CHUNK_BYTES, Floats, Matrix, chunks, is_sparse
-from hardbayes.core.frame import Frame, check_size, cluster_bound, frame_for, power_of_two_scale
+from hardbayes.core.arrays import CHUNK_BYTES, Floats, Matrix, chunks, is_sparse, total_weight
+from hardbayes.core.frame import (
+    SMALLEST_PENALTY,
+    Frame,
+    check_size,
+    cluster_bound,
+    frame_for,
+    power_of_two_scale,
+)
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.geometry.squared_euclidean import FARTHEST
 from hardbayes.core.pool import Pool, import_whole
@@ -20,6 +27,10 @@ if TYPE_CHECKING:
     from hardbayes.dp_means.memory import MemoryRows
     from hardbayes.dp_means.rows import Rows
     from hardbayes.dp_means.state import PartitionState
+
+
+# What exact sums keep of a row, by the largest entry, the rows and their weight: see `totals`.
+FINEST = 2.0**-102
 
 
 @dataclass(frozen=True)
@@ -93,9 +104,22 @@ class Problem:
             return np.bincount(labels, minlength=n_clusters) * weights
         return np.asarray(np.bincount(labels, weights, n_clusters), np.float64)
 
-    def check_penalty(self, penalty: float) -> None:
+    def check_penalty(self, penalty: float, name: str = "cluster_penalty") -> None:
         """Raise where the penalty is lost beside the scale of the data."""
-        check_size("cluster_penalty", penalty, self.unit, "distances between", self.largest)
+        check_size(name, penalty, self.unit, "distances between", self.largest)
+
+    def check_penalty_of_hidden_rows(self, penalty: float) -> None:
+        """Raise where sums lose how rows differ, and the penalty is no larger than that.
+
+        For rows beside an entry that hides them (`core.validation.extremes`).
+        """
+        if not self.geometry.distance_costs:
+            return
+        rows = self.rows
+        weight = total_weight(rows.weights, rows.n_rows)
+        lost = rows.n_rows * weight * self.largest * self.frame.scale * FINEST
+        least = max(SMALLEST_PENALTY, rows.n_columns * lost**2)
+        check_size("cluster_penalty", penalty, self.unit, "distances between", self.largest, least)
 
 
 def overall_mean(rows: Rows) -> Floats:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
+from hardbayes.core.alone import Nearest, alone_sentences
 from hardbayes.core.arrays import Floats, Matrix
 from hardbayes.core.plateaus import Columns, Plateau, Table, plateaus, table_of, widest
 from hardbayes.core.pool import Pool
@@ -157,18 +158,21 @@ class FeatureChoice(NamedTuple):
 
     def sentence(self) -> str:
         """Return why there are no features, and how to get some."""
-        why = (
-            "No number of features was confirmed by rows that a fit had not seen, so there is "
-            + ("one, which tells that rows have a mean. " if self.n_components else "none. ")
+        why = "No number of features was confirmed by rows that a fit had not seen"
+        if self.is_confirmed:
+            why = "No feature lowers what any row costs"
+        found = "there is " + (
+            "one, which tells that rows have a mean" if self.n_components else "none"
         )
-        if not self.evidence:
-            return why + "There are too few rows to ask. For K features use KFeatures(K)."
+        if not self.evidence or self.is_confirmed:
+            return alone_sentences(why, found, None, "KFeatures(k)", "features")
         k, deviations, _ = max(self.evidence, key=lambda each: each.deviations)
-        return (
-            f"{why}Nearest came {k}: rows do not fall into those that have a feature and those "
-            f"that have not; the evidence is {deviations:.2g} standard deviations ({NEEDED:g} are "
-            f"needed). To use {k} features: KFeatures({k})."
+        evidence = (
+            "rows do not fall into those that have a feature and those that have not; the "
+            f"evidence is {deviations:.2g} standard deviations ({NEEDED:g} are needed)"
         )
+        near = Nearest(k, evidence, f"KFeatures({k})")
+        return alone_sentences(why, found, near, "KFeatures(k)", "features")
 
 
 def choose_features(
@@ -228,7 +232,7 @@ def _confirmed_number(
 def _has_mean(matrix: Matrix, held_out: HeldOut) -> bool:
     """Whether the mean of one half of the rows predicts that of the other."""
     halves = [half if len(half) else slice(None) for half in held_out.halves]
-    one, other = (np.asarray(matrix[half].mean(axis=0)).ravel() for half in halves)
+    one, other = (np.asarray(matrix[half].mean(axis=0, dtype=np.float64)).ravel() for half in halves)
     return float(one @ other) > 0
 
 

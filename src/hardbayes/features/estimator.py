@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from hardbayes.core.arrays import Floats, Matrix
+from hardbayes.core.arrays import Floats, Matrix, kept_in
 from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, RowEstimator
 from hardbayes.core.loop import Status, counted
 from hardbayes.core.pool import Pool, resolve_threads
@@ -20,7 +20,13 @@ from hardbayes.core.schema import Schema
 from hardbayes.core.validation import check_membership
 from hardbayes.features.choice import COLUMNS, FeatureChoice, choose_features
 from hardbayes.features.descent import FeatureSearch, FeatureSolution
-from hardbayes.features.fitted import ATTRIBUTES, MODEL, FittedFeatures, fitted_attributes
+from hardbayes.features.fitted import (
+    ATTRIBUTES,
+    MODEL,
+    SENTENCES,
+    FittedFeatures,
+    fitted_attributes,
+)
 from hardbayes.features.problem import FeatureAllocation, FeatureProblem, pose_features
 from hardbayes.features.starts import k_features_path, marked_if_capped, minimise_features, stepwise
 
@@ -62,6 +68,9 @@ class FeatureEstimator(RowEstimator):
             fitted["penalty_choice_"] = choice.table(problem.unit)
             if not choice.is_confirmed:
                 fitted["status_"] += f" {choice.sentence()}"
+            elif not fitted["n_components_"]:
+                head = SENTENCES[Status.REMARKED].format(sweeps=counted(fitted["n_iter_"], "sweep"))
+                fitted["status_"] = f"{head} {choice.sentence()}"
         return fitted, status
 
     def _reporter(self, problem: FeatureProblem) -> Callable[[str, int, float], None]:
@@ -113,7 +122,7 @@ class FeatureEstimator(RowEstimator):
         """
         check_is_fitted(self)
         membership = check_membership(X, self.n_components_)
-        return self._model.rebuild(membership).astype(self.components_.dtype)
+        return kept_in(self._model.rebuild(membership), self.components_.dtype)
 
     def _costs(self, matrix: Matrix, pool: Pool) -> Floats:
         return self._model.allocate(matrix, pool)[1]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardbayes.core import schema
-from hardbayes.core.arrays import Floats, Matrix, is_sparse
+from hardbayes.core.arrays import Floats, Matrix, is_sparse, kept_in
 from hardbayes.core.frame import Frame
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.geometry.squared_euclidean import FARTHEST, SquaredEuclidean
@@ -106,13 +106,13 @@ def fitted_attributes(
         )
     return {
         "_model": FittedFeatures(problem.frame, np.ascontiguousarray(components)),
-        "components_": problem.components_to_user(components).astype(dtype),
+        "components_": kept_in(problem.components_to_user(components), dtype),
         "n_components_": len(components),
         "component_penalty_": penalty,
         "membership_": np.ascontiguousarray(membership).view(np.bool_),
         "inertia_": float(fits[-1] / problem.unit),
         "objective_": float(history[-1]),
-        "objective_history_": level_rounding(history),
+        "objective_history_": level_rounding(history, problem.rounding),
         "n_iter_": len(history),
         "converged_": solution.status is not Status.OUT_OF_STEPS,
         "status_": SENTENCES[solution.status].format(

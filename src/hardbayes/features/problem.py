@@ -47,6 +47,16 @@ class FeatureProblem:
         """Return components (k, d) in the user's units, float64."""
         return components / self.frame.scale
 
+    @property
+    def rounding(self) -> float:
+        """What rounding may do to the objective, in the user's units."""
+        about = self.rows.describe()
+        nothing = np.zeros(about.n_columns)
+        size = SquaredEuclidean().objective_rounding(
+            about.weights, about.n_rows, np.zeros(1), nothing
+        )
+        return size / self.unit
+
     def check_penalty(self, penalty: float) -> None:
         """Raise if the penalty vanishes beside the scale of the data."""
         check_size("component_penalty", penalty, self.unit, "squares of", self.largest)

@@ -21,7 +21,7 @@ from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, ClusterEs
 from hardbayes.core.frame import cluster_bound
 from hardbayes.core.loop import Status, counted
 from hardbayes.core.plateaus import table_of
-from hardbayes.core.pool import Pool
+from hardbayes.core.pool import Pool, one_blas_thread
 from hardbayes.core.schema import Schema
 from hardbayes.core.validation import check_centres
 from hardbayes.gaussian.choice.prior import choose_prior
@@ -32,6 +32,7 @@ from hardbayes.gaussian.problem import (
     GaussianPartition,
     Gaussians,
     at_points,
+    basis_of,
     given_prior,
     weighted_mean,
     whitening,
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
 
 
 MAX_TRIES = 4  # penalties, where all rows merge clusters that the sample keeps
+# With full covariances: one matrix takes half a gigabyte then, and a fit holds several.
+MAX_COLUMNS = 1 << 13
 
 
 def fit_rows(
@@ -61,6 +64,12 @@ def fit_rows(
     say: Callable[[str], None],
 ) -> tuple[dict[str, Any], Status]:
     """Return the fitted attributes for a matrix (n, d) with weights (n,), and the status."""
+    if not options.diagonal and matrix.shape[1] > MAX_COLUMNS:
+        raise ValueError(
+            f"X has {matrix.shape[1]:,} columns, and full covariances take a square matrix of so "
+            f"many for each cluster. Pass covariance_type='diag', or project X to {MAX_COLUMNS:,} "
+            "columns or fewer first, for example by PCA."
+        )
     middle = weighted_mean(matrix, weights)
     prior, penalty, rate = options.prior, options.penalty, options.rate
     if prior is not None:
@@ -79,15 +88,23 @@ def fit_rows(
     frame = whitening(middle, prior)
     partition = GaussianPartition(penalty, rate, options.max_clusters)
     rows = replace(frame.rows(matrix, weights, pool), partition=partition)
+    given = options.centres
+    centres = rows.rows[:0] if given is None else frame.rows(given, np.zeros(0), pool).rows
+    basis = None if options.diagonal else basis_of(np.concatenate([rows.rows, centres]))
+    if basis is not None:
+        with one_blas_thread():
+            rows, centres = replace(rows, rows=rows.rows @ basis), centres @ basis
     start = one_cluster(rows)
-    if options.centres is not None:
-        start = at_points(frame.rows(options.centres, np.zeros(0), pool).rows, options.diagonal)
+    if given is not None:
+        start = at_points(centres, options.diagonal)
     elif chosen is not None and options.search != "paper":
         start = _start(rows, *chosen)
     if choice is not None and options.centres is None and options.search != "paper":
         solution, partition = _keep_number(rows, choice.kept, start, options, report)
     else:
         solution = minimise(rows, start, options, rng, report)
+    if basis is not None:
+        solution = solution._replace(statistics=solution.statistics.along(basis))
     fitted = fitted_attributes(solution, frame, partition, weights, matrix.dtype)
     fitted["covariance_prior_"] = prior
     if choice is None:

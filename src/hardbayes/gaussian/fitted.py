@@ -140,13 +140,17 @@ def fitted_attributes(
     clusters, history = solution.statistics, level_rounding(solution.history)
     if not np.isfinite(history).all():
         raise ValueError("The objective is not a finite number. Rescale X.")
+    with np.errstate(over="ignore", invalid="ignore"):
+        covariances = frame.covariances(clusters.scatters, partition.rate)
+    if not np.isfinite(covariances).all():
+        raise ValueError("The covariances of clusters do not fit float64. Rescale X.")
     return {
         "_model": FittedGaussians(frame, clusters, partition.rate, partition.penalty),
         "labels_": solution.labels.astype(np.int32),
         "n_clusters_": clusters.k,
         "cluster_centers_": frame.from_working(clusters.means).astype(dtype),
         "cluster_weights_": np.bincount(solution.labels, weights, clusters.k),
-        "covariances_": frame.covariances(clusters.scatters, partition.rate),
+        "covariances_": covariances,
         "cluster_penalty_": partition.penalty,
         "inertia_": solution.fit,
     } | trace_attributes(solution, history, clusters.k)

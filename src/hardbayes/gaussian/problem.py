@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hardbayes.core.arrays import Floats, chunks
 from hardbayes.core.centre_free import Ids, Merges
-from hardbayes.core.pool import Pool, import_whole
+from hardbayes.core.pool import Pool, import_whole, one_blas_thread
 
 if TYPE_CHECKING:
     from hardbayes.gaussian.clusters import GaussianRows
@@ -100,6 +100,17 @@ def whitening(middle: Floats, prior: Floats) -> Whitening:
     return Whitening(middle, np.ascontiguousarray(forward), np.ascontiguousarray(backward))
 
 
+@one_blas_thread()
+def basis_of(rows: Floats) -> Floats | None:
+    """Return an orthonormal basis (d, n) of n rows with more columns; None where d <= n.
+
+    With full covariances, what clusters cost does not change when rows are rotated, or when columns
+    are left out in which all are zero: n coordinates do for n rows.
+    """
+    n, d = rows.shape
+    return np.linalg.qr(rows.T)[0] if d > n else None
+
+
 def mixture_rows(
     rows: Floats, jittered: Floats, weights: Floats, floor: Floats, diagonal: bool, pool: Pool
 ) -> MixtureRows:
@@ -161,6 +172,11 @@ class Gaussians(NamedTuple):
     def k(self) -> int:
         """Number of clusters."""
         return len(self.weights)
+
+    def along(self, basis: Floats) -> Gaussians:
+        """Return the same clusters where their coordinates are those of a basis (d, r)."""
+        scatters = basis @ self.scatters @ basis.T
+        return Gaussians(self.weights, self.means @ basis.T, scatters)
 
 
 @dataclass(frozen=True)

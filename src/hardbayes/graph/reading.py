@@ -17,6 +17,7 @@ WHAT = (
 )
 # Edges that number their vertices much higher than there are edges would make most of the vertices
 # isolated.
+MOST_WEIGHT = 1e307  # of all links: twice their sum still fits float64
 MAX_VERTICES_BESIDE = 1_000_000
 MAX_VERTICES_PER_EDGE = 100
 
@@ -313,6 +314,10 @@ def _with_links(graph: Adjacency) -> Adjacency:
             "The graph has no links between different vertices, so there is nothing to cut "
             f"(n_samples = {len(graph.loops)}). Pass a graph with links."
         )
+    with np.errstate(over="ignore"):
+        total = float(graph.links.data.sum() + graph.loops.sum())
+    if not total < MOST_WEIGHT:
+        raise ValueError("The weights of links sum to more than float64 holds. Scale them down.")
     return graph
 
 

@@ -65,14 +65,15 @@ def description_length(problem: GroupedProblem, solution: GroupedSolution, colum
     everything = np.concatenate(costs)
     for _ in range(DISPERSIONS):
         nearest = everything.min(axis=1, keepdims=True)
-        chances = np.exp((nearest - everything) / dispersion)
+        with np.errstate(over="ignore"):  # minus infinity: no chance
+            chances = np.exp((nearest - everything) / dispersion)
         total = chances.sum(axis=1)
         spread = np.where(chances > 0, everything, 0.0) * chances
         mean_cost = float(shares @ (spread.sum(axis=1) / total)) / n
         dispersion = 2.0 * max(mean_cost / columns, TINY)
-    logs = nearest[:, 0] / dispersion - np.log(
-        np.exp((nearest - everything) / dispersion).sum(axis=1)
-    )
+    with np.errstate(over="ignore"):
+        chances = np.exp((nearest - everything) / dispersion)
+    logs = nearest[:, 0] / dispersion - np.log(chances.sum(axis=1))
     logs += np.log(np.maximum(used, 1))[problem.groups]
     return float(which.sum() + shares @ logs + 0.5 * n * columns * np.log(dispersion))
 

@@ -17,7 +17,7 @@ from hardbayes.core.pool import Pool, resolve_threads
 from hardbayes.core.schema import Schema
 from hardbayes.dp_means.choice.automatic import no_number_sentence, one_column_sentence
 from hardbayes.dp_means.choice.farthest_first import farthest_first_penalty
-from hardbayes.dp_means.estimator import CentreEstimator, add_warning
+from hardbayes.dp_means.estimator import CentreEstimator, add_remark, add_warning
 from hardbayes.dp_means.fitted import MODEL
 from hardbayes.groups.choice import RATIO, GroupedChoice, choose_penalties
 from hardbayes.groups.descent import Found, minimise_grouped, minimise_without_groups
@@ -273,6 +273,8 @@ converged_, status_, n_features_in_, feature_names_in_
         if choice is not None and choice.nearest is not None and fitted["n_clusters_"] == 1:
             call = self._call(local_penalty=0.0, global_penalty=choice.nearest_penalty)
             status = add_warning(fitted, status, no_number_sentence(choice.nearest, call))
+        elif choice is not None and fitted["n_clusters_"] == 1 and status is Status.CONVERGED:
+            add_remark(fitted, no_number_sentence(None, ""))
         elif choice is not None and (alone := one_column_sentence(matrix, geometry)):
             status = add_warning(fitted, status, alone)
         return fitted | {"groups_": labels}, status

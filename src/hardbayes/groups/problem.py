@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardbayes.core.arrays import Floats, Matrix, is_sparse
-from hardbayes.core.frame import check_size
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.pool import Pool
 from hardbayes.dp_means.objective import Partition, Terms
@@ -91,7 +90,7 @@ class GroupedProblem:
 
     def check_penalty(self, name: str, penalty: float) -> None:
         """Raise where a penalty is lost beside the scale of the data."""
-        check_size(name, penalty, self.whole.unit, "distances between", self.whole.largest)
+        self.whole.check_penalty(penalty, name)
 
 
 def pose_groups(

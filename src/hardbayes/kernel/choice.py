@@ -255,7 +255,7 @@ class _Sample:
             if at < len(values) and values[at - 1] > 0:
                 low = max(float(values[at]), 0.0)
                 high = float(values[at - 1])
-                between = float(np.sqrt(high * low)) if low > 0 else high / 2.0
+                between = float(np.sqrt(high) * np.sqrt(low)) if low > 0 else high / 2.0
                 found += self._candidate(labels, between)
         return found
 

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from hardbayes.core.alone import NOTHING_COMPARED, ONE_CLUSTER, Nearest, alone_sentences
 from hardbayes.core.arrays import Floats, Matrix
 from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, ClusterEstimator
 from hardbayes.core.fitted import measure_cost_quantiles
@@ -18,7 +19,7 @@ from hardbayes.core.loop import Status
 from hardbayes.core.pool import Pool
 from hardbayes.core.schema import Entry, Schema
 from hardbayes.dp_means import fitted as dp_means
-from hardbayes.dp_means.estimator import DPMeans, add_warning
+from hardbayes.dp_means.estimator import DPMeans, add_remark, add_warning
 from hardbayes.dp_means.fitted import FittedPartition
 from hardbayes.kernel import landmarks
 from hardbayes.kernel.choice import COLUMNS, KernelChoice, Linear, choose_clusters, choose_kernel
@@ -36,10 +37,7 @@ FINER = (
     " DPMeans sees {k} clusters, whose borders are less clear: see penalty_choice_, and pass "
     "kernel='linear' for these."
 )
-ONE = (
-    "No division of the rows stood out, so there is one cluster. Nearest came {k} clusters{which}: "
-    "{evidence}. To use {k} clusters: {call}."
-)
+WHOLE = "No division of the rows stood out"
 BORDERS = "the border of one costs {border:.2g} of what halving it costs, and {limit:.2g} is needed"
 LANDMARKS = " Kernel values are those of Nystroem features of {} landmarks."
 INDEFINITE = (
@@ -171,18 +169,24 @@ class KernelEstimator(ClusterEstimator):
         other = next((each for each in choice.candidates if each.is_linear), None)
         if not choice.is_linear and other is not None and other.strength >= 1.0:
             fitted["status_"] += FINER.format(k=other.k)
-        nearest = choice.nearest
-        if choice.k > 1 or fitted["n_clusters_"] > 1 or nearest is None:
+        if choice.k > 1 or fitted["n_clusters_"] > 1:
+            return fitted, status
+        any_number = f"{type(self).__name__}(0, max_clusters=k)"
+        nearest, k = choice.nearest, 0 if choice.nearest is None else choice.nearest.k
+        if nearest is None:
+            if status is Status.CONVERGED:
+                why = NOTHING_COMPARED.format("clusters")
+                add_remark(fitted, alone_sentences(why, ONE_CLUSTER, None, any_number))
             return fitted, status
         if nearest.is_linear:
-            which, call = " of DPMeans", f"penalty_path(X).model({nearest.k})"
             evidence = f"{nearest.strength:.2g} of the evidence that is needed"
+            near = Nearest(k, evidence, f"penalty_path(X).model({k})", " of DPMeans")
         else:
-            shown = clone(self).set_params(cluster_penalty=0, max_clusters=nearest.k)
-            which, call = "", " ".join(repr(shown).split())
+            shown = clone(self).set_params(cluster_penalty=0, max_clusters=k)
             border = nearest.apart.border
             evidence = BORDERS.format(border=border, limit=border * nearest.strength)
-        sentence = ONE.format(k=nearest.k, which=which, evidence=evidence, call=call)
+            near = Nearest(k, evidence, " ".join(repr(shown).split()))
+        sentence = alone_sentences(WHOLE, ONE_CLUSTER, near, any_number)
         return fitted, add_warning(fitted, status, sentence)
 
     @property

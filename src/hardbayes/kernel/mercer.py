@@ -108,9 +108,10 @@ class Mercer:
     def _plain(self, left: Seen, right: Seen) -> Floats:
         """Return the values of the kernel before it is balanced."""
         if left.bandwidths is None or right.bandwidths is None:
-            values = pairwise_kernels(
-                left.rows, right.rows, metric=self.kernel, filter_params=True, **self.parameters
-            )
+            with np.errstate(over="ignore"):  # powers; kernel values are checked
+                values = pairwise_kernels(
+                    left.rows, right.rows, metric=self.kernel, filter_params=True, **self.parameters
+                )
             return np.asarray(values, np.float64)
         values = euclidean_distances(left.rows, right.rows, squared=True)
         sums = left.bandwidths[:, np.newaxis] + right.bandwidths

@@ -26,6 +26,7 @@ from scipy.sparse.linalg import ArpackError, eigsh
 
 from hardbayes.core.arrays import Floats
 from hardbayes.core.centre_free import Ids
+from hardbayes.core.frame import power_of_two_scale
 from hardbayes.core.pool import one_blas_thread
 
 NEIGHBOURS = 30  # to which a row has links
@@ -51,8 +52,9 @@ class NeighbourScore:
     """The links of some rows, by which partitions of them are compared."""
 
     def __init__(self, squares: Floats, weights: Floats) -> None:
-        """Take squared distances (n, n), which are kept, and weights (n,)."""
+        """Take squared distances (n, n) and weights (n,)."""
         n = len(squares)
+        squares = squares * power_of_two_scale(float(squares.max(initial=0.0)))
         self.weights = weights / weights.mean()
         self.links, self.reaches = _neighbour_links(squares, self.weights)
         self.coordinates, spreads = _principal(squares, min(COORDINATES, n))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from hardbayes.core.arrays import Floats, Matrix, is_sparse
+from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.core.pool import Pool, import_whole
 from hardbayes.kernel.mercer import (
     MAX_ANCHORS,
@@ -29,6 +30,7 @@ MANY_ROWS = 1 << 13  # from which on a pass over all rows takes so long that few
 MAX_HELD = 1 << 24  # kernel values that are held in memory: 128 MB
 MAX_CHECKED = 512  # rows whose kernel matrix is checked for negative eigenvalues
 NEGATIVE = 1e-8  # eigenvalues below minus this part of the largest are no rounding
+LARGEST = 1e290  # sum of weighted kernel values: sums of two or three of them still fit
 ASYMMETRIC = 1e-8  # differences of K_ij and K_ji above this part of the largest value
 BLOCK_ROWS = 256  # of a dense matrix that are compared with its columns at a time
 
@@ -109,6 +111,8 @@ class KernelProblem:
             values, diagonal = hold(self.matrix), np.array(self.matrix.diagonal())
         else:
             values, diagonal = self._values, self._diagonal()
+            # Of an inner product no value is larger than those on the diagonal.
+            check_values(float(np.abs(diagonal).max()), float(self.weights.sum()))
             if self.n * self.n <= MAX_HELD:
                 computed = KernelMatrix(values, diagonal, self.weights, self.pool)
                 values = hold(computed.whole())
@@ -156,8 +160,11 @@ def make_problem(
     if len(anchors) > max_anchors:
         anchors = np.sort(rng.choice(anchors, max_anchors, replace=False))
     matrix = matrix.astype(np.float64)
+    values = matrix.data if is_sparse(matrix) else matrix
+    largest = max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
     if options.is_precomputed:
         check_kernel_matrix(matrix)
+        check_values(largest, float(every.sum()))
         scales = None
         if options.balance:
             scales = balancing_scales(matrix, every)
@@ -168,6 +175,7 @@ def make_problem(
                 else matrix * scales * scales[:, np.newaxis]
             )
         return KernelProblem(options, every, anchors, pool, None, None, matrix, scales)
+    SquaredEuclidean().check_scale(matrix.shape, every, largest)
     shift = None
     if options.kernel == "linear" and not options.balance and not is_sparse(matrix):
         # Distances do not change, but what is subtracted becomes smaller, and so does rounding.
@@ -180,6 +188,23 @@ def make_problem(
     return KernelProblem(
         options, every, anchors, pool, mercer, mercer.see(matrix), None, None, shift
     )
+
+
+def check_values(largest: float, weight: float) -> None:
+    """Raise where sums of kernel values do not fit float64.
+
+    ``largest``: absolute value; ``weight``: of all rows.
+    """
+    if not largest * max(1.0, weight) ** 2 < LARGEST:
+        raise ValueError(
+            f"Sums of kernel values do not fit float64: they reach {largest:g}. Scale X, or the "
+            "kernel matrix, down."
+        )
+    if 0 < largest < 1.0 / LARGEST:
+        raise ValueError(
+            f"Kernel values do not fit float64: the largest is {largest:g}. Scale X, or the kernel "
+            "matrix, up."
+        )
 
 
 def check_kernel_matrix(matrix: Matrix) -> None:

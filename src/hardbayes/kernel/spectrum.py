@@ -117,6 +117,8 @@ def lanczos_above(
     """
     operator = LinearOperator((n, n), lambda v: multiply(v.ravel()), dtype=np.float64)
     start, count = rng.standard_normal(n), FIRST_VECTORS
+    if not multiply(start).any():  # a matrix of zeros, of which Lanczos iterations find nothing
+        return np.zeros(1), np.full((n, 1), 1.0 / np.sqrt(n))
     while True:
         count = min(count, n - 1)
         values, vectors = eigsh(operator, count, which="LA", v0=start)

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 N_AXES = 3  # eigenvectors along which a cluster is cut
 MAX_DENSE = 200  # rows up to which LAPACK is quicker than Lanczos iterations
 MAX_PASSES = 8  # of single-row moves between the halves
+# Of the largest kernel value, what is left without the mean of equal rows: more would leave rows
+# together that differ little, less would divide what rounding made.
+EQUAL = 1e-13
 TOLERANCE = 0.01  # of eigenvalues: an order of the rows needs no more
 
 
@@ -55,9 +58,15 @@ def split_in_two(part: KernelMatrix, rng: np.random.RandomState) -> tuple[float,
 
 
 def _orders(linked: Floats, weights: Floats, rng: np.random.RandomState) -> list[Ids]:
-    """Return orders of the rows: along leading eigenvectors, and by distance from the mean."""
+    """Return orders of the rows: along leading eigenvectors, and by distance from the mean.
+
+    None where only rounding tells the rows apart.
+    """
     root = np.sqrt(weights)
-    matrix = centre(linked / root / root[:, np.newaxis], weights)
+    whole = linked / root / root[:, np.newaxis]
+    matrix = centre(whole, weights)
+    if not np.abs(matrix).max() > EQUAL * np.abs(whole).max():
+        return []
     distances = np.diag(linked) / weights**2 - 2 * linked.sum(axis=1) / weights / weights.sum()
     vectors = _leading(matrix, rng) / root[:, np.newaxis]
     return [*np.argsort(vectors, axis=0, kind="stable").T, np.argsort(-distances, kind="stable")]

@@ -16,6 +16,7 @@ from hardbayes.reports.pieces import Section, mark, section, short, table
 
 N_TYPICAL = 24  # of all clusters, but three of each at most, and one at least
 N_DOUBTFUL = 12
+IN_DOUBT = 1.5  # ratio of distances: a row that is farther from the next cluster is in no doubt
 _CELLS = 1 << 21  # distances that are held at once
 
 
@@ -51,6 +52,30 @@ class Data:
     def n(self) -> int:
         """Number of rows."""
         return int(self.rows.shape[0])
+
+    def units(self) -> NDArray[np.float64]:
+        """Return what one in a column of `rows` is in that of `values`: ones where they agree.
+
+        ValueError where values are no multiples of the rows, column by column, up to a shift.
+        """
+        if not self.scaled:
+            return np.ones(self.rows.shape[1])
+        some = slice(None, None, -(-self.n // 1024))
+        rows, values = (
+            np.asarray(each[some].toarray() if issparse(each) else each[some], np.float64)
+            for each in (self.rows, self.values)
+        )
+        if rows.shape != values.shape:
+            raise ValueError(f"'values' has {values.shape[1]} columns, but X has {rows.shape[1]}.")
+        rows, values = rows - rows.mean(axis=0), values - values.mean(axis=0)
+        squares = (rows**2).sum(axis=0)
+        units = (rows * values).sum(axis=0) / np.where(squares > 0, squares, 1.0)
+        if not np.allclose(rows * units, values, atol=1e-6 * np.abs(values).max(initial=0.0)):
+            raise ValueError(
+                "'values' are not the columns of X in other units, so features cannot be told in "
+                "them. Leave 'values' out."
+            )
+        return np.where(squares > 0, units, 1.0)
 
     def name(self, row: int) -> str:
         """Return what a row is called: its name, or its number from zero on."""
@@ -132,6 +157,9 @@ def row_of(values: Any, row: int) -> NDArray[np.float64]:
     return np.asarray(own, np.float64).ravel()
 
 
+NO_DOUBT = f"No row is in doubt: all lie at least {IN_DOUBT:g} times as far from any other cluster."
+
+
 class Doubtful(NamedTuple):
     """A row, its cluster and the next one."""
 
@@ -178,7 +206,7 @@ def rows_of(model: Any, X: Any, labels: NDArray[np.int32], shown: list[int]) -> 
     doubtful = [
         Doubtful(int(row), int(labels[row]), int(second[row]), float(ratios[row]))
         for row in first
-        if np.isfinite(ratios[row])
+        if ratios[row] < IN_DOUBT
     ]
     return Rows(typical, doubtful)
 
@@ -204,17 +232,16 @@ def rows_section(found: Rows, data: Data, telling: list[int]) -> Section:
         tag(
             "p",
             "Typical rows lie nearest to the centre of their cluster. Doubtful rows lie almost as "
-            "near to another one: at a ratio of 1 they are as far from both." + numbers,
+            "near to another one: at a ratio of distances of 1 they are as far from both." + numbers,
         ),
-        table("The most typical rows of each cluster", ("cluster", named, *columns), typical, 2),
-        table(
-            "The most doubtful rows",
-            (named, "cluster", "next", "ratio of distances", *columns),
-            doubtful,
-            3,
-        )
-        if doubtful
-        else None,
+        tag(
+            "div",
+            table("The most typical rows of each cluster", ("cluster", named, *columns), typical, 2),
+            table("The most doubtful rows", (named, "cluster", "next", "ratio", *columns), doubtful, 3)
+            if doubtful
+            else tag("p", NO_DOUBT) if len(found.typical) > 1 else None,
+            class_="tables",
+        ),
     )
 
 

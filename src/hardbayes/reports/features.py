@@ -57,6 +57,7 @@ class Features(NamedTuple):
     doubtful: list[Example]  # the worst explained
     explained: float  # share of the squares of all rows
     per_row: float  # mean number of features of a row
+    membership: NDArray[np.int8]  # (n, k)
 
 
 def features_of(model: Any, data: Data, image_shape: tuple[int, int] | None) -> Features:
@@ -65,9 +66,10 @@ def features_of(model: Any, data: Data, image_shape: tuple[int, int] | None) -> 
     errors = -np.asarray(model.score_samples(data.rows), np.float64)
     n, k = membership.shape
     shown = np.argsort(-membership.sum(axis=0), kind="stable")[:MAX_FEATURES]
+    units = data.units()
     features = []
     for number in sorted(shown.tolist()):
-        component = np.asarray(model.components_[number], np.float64)
+        component = np.asarray(model.components_[number], np.float64) * units
         order = np.argsort(-np.abs(component), kind="stable")[:N_LARGEST]
         columns = [(data.columns[at], float(component[at])) for at in order if component[at]]
         size = int(membership[:, number].sum())
@@ -97,6 +99,7 @@ def features_of(model: Any, data: Data, image_shape: tuple[int, int] | None) -> 
         [example(row) for row in worst.tolist()],
         1.0 - float(errors.sum()) / total if total else 1.0,
         float(membership.sum()) / n,
+        membership.astype(np.int8),
     )
 
 
@@ -124,15 +127,17 @@ def features_section(found: Features) -> Section:
     widest = max((feature.share for feature in found.features), default=1.0)
     sizes = [
         (str(feature.number), short(feature.size), percent(feature.share),
-         tag("td", share_bar(feature.share, widest)))
+         tag("td", share_bar(feature.share, widest)),
+         tag("td", _in_words(feature), class_="words"))
         for feature in found.features
     ]  # fmt: skip
+    head = ("feature", "rows", "share", "", tag("span", "what it adds", class_="words"))
     return section(
         "features",
         "What the features are",
         tag("p", f"A row is explained by the sum of its features. {signs}"),
         tag("p", note) if note else None,
-        table("How many rows have each feature", ("feature", "rows", "share", ""), sizes),
+        table("All features at a glance", head, sizes),
         tag(
             "div",
             [_card(feature) for feature in found.features],
@@ -151,8 +156,22 @@ def examples_section(found: Features) -> Section:
             f"Features explain {percent(found.explained)} of the squared size of the rows, each of "
             f"which has {short(round(found.per_row, 1))} features on average.",
         ),
-        _examples("Rows, evenly spaced through the data", found.typical),
-        _examples("The worst explained rows", found.doubtful),
+        tag(
+            "div",
+            _examples("Rows, evenly spaced through the data", found.typical),
+            _examples("The worst explained rows", found.doubtful),
+            class_="tables",
+        ),
+    )
+
+
+def _in_words(feature: Feature) -> str:
+    """Return the columns that a feature changes by a tenth of its largest change or more."""
+    largest = max((abs(value) for _, value in feature.columns), default=0.0)
+    return ", ".join(
+        f"{name} {'+' if value > 0 else ''}{short(value)}"
+        for name, value in feature.columns
+        if abs(value) >= 0.1 * largest
     )
 
 

@@ -25,6 +25,9 @@ from hardbayes.reports.plane import Plane, placed
 
 MAX_CELLS = 240  # of the matrix, along a side
 MAX_DRAWN = 150  # vertices of a graph that is drawn as points and lines
+MAX_NAMED = 50  # vertices of a drawing with names
+# Of the weight of links inside: a vertex with less to any other cluster is in no doubt.
+IN_DOUBT = 0.5
 MAX_CLUSTERS = 60
 N_CENTRAL = 4
 N_DOUBTFUL = 12
@@ -61,6 +64,7 @@ class Graph(NamedTuple):
     borders: list[Border]
     matrix: NDArray[np.int64]  # levels of the cells of the ordered adjacency matrix
     plane: Plane | None  # a drawing, where the graph is small
+    names: list[str]  # (n,): of the vertices
 
 
 def graph_of(model: Any, X: Any, row_names: list[str] | None) -> Graph:
@@ -91,8 +95,9 @@ def graph_of(model: Any, X: Any, row_names: list[str] | None) -> Graph:
     places[ranked] = np.arange(k)
     order = np.lexsort((-degrees, places[labels]))
     borders = _borders(towards, member, degrees, inside, labels, names)
-    drawing = _drawing(links) if n <= MAX_DRAWN else None
-    return Graph(n, links.nnz // 2, communities, k, borders, _matrix(links, order), drawing)
+    drawing = _drawing(links, names if n <= MAX_NAMED else None) if n <= MAX_DRAWN else None
+    matrix = _matrix(links, order)
+    return Graph(n, links.nnz // 2, communities, k, borders, matrix, drawing, names)
 
 
 def _borders(
@@ -104,8 +109,9 @@ def _borders(
     outside = sparse.csr_array(towards - towards.multiply(member))
     found = []
     for vertex in np.argsort(shares, kind="stable")[:N_DOUBTFUL]:
-        if shares[vertex] < 1:
-            other = int(outside[[vertex]].toarray().argmax())
+        beyond = outside[[vertex]].toarray().ravel()
+        other = int(beyond.argmax())
+        if shares[vertex] < 1 and beyond[other] >= IN_DOUBT * inside[vertex]:
             found.append(Border(names[vertex], int(labels[vertex]), other, float(shares[vertex])))
     return found
 
@@ -122,11 +128,11 @@ def _matrix(links: Any, order: NDArray[np.intp]) -> NDArray[np.int64]:
     return np.where(weights > 0, levels, 0)
 
 
-def _drawing(links: Any) -> Plane:
+def _drawing(links: Any, names: list[str] | None) -> Plane:
     upper = sparse.triu(links, 1).tocoo()
     n = links.shape[0]
     pairs = np.column_stack([upper.row, upper.col]).astype(np.intp)
-    return placed(positions(links), np.arange(n), n, ("vertices", "links"), pairs)
+    return placed(positions(links), np.arange(n), n, ("vertices", "links"), pairs, names)
 
 
 def matrix_section(found: Graph) -> Section:
@@ -180,9 +186,7 @@ def communities_section(found: Graph) -> Section:
         ),
         note,
         table("Clusters, the largest first", head, rows, 2),
-        table(
-            "The most doubtful vertices", ("vertex", "cluster", "next", "links inside"), borders, 3
-        )
+        table("Vertices in doubt", ("vertex", "cluster", "next", "links inside"), borders, 3)
         if borders
-        else None,
+        else tag("p", "No vertex is in doubt: none has half as many links to another cluster."),
     )

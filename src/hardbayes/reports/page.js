@@ -57,8 +57,6 @@
     }
     return labels;
   };
-  const median = (numbers) => numbers.sort((a, b) => a - b)[Math.floor(numbers.length / 2)];
-
   const draw = (step) => {
     if (!points || step.labels === null) return;
     const clusters = new Map();
@@ -78,12 +76,10 @@
       make("path", { d, class: classes(number), "stroke-width": data.size,
                      "data-cluster": number }, points);
     }
-    for (const number of numbers.length <= 40 ? numbers : []) {
-      const members = clusters.get(number);
-      const x = median(members.map((at) => data.points[2 * at]));
-      const y = median(members.map((at) => data.points[2 * at + 1])) + 9;
-      make("text", { x, y, class: "centre", "text-anchor": "middle" }, centres).textContent = number;
-    }
+    for (const [, x, y, ownX, ownY] of step.names.filter((name) => name.length > 3))
+      make("path", { d: `M${ownX} ${ownY}L${x} ${y - data.line}`, class: "leader" }, centres);
+    for (const [word, x, y] of step.names)
+      make("text", { x, y, class: "centre", "text-anchor": "middle" }, centres).textContent = word;
     legend.replaceChildren(...numbers.slice(0, 40).map((number) => {
       const count = clusters.get(number).length.toLocaleString("en");
       const button = document.createElement("button");

@@ -65,9 +65,13 @@ def _as_json(data: dict[str, Any]) -> str:
 
 
 def header(
-    title: str | None, found: str, sentences: list[str], facts: list[tuple[str, str]]
+    title: str | None,
+    found: str,
+    sentences: list[str],
+    facts: list[tuple[str, str]],
+    download: Markup | None = None,
 ) -> Markup:
-    """Return the headline, a few sentences and a list of facts."""
+    """Return the headline, a few sentences, a list of facts, and a link to labels."""
     return tag(
         "header",
         tag("p", title, class_="title") if title else None,
@@ -78,6 +82,7 @@ def header(
             [tag("div", tag("dt", name), tag("dd", value)) for name, value in facts],
             class_="facts",
         ),
+        download,
     )
 
 

@@ -23,7 +23,7 @@ from hardbayes.reports.pieces import (
     table,
     text,
 )
-from hardbayes.reports.plane import Plane, plane_figure, point_size
+from hardbayes.reports.plane import LINE, Plane, cluster_names, plane_figure, point_size
 from hardbayes.reports.solutions import Solution, Solutions
 
 CHART = (640, 330)
@@ -206,6 +206,10 @@ def script_data(found: Solutions | None, plane: Plane | None, thing: str) -> dic
                 "text": counted(step.k, thing),
                 "objective": short(step.objective),
                 "labels": None if step.labels is None else encoded(step.labels, width),
+                "names": [] if plane is None or step.labels is None else [
+                    [each.word, each.x, each.y, *((each.own_x, each.own_y) if each.is_away else ())]
+                    for each in cluster_names(plane, step.labels)
+                ],
             }
             for step in found.steps
         ],
@@ -216,6 +220,7 @@ def script_data(found: Solutions | None, plane: Plane | None, thing: str) -> dic
         "points": [] if plane is None else plane.points.ravel().tolist(),
         "size": 0 if plane is None else point_size(plane),
         "total": 0 if plane is None else plane.n_rows,
+        "line": LINE,
     }
 
 

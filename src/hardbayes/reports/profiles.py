@@ -4,7 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 
+from hardbayes.core.frame import column_range
 from hardbayes.core.html import Markup, join, tag
 from hardbayes.core.summaries import Moments, Profile, moments, profiles
 from hardbayes.reports.data import Data
@@ -26,6 +28,9 @@ MAX_PROFILES = 24  # clusters whose profiles are printed
 MAX_COLUMNS = 60  # columns from which on not all means are printed
 N_APART = 8  # columns of a profile
 N_TELLING = 6  # columns printed beside rows
+N_PHRASES = 4  # about a cluster: more make no line
+
+_RATIOS = {0.25: "a quarter of", 1 / 3: "a third of", 0.5: "half", 2.0: "twice", 3.0: "three times"}
 
 _MAX_MEANS = 12  # clusters of the table of all means
 _DEVIATION_LEVELS = (0.5, 1.0, 1.5, 2.0)  # standard deviations from which on a cell is darker
@@ -42,6 +47,8 @@ class Profiles(NamedTuple):
     n_clusters: int
     telling: list[int]  # columns that tell clusters apart, the best first
     complete: bool  # whether profiles have all columns that vary
+    flags: NDArray[np.bool_]  # (v,): columns of zeros and ones
+    amounts: NDArray[np.bool_]  # (v,): other columns without numbers below zero
 
 
 def profiles_of(data: Data, labels: NDArray[np.int32], n_clusters: int) -> Profiles:
@@ -65,7 +72,15 @@ def profiles_of(data: Data, labels: NDArray[np.int32], n_clusters: int) -> Profi
             apart[int(column)] = apart.get(int(column), 0.0) + gain
     ranked = sorted(apart, key=lambda column: (-apart[column], column))
     telling = ranked[:N_TELLING] or list(range(min(N_TELLING, n_columns)))
-    return Profiles(every, found, n_clusters, telling, complete)
+    low, high = column_range(data.values)
+    flags = (low == 0) & (high == 1)
+    flags[flags] = [np.isin(_column(data.values, at), (0, 1)).all() for at in np.flatnonzero(flags)]
+    return Profiles(every, found, n_clusters, telling, complete, flags, ~flags & (low >= 0))
+
+
+def _column(values: Any, at: int) -> NDArray[np.floating]:
+    """Return the entries of a column; of a sparse one those that are stored."""
+    return values[:, [at]].data if issparse(values) else values[:, at]
 
 
 def profiles_section(found: Profiles, columns: list[str]) -> Section:
@@ -82,7 +97,7 @@ def profiles_section(found: Profiles, columns: list[str]) -> Section:
             "rows, in standard deviations of all rows: beyond 1 is a lot.",
         ),
         tag("p", note) if note else None,
-        _sizes(found),
+        _sizes(found, columns),
         tag("div", [_card(each, found, columns) for each in found.found], class_="cards")
         if found.n_clusters > 1
         else None,
@@ -90,7 +105,7 @@ def profiles_section(found: Profiles, columns: list[str]) -> Section:
     )
 
 
-def _sizes(found: Profiles) -> Markup:
+def _sizes(found: Profiles, columns: list[str]) -> Markup:
     widest = max(each.share for each in found.found)
     rows = [
         (
@@ -99,12 +114,13 @@ def _sizes(found: Profiles) -> Markup:
             percent(each.share),
             tag("td", share_bar(each.share, widest, colour(each.cluster))),
             short(each.spread),
+            tag("td", in_words(each, found, columns), class_="words"),
         )
         for each in found.found
     ]
-    head = ("cluster", "size", "share", "", "spread")
+    head = ("cluster", "size", "share", "", "spread", tag("span", "in words", class_="words"))
     caption = join(
-        "Sizes. ",
+        "All clusters at a glance. ",
         tag("span", "Spread: root mean square distance of the rows from their mean.",
             class_="quiet"),
     )  # fmt: skip
@@ -131,8 +147,9 @@ def _card(profile: Profile, found: Profiles, columns: list[str]) -> Markup:
     )  # fmt: skip
     if not rows:
         return tag("article", title, tag("p", "No column differs from all rows."), class_="card")
-    words = tag("p", _sentence(profile, columns))
-    head = ("column", "here", "all rows", "difference", "")
+    told = in_words(profile, found, columns)
+    words = tag("p", f"{told[0].upper()}{told[1:]}.")
+    head = ("column", "here", "all rows", "± sd", "")
     return tag(
         "article",
         title,
@@ -147,21 +164,38 @@ def _title(profile: Profile) -> str:
     return f"{short(profile.size)} {rows}, {percent(profile.share)}"
 
 
-def _sentence(profile: Profile, columns: list[str]) -> str:
-    """Return what is high and what is low, in words."""
-    parts = []
-    for sign, word in ((1, "high"), (-1, "low")):
-        names = [
-            columns[column]
-            for column, difference in zip(
-                profile.columns[:N_APART], profile.differences[:N_APART], strict=True
-            )
-            if sign * difference >= _DEVIATION_LEVELS[0]
-        ]
-        if names:
-            parts.append(f"{word}: {', '.join(names[:4])}")
-    told = "; ".join(parts) or "close to the mean of all rows in every column"
-    return told[0].upper() + told[1:] + "."
+def in_words(profile: Profile, found: Profiles, columns: list[str]) -> str:
+    """Return what sets a cluster apart, as one phrase: "mostly DE, spend twice the mean"."""
+    phrases = [
+        _phrase(columns[column], mean, found, column, difference)
+        for column, mean, difference in zip(
+            profile.columns, profile.means, profile.differences, strict=True
+        )
+        if abs(difference) >= _DEVIATION_LEVELS[0]
+    ]
+    return ", ".join(phrases[:N_PHRASES]) or "close to the mean of all rows in every column"
+
+
+def _phrase(name: str, mean: float, found: Profiles, column: int, difference: float) -> str:
+    every = float(found.every.means[column])
+    if found.flags[column]:
+        name = name.replace("=", " ")
+        for least, word in ((0.97, "all"), (0.7, "mostly")):
+            if mean >= least:
+                return f"{word} {name}"
+        return f"no {name}" if mean <= 0.03 else f"{percent(mean)} {name}"
+    if not found.amounts[column] or every <= 0 or 0.9 < mean / every < 1.1:
+        return f"{'high' if difference > 0 else 'low'} {name}"
+    ratio = mean / every
+    for near, words in _RATIOS.items():
+        if abs(ratio / near - 1) < 0.08:
+            return f"{name} {words} the mean"
+    if ratio > 2:
+        return f"{name} {ratio:.2g} times the mean"
+    if ratio < 0.05:
+        return f"almost no {name}"
+    side = "above" if ratio > 1 else "below"
+    return f"{name} {100 * abs(ratio - 1):.0f} % {side} the mean"
 
 
 def _means(found: Profiles, columns: list[str]) -> Markup:

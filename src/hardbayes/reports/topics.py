@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from sklearn.utils.validation import _check_feature_names_in, check_array
 
 from hardbayes.core.html import Markup, tag
@@ -14,6 +15,8 @@ from hardbayes.topics.estimator import top_word_ids
 MAX_TOPICS = 60
 N_WORDS = 10
 N_DOCUMENTS = 3
+N_IN_LINE = 6  # words of a topic in a line
+N_OF_DOCUMENT = 4  # words that stand for a document without a name
 N_DOUBTFUL = 12
 MIN_SHARE = 0.02  # of that of its heaviest word, of a word that is shown
 LONG = 20  # words from which on a document can be typical
@@ -47,6 +50,7 @@ class Topics(NamedTuple):
     n_vocabulary: int
     background: list[str]  # its words
     named: bool  # whether documents have names
+    strongest: list[int]  # (n,): the strongest topic of each document, -1 without words
 
 
 def topics_of(given: Given) -> Topics:
@@ -55,7 +59,8 @@ def topics_of(given: Given) -> Topics:
     counts = check_array(given.X, accept_sparse="csr", dtype=[np.float64, np.float32])
     n, v = counts.shape
     names = checked_names(given.row_names, n)
-    called = names if names is not None else [str(row) for row in range(n)]
+    vocabulary = _check_feature_names_in(model, given.feature_names)
+    called = names if names is not None else _first_words(csr_array(counts), vocabulary)
     shares = np.asarray(model.transform(given.X), np.float64)
     shown = min(int(model.n_topics_), MAX_TOPICS)
     words = model.top_words(N_WORDS, given.feature_names)
@@ -84,8 +89,20 @@ def topics_of(given: Given) -> Topics:
         )
     mixed = _mixed(shares, typical, called) if model.n_topics_ > 1 else []
     return Topics(
-        topics, int(model.n_topics_), mixed, n, v, _background(model, given), names is not None
+        topics, int(model.n_topics_), mixed, n, v, _background(model, given), names is not None,
+        np.where(lengths > 0, shares.argmax(axis=1), -1).tolist(),
     )
+
+
+def _first_words(counts: Any, vocabulary: Any) -> list[str]:
+    """Return numbers of documents with the words that each has most often."""
+    found = []
+    for row in range(counts.shape[0]):
+        part = slice(counts.indptr[row], counts.indptr[row + 1])
+        order = np.argsort(-counts.data[part], kind="stable")[:N_OF_DOCUMENT]
+        words = " ".join(str(vocabulary[word]) for word in counts.indices[part][order])
+        found.append(f"{row}: {words} …" if words else str(row))
+    return found
 
 
 def _mixed(shares: Any, typical: NDArray[np.bool_], called: list[str]) -> list[Mixed]:
@@ -135,8 +152,23 @@ def topics_section(found: Topics) -> Section:
             "share.",
         ),
         [tag("p", note) for note in notes],
+        _overview(found),
         tag("div", [_card(topic, widest, found.named) for topic in found.topics], class_="cards"),
     )
+
+
+def _overview(found: Topics) -> Markup:
+    """Return one line for each topic."""
+    widest = max(topic.weight for topic in found.topics)
+    rows = [
+        (mark(topic.number),
+         tag("td", ", ".join(word for word, _ in topic.words[:N_IN_LINE]), class_="words"),
+         percent(topic.weight), tag("td", share_bar(topic.weight, widest, colour(topic.number))),
+         percent(topic.prevalence))
+        for topic in found.topics
+    ]  # fmt: skip
+    head = ("topic", "strongest words", "of words", "", "in documents")
+    return table("All topics at a glance", head, rows, 2)
 
 
 def _card(topic: Topic, widest: float, named: bool) -> Markup:
@@ -145,7 +177,7 @@ def _card(topic: Topic, widest: float, named: bool) -> Markup:
         for word, share in topic.words
     ]
     size = f"{percent(topic.weight)} of words, in {percent(topic.prevalence)} of documents"
-    documents = ", ".join(
+    documents = "; ".join(
         f"{name if named else f'document {name}'} ({percent(share)})"
         for name, share in topic.documents
     )

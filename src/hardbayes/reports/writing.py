@@ -27,6 +27,7 @@ from hardbayes.reports.data import (
     rows_of,
     rows_section,
 )
+from hardbayes.reports.downloads import labels_link
 from hardbayes.reports.features import examples_section, features_of, features_section
 from hardbayes.reports.graph import communities_section, graph_of, matrix_section
 from hardbayes.reports.page import contents, header, page, usage_section
@@ -47,6 +48,7 @@ class Content:
     facts: list[tuple[str, str]]
     sections: list[Section | None]
     script: dict[str, Any] = field(default_factory=dict)
+    labels: dict[str, Any] = field(default_factory=dict)  # columns of the file of labels
 
 
 def report(
@@ -173,8 +175,10 @@ def _kind(estimator: Any) -> Callable[[Given], Content]:
 def _page(given: Given, content: Content) -> bytes:
     sections = [section for section in content.sections if section is not None]
     title = content.found if given.title is None else f"{content.found}: {given.title}"
+    n_rows = len(next(iter(content.labels.values()), ()))
+    download = labels_link(content.labels, n_rows)
     body = join(
-        header(given.title, content.found, content.sentences, content.facts),
+        header(given.title, content.found, content.sentences, content.facts, download),
         contents(sections),
         tag("main", [section.content for section in sections], id="main"),
         tag("footer", tag("p", f"Written by hardbayes {__version__}. This file is complete: it "
@@ -218,6 +222,7 @@ def partition(given: Given) -> Content:
                           given.in_pipeline),
         ],
         script_data(found, plane, "cluster"),
+        {"row": _names(data.row_names, n), "cluster": labels.tolist()},
     )  # fmt: skip
 
 
@@ -240,6 +245,8 @@ def topics(given: Given) -> Content:
             trace_section(model),
             usage_section(model, "topics", given.in_pipeline),
         ],
+        {},
+        {"document": _names(checked_names(given.row_names, n), n), "topic": found.strongest},
     )  # fmt: skip
 
 
@@ -270,6 +277,8 @@ def features(given: Given) -> Content:
             usage_section(model, "features", given.in_pipeline),
         ],
         script_data(path, None, "feature"),
+        {"row": _names(data.row_names, n)}
+        | {f"feature_{at}": has.tolist() for at, has in enumerate(found.membership.T)},
     )  # fmt: skip
 
 
@@ -300,7 +309,13 @@ def graph(given: Given) -> Content:
             usage_section(model, "graph", given.in_pipeline),
         ],
         script_data(path, found.plane, "cluster"),
+        {"vertex": found.names, "cluster": labels_of(model).tolist()},
     )  # fmt: skip
+
+
+def _names(names: list[str] | None, n: int) -> list[Any]:
+    """Return what n rows are called in a file: their names, or numbers from zero on."""
+    return list(range(n)) if names is None else names
 
 
 #: Fitted attributes that tell what kind of model one is; any other is a partition.

@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.special import ndtr
 from sklearn.utils.extmath import randomized_svd
 
+from hardbayes.core.alone import Nearest, alone_sentences
 from hardbayes.core.arrays import row_lengths
 from hardbayes.core.geometry import geometry_for
 from hardbayes.core.plateaus import Columns, Table, table_of
@@ -184,9 +185,14 @@ class TopicChoice(NamedTuple):
 
     def sentence(self, call: str) -> str:
         """Return why there is one topic, and how to get more."""
-        return (
-            "Documents drawn from one distribution of words explain the corpus, so there is one "
-            f"topic. The automatic penalties give {self.n_topics} topics, but in different parts "
-            f"of the vocabulary documents are alike by {self.deviations:.2g} standard deviations "
-            f"only ({NEEDED:g} are needed). To use these topics: {call}."
+        found, any_number = "there is one topic", "HDPTopics(n_topics=k)"
+        if self.n_topics == 1:
+            why = "No second topic lowers what documents cost"
+            return alone_sentences(why, found, None, any_number, "topics")
+        evidence = (
+            "in different parts of the vocabulary documents are alike by "
+            f"{self.deviations:.2g} standard deviations only ({NEEDED:g} are needed)"
         )
+        why = "Documents drawn from one distribution of words explain the corpus"
+        near = Nearest(self.n_topics, evidence, call)
+        return alone_sentences(why, found, near, any_number, "topics")

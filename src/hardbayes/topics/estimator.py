@@ -17,7 +17,7 @@ from hardbayes.core.arrays import Floats, Matrix
 from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, RowEstimator
 from hardbayes.core.frame import cluster_bound
 from hardbayes.core.geometry.base import Geometry
-from hardbayes.core.loop import Status
+from hardbayes.core.loop import Status, counted
 from hardbayes.core.pool import Pool, resolve_threads
 from hardbayes.core.schema import Schema, contradiction
 from hardbayes.topics.choice import (
@@ -37,7 +37,13 @@ from hardbayes.topics.descent import (
     best_of_starts,
     with_about_n_topics,
 )
-from hardbayes.topics.fitted import ATTRIBUTES, MODEL, FittedTopics, fitted_attributes
+from hardbayes.topics.fitted import (
+    ATTRIBUTES,
+    MODEL,
+    SENTENCES,
+    FittedTopics,
+    fitted_attributes,
+)
 from hardbayes.topics.null import topics_z
 from hardbayes.topics.problem import (
     LocalPenalty,
@@ -72,6 +78,32 @@ def top_word_ids(model: Any, n: int, by: str = "relevance") -> NDArray[np.intp]:
     scores = model.relevance_ if by == "relevance" else model.components_
     order = np.lexsort((-model.components_, -np.maximum(scores, 0.0)), axis=1)
     return order[:, :n]
+
+
+# What to use instead of methods that topic models of other libraries have.
+INSTEAD = {
+    "partial_fit": ": topics are found from all documents at once. Use fit with all of them.",
+    "predict_proba": ". Use transform, which returns the share of each topic in each document.",
+    "predict": ". Use transform, whose largest share in each row is the main topic; labels_ has "
+    "those of the fit.",
+}
+
+
+def refuse_documents(X: Any) -> None:
+    """Raise where X holds texts, or lists of words, in place of counts of words."""
+    if isinstance(X, str):
+        first: Any = X
+    elif isinstance(X, list | tuple) or (hasattr(X, "ndim") and X.ndim == 1):
+        first = next(iter(X), None)
+        first = next(iter(first), None) if isinstance(first, list | tuple) else first
+    else:
+        return
+    if isinstance(first, str):
+        raise ValueError(
+            "HDPTopics takes counts of words, one row for each document, and X holds text. Count "
+            "its words first: CountVectorizer().fit_transform(texts), of "
+            "sklearn.feature_extraction.text."
+        )
 
 
 class HDPTopics(RowEstimator):
@@ -273,9 +305,26 @@ class HDPTopics(RowEstimator):
         fitted["labels_"], fitted["relevance_"] = described
         if choice is not None:
             fitted["penalty_choice_"] = choice.table()
-            if not choice.is_structured:
+            if choice.n_topics == 1 and solution.status is Status.CONVERGED:
+                steps = counted(fitted["n_iter_"], "step")
+                head = SENTENCES[Status.REMARKED].format(steps=steps)
+                fitted["status_"] = f"{head} {choice.sentence('')}"
+            elif not choice.is_structured:
                 fitted["status_"] += f" {choice.sentence(self._call(choice.penalty))}"
         return fitted, solution.status
+
+    def __getattr__(self, name: str) -> Any:
+        """Raise AttributeError: with what to use instead of methods that other models have."""
+        missing = f"{type(self).__name__!r} object has no attribute {name!r}"
+        raise AttributeError(f"{missing}{INSTEAD.get(name, '')}")
+
+    def _fit_rows(self, X: Any, sample_weight: Any, **params: Any) -> tuple[dict[str, Any], Status]:
+        refuse_documents(X)
+        return super()._fit_rows(X, sample_weight, **params)
+
+    def _checked(self, X: Any) -> Matrix:
+        refuse_documents(X)
+        return super()._checked(X)
 
     @property
     def _is_automatic(self) -> bool:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 ROOM = 4  # for topics of a document, at first
-SMALLEST = 1e-250  # sum of counts
+SMALLEST = 1e-100  # sum of counts, whose products with each other do not underflow
 # Stands for minus the logarithm of zero: above any penalty, yet finite when multiplied and added.
 NEVER = 1e30
 
@@ -118,7 +118,8 @@ def word_weights(matrix: Matrix, weighting: str, sample_weight: Floats | None) -
     """
     matrix = sparse.csr_array(matrix)
     n_words = matrix.shape[1]
-    per_row = (row_sums(matrix) > 0) * (1.0 if sample_weight is None else sample_weight)
+    with np.errstate(over="ignore"):
+        per_row = (row_sums(matrix) > 0) * (1.0 if sample_weight is None else sample_weight)
     per_entry = np.repeat(per_row, np.diff(matrix.indptr)) * (matrix.data > 0)
     with np.errstate(over="ignore"):
         total = float((matrix.data.astype(float) * per_entry).sum())
@@ -203,3 +204,4 @@ class WordCounts(Poisson):
     """Counts, zeros included; fractions are weights."""
 
     domain = "counts >= 0"
+    remedy = "Pass counts of words, as CountVectorizer returns them: not scaled, and not centred."

@@ -94,8 +94,8 @@ def test_the_nearest_number_and_how_to_get_it():
     assert found.kept.k == 1 and found.nearest.n_clusters > 1
     k = found.nearest.n_clusters
     sentence = found.sentence()
-    assert sentence.startswith("One cluster: no other number stood out.")
-    assert f"{k} clusters came nearest" in sentence
+    assert sentence.startswith("No other number of clusters stood out, so there is one cluster.")
+    assert f"Nearest came {k} clusters" in sentence
     assert f"GaussianDPMeans(0, max_clusters={k})" in sentence
 
 

@@ -81,6 +81,8 @@ class Geometry(ABC):
     infinite_cost: float = np.inf
     #: Required number of columns; None where any number is accepted.
     n_columns: int | None = None
+    #: What to do about entries that are not valid.
+    remedy: str = "Correct it, or choose another divergence."
     #: Description of valid entries for error messages; None where every finite number is valid.
     domain: str | None = None
 

@@ -3,8 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.core.arrays import Floats
+from hardbayes.core.arrays import Floats, Matrix, is_sparse
 from hardbayes.core.geometry.base import Geometry
+
+# Ratio of entries that is accepted: costs are about as large, and beside one that is larger the
+# others would be lost in their sum.
+WIDEST = 1e20
 
 
 class ItakuraSaito(Geometry):
@@ -41,7 +45,21 @@ class ItakuraSaito(Geometry):
     def terms(self, x: Floats, c: Floats) -> Floats:
         """Return each column's divergence, accurate where x is close to c."""
         beyond = (x - c) / c
-        return self.shape * (beyond - np.log1p(beyond))
+        near = np.abs(beyond) < 0.5
+        logs = np.where(near, np.log1p(np.where(near, beyond, 0.0)), np.log(x) - np.log(c))
+        return self.shape * (beyond - logs)
+
+    def statistic(self, matrix: Matrix) -> Matrix:
+        """Return the rows; raise ValueError where ratios are so large that sums lose others."""
+        values = matrix.data if is_sparse(matrix) else matrix
+        least, most = float(values.min(initial=np.inf)), float(values.max(initial=0.0))
+        if least > 0 and most / WIDEST > least:
+            raise ValueError(
+                f"X holds values from {least:g} to {most:g}. Beside such a ratio no others count in "
+                "float64. Divide each column by its median, which changes no cost, or remove rows "
+                "with extreme values."
+            )
+        return matrix
 
     def outside(self, values: Floats) -> NDArray[np.bool_]:
         """Return a mask of the entries that are not positive."""

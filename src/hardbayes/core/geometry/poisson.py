@@ -3,11 +3,39 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.core.arrays import Floats, Formula
+from hardbayes.core.arrays import Floats, Formula, Matrix, chunks, is_sparse
 from hardbayes.core.geometry.base import Geometry, t_log_t
 
 # Stands for minus the logarithm of zero: above any penalty, yet finite in float32 arithmetic.
 NEVER = 1e30
+
+
+# Of the largest entry, or of the sum of a row: beside a centre of zero less costs too little to
+# stand for infinity, and sums of rows lose it.
+NEGLIGIBLE = 1e-20
+
+
+def without_negligible(matrix: Matrix, units: Floats) -> Matrix:
+    """Return rows with zeros in place of positive entries far below their ``units``, (n,) or (1,).
+
+    The matrix itself where it has none.
+    """
+    limits = np.broadcast_to(NEGLIGIBLE * units, matrix.shape[0])
+    if is_sparse(matrix):
+        small = (matrix.data > 0) & (matrix.data < np.repeat(limits, np.diff(matrix.indptr)))
+        if not small.any():
+            return matrix
+        kept = matrix.copy()
+        kept.data[small] = 0.0
+        kept.eliminate_zeros()
+        return kept
+    kept = matrix
+    for part in chunks(*matrix.shape):
+        small = (matrix[part] > 0) & (matrix[part] < limits[part, np.newaxis])
+        if small.any():
+            kept = matrix.copy() if kept is matrix else kept
+            kept[part][small] = 0.0
+    return kept
 
 
 class Poisson(Geometry):
@@ -15,6 +43,7 @@ class Poisson(Geometry):
 
     The cost is (practically) infinite at a centre with a zero where the row has none. On data with
     zeros no other row would join a cluster opened at one row, so ``prior_weight="auto"`` is 10.
+    Entries below 1e-20 of the largest count as zeros.
     """
 
     degree: int | None = 1
@@ -22,6 +51,11 @@ class Poisson(Geometry):
     nonnegative = True
     infinite_cost = 1e-20 * NEVER
     domain = "numbers >= 0"
+
+    def statistic(self, matrix: Matrix) -> Matrix:
+        """Return the rows with zeros in place of entries that nothing could tell from them."""
+        values = matrix.data if is_sparse(matrix) else matrix
+        return without_negligible(matrix, np.full(1, float(values.max(initial=0.0))))
 
     def generator(self, x: Floats) -> Floats:
         """Return ``x log x - x``."""

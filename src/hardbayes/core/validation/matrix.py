@@ -262,7 +262,7 @@ def check_domain(matrix: Matrix, geometry: Geometry, names: list[str] | None) ->
         cell = first_cell(matrix, geometry.outside)
         if cell is not None:
             # scikit-learn's estimator checks expect its own words for negative entries.
-            negative, remedy = "", " Correct it, or choose another divergence."
+            negative, remedy = "", f" {geometry.remedy}"
             if matrix[cell] < 0:
                 negative = f"Negative values in data passed to {kind}. "
                 if is_sparse(matrix):

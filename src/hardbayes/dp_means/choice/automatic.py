@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import pairwise_distances_argmin
 
+from hardbayes.core.alone import NOTHING_COMPARED, ONE_CLUSTER, Nearest, alone_sentences
 from hardbayes.core.arrays import Floats, Matrix, is_sparse
 from hardbayes.core.discrete import (
     Chosen,
@@ -300,16 +301,18 @@ def category_sentence(dummies: Dummies, n_chosen: int) -> str:
     )
 
 
-def no_number_sentence(nearest: Candidate, call: str) -> str:
+def no_number_sentence(nearest: Candidate | None, call: str) -> str:
     """Return why there is one cluster, which number came nearest, and how to get it."""
-    k = nearest.k
-    return (
-        "No number of clusters stood out from data without structure, so there is one cluster. "
-        f"Nearest came {k} clusters: optimal over a factor of {np.exp(nearest.width):.3g} in the "
-        f"penalty ({np.exp(nearest.reference):.3g} without structure), and fewer held-out rows "
-        f"between them with a p-value of {nearest.p_value:.2g} ({LEVEL:g} is needed). "
-        f"To use {k} clusters: {call}."
+    if nearest is None:
+        why = NOTHING_COMPARED.format("clusters")
+        return alone_sentences(why, ONE_CLUSTER, None, "penalty_path(X).model(k)")
+    evidence = (
+        f"optimal over a factor of {np.exp(nearest.width):.3g} in the penalty "
+        f"({np.exp(nearest.reference):.3g} without structure), and fewer held-out rows between "
+        f"them with a p-value of {nearest.p_value:.2g} ({LEVEL:g} is needed)"
     )
+    why = "No number of clusters stood out from data without structure"
+    return alone_sentences(why, ONE_CLUSTER, Nearest(nearest.k, evidence, call), call)
 
 
 def spread_sentence(matrix: Matrix, geometry: Geometry) -> str:

@@ -40,7 +40,8 @@ class Within:
         total = weights.sum()
         mean = np.asarray(weights @ rows, np.float64) / total
         deviations = np.sqrt(weights @ (rows - mean) ** 2 / total)
-        varies = np.ptp(rows, axis=0) > 0
+        # Squares of what a column hardly varies by may underflow.
+        varies = (np.ptp(rows, axis=0) > 0) & (deviations > 0)
         self._mean = mean
         self._scale: Floats = np.where(varies, 1.0 / np.where(varies, deviations, 1.0), 0.0)
         self._rows: Floats = (rows - mean) * self._scale

@@ -67,17 +67,20 @@ class Structureless:
 
     def _on_grid(self, drawn: Floats) -> Floats:
         """Move entries to the nearest of the data's values, in columns of repeated values."""
-        for values, column in zip(self._grids, drawn.T, strict=True):
-            if len(values):
-                middles = (values[1:] + values[:-1]) / 2.0
-                column[:] = values[np.searchsorted(middles, column)]
+        for values, columns in self._grids:
+            middles = (values[1:] + values[:-1]) / 2.0
+            drawn[:, columns] = values[np.searchsorted(middles, drawn[:, columns])]
         return drawn
 
     @cached_property
-    def _grids(self) -> list[Floats]:
-        """Distinct values of each column; none where most values occur once."""
-        distinct = [np.unique(column) for column in self.rows.T]
-        return [v if 1 < len(v) <= len(self.rows) / 2 else v[:0] for v in distinct]
+    def _grids(self) -> list[tuple[Floats, NDArray[np.intp]]]:
+        """Distinct values, and the columns that have these and most of them several times."""
+        found: dict[bytes, tuple[Floats, list[int]]] = {}
+        for number, column in enumerate(self.rows.T):
+            values = np.unique(column)
+            if 1 < len(values) <= len(self.rows) / 2:
+                found.setdefault(values.tobytes(), (values, []))[1].append(number)
+        return [(values, np.array(columns)) for values, columns in found.values()]
 
     @cached_property
     def _mean(self) -> Floats:

@@ -241,10 +241,18 @@ def merge_equal_rows(sample: Sample, unseen: Sample) -> tuple[Sample, Sample]:
 
 
 def normalise(matrix: Matrix, geometry: Geometry) -> Matrix:
-    """Return rows divided by their sums or lengths, where the divergence divides them."""
+    """Return rows divided by their sums or lengths, where the divergence divides them.
+
+    Drawn rows that are empty become all alike: rows of the data never are.
+    """
     if geometry.row_unit is None or not matrix.shape[0]:
         return matrix
     sizes = geometry.row_sizes(matrix)
+    empty = np.flatnonzero(sizes == 0)
+    if len(empty):
+        matrix, sizes = matrix.copy(), sizes.copy()
+        matrix[empty] = 1.0
+        sizes[empty] = geometry.row_sizes(np.ones((1, matrix.shape[1])))[0]
     if is_sparse(matrix):
         shares = matrix.data / np.repeat(sizes, np.diff(matrix.indptr))
         return csr_array((shares, matrix.indices, matrix.indptr), matrix.shape)

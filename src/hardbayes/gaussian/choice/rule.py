@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from hardbayes.core.alone import ONE_CLUSTER, Nearest, alone_sentences
 from hardbayes.core.loop import counted
 from hardbayes.core.plateaus import Columns
 from hardbayes.core.pool import one_blas_thread
@@ -101,8 +102,10 @@ class Choice(NamedTuple):
 
     def sentence(self) -> str:
         """Return what is to be said of a choice of one cluster."""
+        any_number = "GaussianDPMeans(0, max_clusters=k)"
         if self.nearest is None:
-            return "One cluster: the distinct rows are too few to tell of more."
+            why = "The distinct rows are too few to tell of more"
+            return alone_sentences(why, ONE_CLUSTER, None, any_number)
         k, evidence, p_value, _ = self.nearest
         reason = f"rows are less likely in them, by {-evidence:.3g} nats"
         if evidence > 0:
@@ -111,10 +114,9 @@ class Choice(NamedTuple):
                 f"clusters, and they do not thin out between them (p-value {p_value:.2g}, where "
                 f"{LEVEL:g} would do)"
             )
-        return (
-            f"One cluster: no other number stood out. {k} clusters came nearest: {reason}. "
-            f"GaussianDPMeans(0, max_clusters={k}) takes {k}."
-        )
+        near = Nearest(k, reason, f"GaussianDPMeans(0, max_clusters={k})")
+        why = "No other number of clusters stood out"
+        return alone_sentences(why, ONE_CLUSTER, near, any_number)
 
 
 @one_blas_thread()

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from hardbayes.core.arrays import Floats, chunks
 from hardbayes.core.discrete import Dummies, categories_of, smooth_columns
-from hardbayes.gaussian.problem import mixture_rows
+from hardbayes.core.pool import one_blas_thread
+from hardbayes.gaussian.problem import basis_of, mixture_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +30,10 @@ COARSE = 2.0  # times sqrt(n) different values of a column: with fewer, they lie
 MAX_MEAN_WEIGHT = 1e6  # of rows: weights above are scaled down to it, against overflow
 FLOOR = 1e-6  # of a column's variance: what every row has besides
 KEY_COLUMNS = 8  # by which rows are sorted, unless some are equal there
+UNFIT = (
+    "The variances of the columns of X do not fit float64. Rescale X, or remove rows with extreme "
+    "values."
+)
 SEED = 20240229  # of the draw: any one, so that the choice depends on the rows alone (a convention)
 
 
@@ -43,18 +48,31 @@ class Sample(NamedTuple):
     spread: Floats  # (d,): their standard deviations
     unit: float  # weight of all rows over that of the sample
     left_out: list[Dummies]  # categories and discrete columns, of which the rows show nothing
+    basis: Floats | None  # (d, r): of the coordinates of rows, where these are fewer than columns
 
     def to_sample(self, prior: Floats) -> Floats:
         """Return a prior matrix of the user, (d, d) or (d,), as (h, d) in the sample's units."""
         if self.rows.diagonal:
             return (prior / self.spread**2 / self.unit)[np.newaxis]
-        return prior / np.outer(self.spread, self.spread) / self.unit
+        standardised = prior / np.outer(self.spread, self.spread) / self.unit
+        return standardised if self.basis is None else self.basis.T @ standardised @ self.basis
 
     def from_sample(self, prior: Floats) -> Floats:
-        """Return the inverse of `to_sample`."""
-        if self.rows.diagonal:
-            return self.unit * prior[0] * self.spread**2
-        return self.unit * prior * np.outer(self.spread, self.spread)
+        """Return the inverse of `to_sample`; beside the basis the least variance in it.
+
+        Raises ValueError where the prior does not fit float64.
+        """
+        if self.basis is not None:
+            least = np.linalg.eigvalsh(prior)[0] * np.eye(len(self.basis))
+            prior = self.basis @ prior @ self.basis.T + least
+            prior -= self.basis @ (self.basis.T @ least)
+            prior = (prior + prior.T) / 2.0
+        with np.errstate(over="ignore"):
+            spreads = self.spread if self.rows.diagonal else self.spread[:, np.newaxis]
+            found = self.unit * (prior[0] if self.rows.diagonal else prior) * spreads * self.spread
+        if not np.isfinite(found).all():
+            raise ValueError(UNFIT)
+        return found
 
 
 class Distinct(NamedTuple):
@@ -91,14 +109,16 @@ def take_sample(
     inside = np.searchsorted(wider, among)
     gaps = np.array([resolution(column) for column in standardised[inside].T])
     floor = np.maximum(FLOOR, gaps**2 / 12.0)  # the variance of rounding
-    jitter = np.sqrt(12.0 * floor) * (rng.random_sample(standardised.shape) - 0.5)
-    dip_rows = mixture_rows(
-        standardised, standardised + jitter, counts[wider], floor, diagonal, pool
-    )
+    jittered = standardised + np.sqrt(12.0 * floor) * (rng.random_sample(standardised.shape) - 0.5)
+    basis = None if diagonal else basis_of(standardised)
+    if basis is not None:
+        with one_blas_thread():
+            standardised, jittered, floor = standardised @ basis, jittered @ basis, floor @ basis**2
+    dip_rows = mixture_rows(standardised, jittered, counts[wider], floor, diagonal, pool)
     sample = dip_rows if len(among) == len(wider) else dip_rows.part(inside)
     unseen = np.setdiff1d(np.arange(len(wider)), inside)
     unit = float(weights.sum()) / sample.total
-    return Sample(sample, dip_rows, unseen, ids[among], middle, spread, unit, noise)
+    return Sample(sample, dip_rows, unseen, ids[among], middle, spread, unit, noise, basis)
 
 
 def distinct_rows(matrix: NDArray[np.floating], weights: Floats) -> Distinct:
@@ -140,10 +160,7 @@ def moments(rows: NDArray[np.floating], weights: Floats) -> tuple[Floats, Floats
             variance += share[part] @ (rows[part] - middle) ** 2
     varies = (rows != rows[0]).any(axis=0)
     if not np.isfinite(variance).all() or (variance[varies] == 0).any():
-        raise ValueError(
-            "The variances of the columns of X do not fit float64. Rescale X, or remove rows with "
-            "extreme values."
-        )
+        raise ValueError(UNFIT)
     return middle, np.sqrt(np.where(varies, variance, 1.0))
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from hardbayes.core.alone import NOTHING_COMPARED, ONE_CLUSTER, Nearest, alone_sentences
 from hardbayes.core.loop import counted
 from hardbayes.graph.choice.rule import FEWEST, Choice
 
@@ -9,19 +10,18 @@ from hardbayes.graph.choice.rule import FEWEST, Choice
 def undivided_sentence(choice: Choice, ratio: bool) -> str:
     """Return why no component is divided, which number came nearest, and how to get it."""
     n_components = len(choice.whole)
-    head = "One cluster" if n_components == 1 else "The connected components are the clusters"
+    found = ONE_CLUSTER if n_components == 1 else "the connected components are the clusters"
+    cut = ", cut='ratio'" if ratio else ""
+    any_number = f"GraphDPMeans(-1{cut}, max_clusters=k)"
     nearest = choice.nearest
     if nearest is None:
-        return f"{head}: there are no clusters to compare at any penalty."
-    cut = ", cut='ratio'" if ratio else ""
-    why = "no division stood out from random graphs with the same degrees"
+        return alone_sentences(NOTHING_COMPARED.format("clusters"), found, None, any_number)
+    why = "No division stood out from random graphs with the same degrees"
     if not choice.tests:
-        why = "no clusters shorten a description of this graph"
-    return (
-        f"{head}: {why}. Nearest came "
-        f"{nearest.k} clusters, of modularity {nearest.modularity:.3g}{_reached(choice)}. "
-        f"To use about {nearest.k} clusters: GraphDPMeans({nearest.penalty:.4g}{cut})."
-    )
+        why = "No clusters shorten a description of this graph"
+    evidence = f"modularity {nearest.modularity:.3g}{_reached(choice)}"
+    call = f"GraphDPMeans({nearest.penalty:.4g}{cut})"
+    return alone_sentences(why, found, Nearest(nearest.k, evidence, call), any_number)
 
 
 def _reached(choice: Choice) -> str:
