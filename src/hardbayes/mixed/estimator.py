@@ -256,5 +256,7 @@ def mixed_tags(tags: Any) -> Any:
     tags.input_tags.allow_nan = True
     tags.input_tags.categorical = True
     tags.input_tags.string = True
+    tags.input_tags.sparse = False
+    tags.input_tags.positive_only = False
     tags.transformer_tags.preserves_dtype = ["float64"]
     return tags

@@ -17,7 +17,7 @@ from hardbayes.core.pool import Pool
 from hardbayes.mixed.clusters import Clusters, Parts, Rows, costs, solve
 from hardbayes.mixed.coding import Category, Coding, Number
 from hardbayes.mixed.divergence import Mixed
-from hardbayes.mixed.reading import KINDS, LEFT_OUT, Column, read_rows
+from hardbayes.mixed.reading import KINDS, LEFT_OUT, Column, cells_of, read_cells
 from hardbayes.mixed.shapes import Shape
 
 TEXTS = schema.Entry(list, or_none=True)
@@ -64,8 +64,14 @@ class FittedMixed:
 
     def read(self, X: Any, estimator: Any) -> Floats:
         """Return new rows as numbers (n, d); raise where their columns are others."""
+        names, cells = cells_of(X)
         validate_data(estimator, X, reset=False, skip_check_array=True)
-        return read_rows(X, self.coding.columns)
+        if len(names) != len(self.coding.columns):
+            raise ValueError(
+                f"X has {len(names)} columns, but the model was fitted to "
+                f"{len(self.coding.columns)}. Pass the same columns."
+            )
+        return read_cells(cells, self.coding.columns)
 
     def rows(self, matrix: Floats, weights: Floats | None = None) -> Rows:
         """Return rows (n, d) coded."""

@@ -74,9 +74,8 @@ def read_table(X: Any, said: Mapping[Any, str]) -> Table:
     )
 
 
-def read_rows(X: Any, columns: Sequence[Column]) -> Floats:
+def read_cells(cells: Sequence[Cells], columns: Sequence[Column]) -> Floats:
     """Return new rows as numbers (n, d), with the columns that a fit has seen."""
-    _, cells = cells_of(X)
     read = [_as_known(each, column) for each, column in zip(cells, columns, strict=True)]
     return np.column_stack(read)
 
@@ -95,21 +94,26 @@ def cells_of(X: Any) -> tuple[list[str], list[Cells]]:
             twice = next(name for name in names if names.count(name) > 1)
             raise ValueError(f"X has two columns named {twice!r}. Rename one of them.")
         columns = [X.iloc[:, j] if hasattr(X, "iloc") else X[name] for j, name in enumerate(names)]
-        if not names or not len(X):
-            raise ValueError(
-                f"Found array with {len(X)} sample(s) and {len(names)} feature(s) while a minimum "
-                "of 1 is required: X must have rows and columns."
-            )
+        _refuse_nothing((len(X), len(names)))
         return names, [_cells_of_series(series) for series in columns]
     rows = X if isinstance(X, np.ndarray) else _array_of(X)
-    if rows.ndim != 2 or 0 in rows.shape:
+    if rows.ndim != 2:
         raise ValueError(
-            "Expected 2D array: X must be a table of rows and columns, at least one of each. "
-            f"Got shape {rows.shape}. Found array with {rows.shape[0] if rows.ndim else 0} "
-            f"sample(s) and {rows.shape[1] if rows.ndim > 1 else 0} feature(s) while a minimum of "
-            "1 is required. Reshape your data with X.reshape(-1, 1) if it is one column."
+            f"Expected 2D array, got {rows.ndim}D array instead: X must be a table of rows and "
+            "columns. Reshape your data with X.reshape(-1, 1) if it is one column."
         )
+    _refuse_nothing(rows.shape)
     return [f"x{j}" for j in range(rows.shape[1])], [_cells_of_array(each) for each in rows.T]
+
+
+def _refuse_nothing(shape: tuple[int, ...]) -> None:
+    """Raise if there are no rows, or no columns, in scikit-learn's words."""
+    for number, what in zip(shape, ("sample(s)", "feature(s)"), strict=True):
+        if not number:
+            raise ValueError(
+                f"Found array with {number} {what} (shape={shape}) while a minimum of 1 is "
+                "required. Pass at least one row and one column."
+            )
 
 
 def _array_of(X: Any) -> Any:

@@ -152,6 +152,8 @@ def embeddings(problem: Problem) -> list[Floats]:
     for places in rows.places.T:
         levels[np.arange(rows.n), places] = 1.0
     shares = np.maximum(rows.shares, np.finfo(float).tiny)
+    if not rows.numbers.shape[1] + width:
+        return []
     levels = (levels[:, :width] - shares) / np.sqrt(shares)
     for at, codes in enumerate(rows.levels.T):
         start = rows.starts[at]

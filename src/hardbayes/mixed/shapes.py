@@ -29,7 +29,7 @@ LEAST_FLOOR = 1e-3
 # almost all of its entries repeat, and there are fewer values than this share.
 FEW_VALUES, FEW_SHARE = 12, 0.05
 REPEATED, REPEATED_SHARE = 0.9, 0.3
-# Times the median step: a wider one is a gap between groups of values, and no floor hides it.
+# Times both steps beside it: a wider one is a gap between groups of values, and no floor hides it.
 GAP = 3.0
 _QUANTILES = 512  # of a column, from which its transform is found
 
@@ -108,7 +108,7 @@ def floor_of_lattice(values: Floats, shares: Floats, raw: Floats | None = None) 
 
     A division whose labels have the entropy H pays if ``log (v + f) / (w + f) > 2 H``, where v is
     the variance and w that within the parts. Divisions are all values apart, and cuts between two
-    of them; but not at a gap, which is wider than other steps of the ``raw`` values (m,).
+    of them; but not at a gap, which is wider than the steps beside it of the ``raw`` values (m,).
     """
     ends = np.diff(values) > 0  # values that were drawn in are one
     if not ends.all():
@@ -128,7 +128,8 @@ def floor_of_lattice(values: Floats, shares: Floats, raw: Floats | None = None) 
     cuts = (variance - within * growth) / (growth - 1)
     if raw is not None:
         steps = np.diff(raw)
-        cuts = cuts[steps <= GAP * np.median(steps)]
+        beside = np.maximum(np.r_[0.0, steps[:-1]], np.r_[steps[1:], 0.0])
+        cuts = cuts[(steps <= GAP * beside) | (beside == 0)]
     return float(max(apart, cuts.max(initial=0.0)))
 
 
