@@ -163,4 +163,4 @@ def _told(column: Column, mean: float) -> str:
         return (datetime(1970, 1, 1) + timedelta(days=mean)).date().isoformat()
     if column.levels:
         return f"{mean:.1f} ({column.levels[round(mean)]})"
-    return f"{mean:.4g}"
+    return f"{mean:,.0f}" if 1000 <= abs(mean) < 1e12 else f"{mean:.4g}"
