@@ -227,11 +227,11 @@ def why_so_many(options: argparse.Namespace, model: Any) -> list[str]:
     if k > 1:
         return [head, f"Why {k}: their evidence is {amounts}."]
     nearest = int(choice["n_clusters"][at])
+    why = "Why 1: no number has more evidence than without clusters"
     _, found, associated = model.status_.partition(" Columns are associated:")
     return [
         head,
-        f"Why 1: no number has more evidence than without clusters. Nearest came {nearest}: "
-        f"{amounts}.",
+        f"{why}. Nearest came {nearest}: {amounts}.",
         *([f"Columns are associated:{associated}"] if found else []),
         f"To use {nearest} clusters: {typed(options)} --about-k {nearest}",
     ]

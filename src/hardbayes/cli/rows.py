@@ -265,6 +265,7 @@ def read_rows(
 
 
 def weights_of(table: Table, name: str | None, column: Any) -> np.ndarray:
+    """Return a column as weights; raise a CommandError where it holds others."""
     weights = column.toarray().ravel() if sparse.issparse(column) else np.array(column, np.float64)
     bad = ~(weights >= 0) | ~np.isfinite(weights)
     if bad.any():

@@ -28,7 +28,7 @@ NAMES_LEVELS = 12  # if it has more than so many
 LEFT_OF_ENTROPY = 0.15  # of a category given another: with less, it follows from that one
 # A spike is one value in this share of the rows, and in so many times more than the values beside
 # it; a column may have some, beside a number of other values.
-SPIKE, SPIKE_FACTOR, MAX_SPIKES, OTHER_VALUES = 0.05, 4.0, 3, 12
+SPIKE, SPIKE_FACTOR, MAX_SPIKES, OTHER_VALUES = 0.05, 5.0, 3, 12
 FEWEST_NUMBERS = 5  # that are there, or a column is left out
 OTHER_LEVELS = "(rare)"
 

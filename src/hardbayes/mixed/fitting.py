@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hardbayes.core.arrays import Floats
 from hardbayes.core.fitted import AtOnce, measure_cost_quantiles, trace_attributes
@@ -74,7 +75,8 @@ def fit_table(
     added = min(MOST_ADDED, numbers.shape[1] / max(n_counted, 1))
     rows = Rows(numbers, levels, weights, coding.floors + added, coding.sizes)
     say("choosing the number of clusters")
-    result = _solve_sample(rows, coding, options, rng)
+    ids = take_sample(weights, _is_whole(table, coding), rng)
+    result = _solve_sample(rows, ids, coding, options, rng)
     say(f"{counted(result.found.k, 'cluster')} of a sample of {counted(len(result.ids), 'row')}")
     found = _of_all(rows, result, options)
     fitted, status = _attributes(table, rows, coding, geometry, options, result, found)
@@ -86,11 +88,16 @@ def fit_table(
     return fitted, status
 
 
+def _is_whole(table: Table, coding: Coding) -> NDArray[np.bool_]:
+    """Return which rows (n,) lack no cell of the columns that are used."""
+    used = {each.column for each in coding.numbers} | {each.column for each in coding.categories}
+    return ~np.isnan(table.matrix[:, sorted(used)]).any(axis=1)
+
+
 def _solve_sample(
-    rows: Rows, coding: Coding, options: Options, rng: np.random.RandomState
+    rows: Rows, ids: Labels, coding: Coding, options: Options, rng: np.random.RandomState
 ) -> Result:
     """Return the clusters of a sample: as many as are told, or as the evidence says."""
-    ids = take_sample(rows, rng)
     sample = rows.take(ids)
     sample.weights = sample.weights / sample.weights.mean()
     problem = pose(sample, Prior(options.prior_rows))

@@ -31,6 +31,7 @@ FEW_VALUES, FEW_SHARE = 12, 0.05
 REPEATED, REPEATED_SHARE = 0.9, 0.3
 # Times both steps beside it: a wider one is a gap between groups of values, and no floor hides it.
 GAP = 3.0
+PART = 0.1  # of the rows: a part between gaps with fewer has no say in the floor
 _QUANTILES = 512  # of a column, from which its transform is found
 
 AS_IT_IS, LOGARITHM, YEO_JOHNSON = 0.0, 1.0, 2.0
@@ -90,7 +91,7 @@ def shape_of(values: Floats, weights: Floats) -> Shape:
         return chosen
     atoms = np.unique(ranked.values)
     counts = np.bincount(np.searchsorted(atoms, ranked.values), ranked.weights)
-    floor = floor_of_lattice(chosen.code(atoms), counts / counts.sum(), atoms)
+    floor = floor_of_steps(chosen.code(atoms), counts / counts.sum(), atoms)
     return chosen._replace(floor=max(LEAST_FLOOR, floor))
 
 
@@ -103,19 +104,33 @@ def is_lattice(ranked: Ranked) -> bool:
     return bool(few or repeated)
 
 
-def floor_of_lattice(values: Floats, shares: Floats, raw: Floats | None = None) -> float:
-    """Return the least variance of a cell at which no division at the steps of a column pays.
+def floor_of_steps(values: Floats, shares: Floats, raw: Floats) -> float:
+    """Return the floor of a column in steps: of its values (m,), coded and ``raw``, with shares.
+
+    At a gap, a step wider than those beside it, a division may pay: on each of its sides no other
+    may, and the largest floor of any part with enough rows counts.
+    """
+    steps = np.diff(raw)
+    beside = np.maximum(np.r_[0.0, steps[:-1]], np.r_[steps[1:], 0.0])
+    part = np.r_[0, np.cumsum((steps > GAP * beside) & (beside > 0))]
+    floors = [
+        floor_of_lattice(values[part == each], shares[part == each] / shares[part == each].sum())
+        for each in np.unique(part)
+        if shares[part == each].sum() >= PART
+    ]
+    return max(floors, default=0.0)
+
+
+def floor_of_lattice(values: Floats, shares: Floats) -> float:
+    """Return the least variance of a cell at which no division of values (m,) in order pays.
 
     A division whose labels have the entropy H pays if ``log (v + f) / (w + f) > 2 H``, where v is
-    the variance and w that within the parts. Divisions are all values apart, and cuts between two
-    of them; but not at a gap, which is wider than the steps beside it of the ``raw`` values (m,).
+    the variance and w that within the parts. Divisions are all values apart, and cuts between two.
     """
     ends = np.diff(values) > 0  # values that were drawn in are one
     if not ends.all():
-        place = np.r_[0, np.cumsum(ends)]
-        first = np.r_[True, ends]
-        shares = np.bincount(place, shares).astype(np.float64)
-        values, raw = values[first], None if raw is None else raw[first]
+        shares = np.bincount(np.r_[0, np.cumsum(ends)], shares).astype(np.float64)
+        values = values[np.r_[True, ends]]
     if len(values) < 2:
         return 0.0
     mean = shares @ values
@@ -126,11 +141,7 @@ def floor_of_lattice(values: Floats, shares: Floats, raw: Floats | None = None) 
     within = variance - lower**2 / (below * (1 - below))
     growth = np.exp(2 * (entr(below) + entr(1 - below)))
     cuts = (variance - within * growth) / (growth - 1)
-    if raw is not None:
-        steps = np.diff(raw)
-        beside = np.maximum(np.r_[0.0, steps[:-1]], np.r_[steps[1:], 0.0])
-        cuts = cuts[(steps <= GAP * beside) | (beside == 0)]
-    return float(max(apart, cuts.max(initial=0.0)))
+    return float(max(apart, cuts.max()))
 
 
 class Ranked(NamedTuple):

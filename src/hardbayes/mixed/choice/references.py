@@ -22,6 +22,7 @@ from scipy.special import entr, ndtr, ndtri
 from hardbayes.core.arrays import Floats
 from hardbayes.core.dip import dip_p_value
 from hardbayes.mixed.clusters import Labels, Rows
+from hardbayes.mixed.coding import OTHER_VALUES
 from hardbayes.mixed.search import Problem, embeddings
 
 IN_STEPS = 0.5  # different values among those of a column: with fewer, they are drawn as they are
@@ -73,14 +74,23 @@ def variables_of(problem: Problem) -> list[Variable]:
         values = np.where(rows.seen[rows.pattern, j], rows.numbers[:, j], np.nan)
         there = values[~np.isnan(values)]
         in_steps = len(np.unique(there)) < IN_STEPS * len(there)
-        if not in_steps and _has_modes(there):
-            values = _normal_scores(values)
+        if _has_modes(there):
+            values, in_steps = _normal_scores(values), False
         found.append(Variable(values, True, in_steps, np.zeros(0, np.int64)))
     return found
 
 
 def _has_modes(values: Floats) -> bool:
-    return bool(len(values) and dip_p_value(values, np.ones(len(values))) < MODES)
+    """Whether a column has several modes, where it has more than a few values."""
+    atoms, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    if len(atoms) <= OTHER_VALUES:
+        return False
+    # Equal values are spread over one step: steps are no modes.
+    order = np.argsort(place, kind="stable")
+    within = np.arange(len(values)) - np.repeat(np.cumsum(counts) - counts, counts)
+    spread = (within + 0.5) / np.repeat(counts, counts) - 0.5
+    smooth = values[order] + np.median(np.diff(atoms)) * spread
+    return bool(dip_p_value(smooth, np.ones(len(smooth))) < MODES)
 
 
 def _normal_scores(values: Floats) -> Floats:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from hardbayes.core.arrays import Floats
 from hardbayes.core.plateaus import Columns, plateaus
 from hardbayes.mixed.choice.evidence import Scored, most_evidence, trace
 from hardbayes.mixed.choice.references import Spike, references
-from hardbayes.mixed.clusters import Labels, Rows
+from hardbayes.mixed.clusters import Labels
 from hardbayes.mixed.search import Found, Problem, pose
 
 # These were chosen with the price of parameters (see `evidence`).
@@ -57,10 +59,13 @@ class Choice(NamedTuple):
         return max(others, key=lambda each: each.evidence - each.reference, default=None)
 
 
-def take_sample(rows: Rows, rng: np.random.RandomState) -> Labels:
-    """Return the numbers of rows that the number of clusters is chosen on."""
-    counted = rows.weights > 0
-    whole = counted & np.all(rows.seen, axis=1)[rows.pattern] & (rows.levels >= 0).all(axis=1)
+def take_sample(weights: Floats, is_whole: NDArray[np.bool_], rng: np.random.RandomState) -> Labels:
+    """Return the numbers of rows that the number of clusters is chosen on.
+
+    ``weights`` (n,) of the rows, and which of them lack no cell (n,).
+    """
+    counted = weights > 0
+    whole = counted & is_whole
     enough = whole.sum() >= max(WHOLE_ROWS, WHOLE_SHARE * counted.sum())
     ids = np.flatnonzero(whole if enough else counted)
     if len(ids) > SAMPLE:
