@@ -120,14 +120,14 @@ def test_clusters_by_size(estimator, tmp_path):
 
 
 def test_only_clusters_have_sizes():
-    with pytest.raises(TypeError, match="by_size must be a fitted DPMeans, HDPMeans or Gauss"):
+    with pytest.raises(TypeError, match="by_size must be a fitted DPMeans, HDPMeans, Gauss"):
         by_size(BPMeans())
     with pytest.raises(ValueError, match="not fitted"):
         by_size(DPMeans())
 
 
 def test_models_without_centres_have_no_sizes():
-    with pytest.raises(TypeError, match=r"HDPMeans or GaussianDPMeans\. Got KernelDPMeans inst"):
+    with pytest.raises(TypeError, match=r"MixedDPMeans\. Got KernelDPMeans inst"):
         by_size(KernelDPMeans(0.9, random_state=0).fit(X))
 
 

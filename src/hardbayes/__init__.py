@@ -17,6 +17,8 @@ __all__ = [
     "HDPTopics",
     "KFeatures",
     "KernelDPMeans",
+    "Mixed",
+    "MixedDPMeans",
     "PenaltyPath",
     "SpectralDPMeans",
     "__version__",
@@ -47,6 +49,8 @@ if TYPE_CHECKING:
     from hardbayes.kernel.estimator import KernelDPMeans
     from hardbayes.kernel.lower_bound import objective_lower_bound
     from hardbayes.kernel.spectral import SpectralDPMeans
+    from hardbayes.mixed.divergence import Mixed
+    from hardbayes.mixed.estimator import MixedDPMeans
     from hardbayes.objectives import by_size, objective
     from hardbayes.paths import penalty_path
     from hardbayes.persistence.model import load, save
@@ -69,6 +73,8 @@ else:
         "kernel.estimator": ["KernelDPMeans"],
         "kernel.lower_bound": ["objective_lower_bound"],
         "kernel.spectral": ["SpectralDPMeans"],
+        "mixed.divergence": ["Mixed"],
+        "mixed.estimator": ["MixedDPMeans"],
         "objectives": ["by_size", "objective"],
         "paths": ["penalty_path"],
         "persistence.model": ["load", "save"],

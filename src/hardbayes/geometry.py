@@ -16,6 +16,7 @@ from hardbayes.core.geometry import (
     SquaredEuclidean,
     geometry_for,
 )
+from hardbayes.mixed.divergence import Mixed
 
 __all__ = [
     "GEOMETRIES",
@@ -26,6 +27,7 @@ __all__ = [
     "KullbackLeibler",
     "Logistic",
     "Mahalanobis",
+    "Mixed",
     "Poisson",
     "SquaredEuclidean",
     "geometry_for",

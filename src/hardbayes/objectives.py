@@ -24,6 +24,7 @@ from hardbayes.groups.estimator import HDPMeans
 from hardbayes.groups.problem import GroupedPartition
 from hardbayes.groups.reading import check_groups
 from hardbayes.kernel.estimator import KernelDPMeans
+from hardbayes.mixed.estimator import MixedDPMeans
 
 
 @validate_params(
@@ -217,12 +218,12 @@ def by_size(model: Any) -> Any:
 
     Parameters
     ----------
-    model : DPMeans, HDPMeans or GaussianDPMeans
+    model : DPMeans, HDPMeans, GaussianDPMeans or MixedDPMeans
         A fitted estimator; it does not change.
 
     Returns
     -------
-    model : DPMeans, HDPMeans or GaussianDPMeans
+    model : DPMeans, HDPMeans, GaussianDPMeans or MixedDPMeans
         A copy in which ``labels_``, ``cluster_centers_``, ``cluster_weights_``, ``covariances_``,
         ``group_cluster_weights_`` and predictions have the new numbers. Clusters of equal weight
         keep their order.
@@ -235,10 +236,10 @@ def by_size(model: Any) -> Any:
     >>> by_size(model).labels_
     array([2, 1, 1, 0, 0, 0], dtype=int32)
     """
-    if not isinstance(model, DPMeans | HDPMeans | GaussianDPMeans):
+    if not isinstance(model, DPMeans | HDPMeans | GaussianDPMeans | MixedDPMeans):
         raise TypeError(
-            "The 'model' parameter of by_size must be a fitted DPMeans, HDPMeans or "
-            f"GaussianDPMeans. Got {type(model).__name__} instead."
+            "The 'model' parameter of by_size must be a fitted DPMeans, HDPMeans, GaussianDPMeans "
+            f"or MixedDPMeans. Got {type(model).__name__} instead."
         )
     check_is_fitted(model)
     order = np.argsort(-model.cluster_weights_, kind="stable")

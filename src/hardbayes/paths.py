@@ -96,6 +96,11 @@ def penalty_path(
             f"The 'estimator' parameter of penalty_path must be one of {known}, or None. "
             f"Got {template!r} instead."
         )
+    if isinstance(template, DPMeans) and template._mixed is not None:
+        raise InvalidParameterError(
+            "The 'estimator' parameter of penalty_path must be one whose divergence is not mixed. "
+            f"Got {template!r} instead. Pass n_clusters to MixedDPMeans, and see penalty_choice_."
+        )
     is_graph = isinstance(template, GraphDPMeans)
     if penalties is not None:
         penalties = check_penalties(penalties, -1 if is_graph else 1)

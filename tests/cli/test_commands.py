@@ -17,15 +17,15 @@ WORDS = ("cat dog pet fur paw tail", "star moon sky sun orbit comet", "salt oil 
 
 
 def test_cluster_to_standard_output(hardbayes, blobs):
-    done = hardbayes("cluster", "blobs.csv", "--exclude", "weight")
+    done = hardbayes("cluster", "blobs.csv", "--exclude", "weight,group")
     header, *lines = done.out.splitlines()
     assert header == "row,cluster"
     assert adjusted_rand_score(blobs, [int(line.split(",")[1]) for line in lines]) == 1
     assert "Found 3 clusters" in done.err
     assert "Why 3: " in done.err
-    assert "Left out (no numbers): name, group." in done.err
+    assert "Left out (no numbers): name." in done.err
     assert done.err.splitlines()[-1] == (
-        "Next: hardbayes cluster blobs.csv --exclude weight -o labels.csv --save blobs.model"
+        "Next: hardbayes cluster blobs.csv --exclude weight,group -o labels.csv --save blobs.model"
     )
 
 
@@ -58,11 +58,11 @@ def test_cluster_to_files_and_predict(hardbayes, blobs):
 
 def test_the_whole_table_with_clusters(hardbayes, blobs):
     _, rows = read_csv("blobs.csv")
-    write_csv("t.csv", ["name", "a", "b", "cluster"], [["=x", *row[1:4]] for row in rows])
+    write_csv("t.csv", ["name", "a", "b", "cluster"], [["=x", *row[1:3], row[0]] for row in rows])
     hardbayes("cluster", "t.csv", "--append", "-o", "all.csv", "--save", "m")
     header, found = read_csv("all.csv")
     assert header == ["name", "a", "b", "cluster", "cluster_2"]
-    assert [row[1:4] for row in found] == [row[1:4] for row in rows]
+    assert [row[1:4] for row in found] == [[*row[1:3], row[0]] for row in rows]
     assert found[0][0] == "'=x" and {row[4] for row in found} == {"0", "1", "2"}
     hardbayes("predict", "m", "t.csv", "--append", "-o", "again.csv")
     assert read_csv("again.csv") == (header, found)

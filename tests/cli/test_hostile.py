@@ -22,7 +22,7 @@ TABLES = {
     "empty.csv": ("", "it is empty"),
     "header.csv": ("a,b,g\n", "no rows"),
     "wide.csv": (",".join(["x"] * 10**6) + "\n1\n", "more than 100,000 columns"),
-    "text.csv": ("a,b,g\nx,y,z\nu,v,w\n", ""),
+    "text.csv": ("a,b,g\n" + "".join(f"x{i},y{i},z{i}\n" for i in range(14)), ""),
     "noise.parquet": (bytes(range(256)), "not a Parquet file"),
     "noise.npy": (bytes(range(256)), "not an .npy file"),
     "noise.npz": (bytes(range(256)), "not an .npz file"),

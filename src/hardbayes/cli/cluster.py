@@ -17,6 +17,8 @@ from hardbayes.cli.messages import (
     where_files_lie,
     why_so_many,
 )
+from hardbayes.cli.mixed import is_mixed, run_mixed, said_kinds
+from hardbayes.cli.readers import open_table
 from hardbayes.cli.results import (
     check_outputs,
     check_picture,
@@ -42,7 +44,15 @@ def add_cluster(commands: Any) -> None:
         description="Cluster the rows of a table; the number of clusters is found.",
     )
     shared.add_table(parser)
-    shared.add_divergence(parser)
+    parser.add_argument(
+        "--as",
+        dest="said",
+        type=said_kinds,
+        default={},
+        metavar="COLUMN=KIND,...",
+        help="what columns hold: number, count, ordered, date, yes/no, category or ignore",
+    )
+    shared.add_divergence(parser, ("mixed",))
     parser.add_argument(
         "--model",
         choices=("means", "gaussian"),
@@ -60,8 +70,12 @@ def run_cluster(options: argparse.Namespace) -> None:
     gaussian = options.model == "gaussian"
     if gaussian and options.divergence != "squared_euclidean":
         raise CommandError("--model gaussian has no --divergence; leave one of them out")
+    table = open_table(options.table, options.header)
+    if is_mixed(options, table):
+        run_mixed(options, table)
+        return
     plain = options.divergence == "squared_euclidean" and not gaussian
-    rows = read_rows(options, scalable=plain)
+    rows = read_rows(options, table, scalable=plain)
     model, warned = computed(rows.table.path, lambda: fit_clusters(options, rows), rows.cell)
     penalty = {"cluster_penalty": float(model.cluster_penalty_)}
     profiles = write_clusters(options, model, rows, warned, penalty)

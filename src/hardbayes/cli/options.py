@@ -112,11 +112,11 @@ def add_number(parser: argparse.ArgumentParser, about: str, kind: Any = penalty)
     one.add_argument("--about-k", type=number, metavar="K", help=f"K {about}, whatever they cost")
 
 
-def add_divergence(parser: argparse.ArgumentParser) -> None:
-    """Add the divergence."""
+def add_divergence(parser: argparse.ArgumentParser, more: tuple[str, ...] = ()) -> None:
+    """Add the divergence, one of those of all commands or of more."""
     parser.add_argument(
         "--divergence",
-        choices=DIVERGENCES,
+        choices=(*DIVERGENCES, *more),
         default="squared_euclidean",
         help="how far rows are from a centre (default: %(default)s)",
     )

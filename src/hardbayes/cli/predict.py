@@ -9,6 +9,7 @@ import numpy as np
 from hardbayes.cli import options as shared
 from hardbayes.cli.graph import links_of_new, read_edges
 from hardbayes.cli.messages import say
+from hardbayes.cli.mixed import mixed_frame
 from hardbayes.cli.preparation import Preparation, assembled, complete, is_missing
 from hardbayes.cli.readers import open_table
 from hardbayes.cli.results import check_outputs, csv_bytes, json_bytes, with_rows, write_result
@@ -132,6 +133,9 @@ def predict_documents(options: argparse.Namespace, model: Any, values: Values | 
 def predict_rows(options: argparse.Namespace, model: Any, values: Values | None, kind: str) -> None:
     """Write the clusters or features of new rows."""
     table = open_table(options.table, options.header)
+    if hasattr(model, "column_kinds_"):
+        predict_mixed(options, table, model)
+        return
     preparation = table_preparation(options.model, model, values)
     texts = [name for name in (options.id_column, options.group_column) if name is not None]
     for name in texts:
@@ -170,6 +174,24 @@ def predict_rows(options: argparse.Namespace, model: Any, values: Values | None,
         write_result(options, csv_bytes(with_rows(options, table, ids, named), options.output))
     labels = None if features else found
     tell(options, counted(len(found), "row"), labels, [*notes, *more, *warned])
+
+
+def predict_mixed(options: argparse.Namespace, table: Table, model: Any) -> None:
+    """Write the clusters of new rows of a table with categories."""
+    if options.id_column is not None:
+        check_column(table, options.id_column)
+    frame = mixed_frame(table, model, options.model)
+    novelty = {} if options.novelty is None else {"novelty": options.novelty}
+    labels, warned = computed(table.path, lambda: model.predict(frame, **novelty))
+    ids = table.row_ids
+    if options.id_column is not None:
+        ids = table.read([], [options.id_column]).texts[options.id_column]
+    if options.json:
+        write_result(options, json_bytes({"ids": ids, "labels": labels.tolist()}))
+    else:
+        columns = with_rows(options, table, ids, {"cluster": labels.tolist()})
+        write_result(options, csv_bytes(columns, options.output))
+    tell(options, counted(len(labels), "row"), labels, warned)
 
 
 def refuse_missing(options: argparse.Namespace, table: Table, preparation: Preparation) -> None:

@@ -211,13 +211,19 @@ class Rows(NamedTuple):
         return list(every)
 
 
-def read_rows(options: argparse.Namespace, *, scalable: bool = True, centred: bool = True) -> Rows:
-    """Read and prepare the rows of a table.
+def read_rows(
+    options: argparse.Namespace,
+    table: Table | None = None,
+    *,
+    scalable: bool = True,
+    centred: bool = True,
+) -> Rows:
+    """Read and prepare the rows of a table, which may be open already.
 
     ``scalable``: whether columns may be divided by their deviations; ``centred``: whether means may
     be subtracted as well.
     """
-    table = open_table(options.table, options.header)
+    table = table or open_table(options.table, options.header)
     roles = Roles(options.id_column, options.weight_column, getattr(options, "group_column", None))
     chosen = choose_columns(table, options.columns, options.exclude, options.encode, roles)
     weight = [] if roles.weight is None else [roles.weight]
@@ -227,7 +233,7 @@ def read_rows(options: argparse.Namespace, *, scalable: bool = True, centred: bo
     numbers = cells.numbers
     weights = None
     if weight:
-        numbers, weights = numbers[:, :-1], _weights(table, roles.weight, numbers[:, -1])
+        numbers, weights = numbers[:, :-1], weights_of(table, roles.weight, numbers[:, -1])
     if options.columns is None and not sparse.issparse(numbers):
         chosen, numbers = _without_names(chosen, numbers)
     levels, many = levels_of(cells.texts, chosen.encoded)
@@ -258,7 +264,8 @@ def read_rows(options: argparse.Namespace, *, scalable: bool = True, centred: bo
     return Rows(table, X, preparation, weights, groups, ids, kept, notes)
 
 
-def _weights(table: Table, name: str | None, column: Any) -> np.ndarray:
+def weights_of(table: Table, name: str | None, column: Any) -> np.ndarray:
+    """Return a column as weights; raise a CommandError where it holds others."""
     weights = column.toarray().ravel() if sparse.issparse(column) else np.array(column, np.float64)
     bad = ~(weights >= 0) | ~np.isfinite(weights)
     if bad.any():
@@ -274,7 +281,7 @@ def _weights(table: Table, name: str | None, column: Any) -> np.ndarray:
 
 def _without_names(chosen: Chosen, X: Any) -> tuple[Chosen, Any]:
     """Leave out columns of numbers that only name the rows."""
-    naming = [j for j, name in enumerate(chosen.numbers) if _names_rows(name, X[:, j])]
+    naming = [j for j, name in enumerate(chosen.numbers) if names_rows(name, X[:, j])]
     if not naming or len(naming) == X.shape[1]:
         return chosen, X
     names = [chosen.numbers[j] for j in naming]
@@ -283,7 +290,7 @@ def _without_names(chosen: Chosen, X: Any) -> tuple[Chosen, Any]:
     return Chosen(left, chosen.encoded, [*chosen.notes, note]), np.delete(X, naming, axis=1)
 
 
-def _names_rows(name: str, column: Any) -> bool:
+def names_rows(name: str, column: Any) -> bool:
     """Whether a column counts the rows, or is called an id and has another integer in each."""
     if len(column) < 10:
         return False

@@ -366,8 +366,8 @@ class ClusterEstimator(ClusterMixin, RowEstimator):
     _given_number = "Pass {name}(0, max_clusters={k}) for at most so many."
 
     def __new__(cls, *args: Any, **parameters: Any) -> Self:
-        """Say how to get a given number of clusters; `__init__` takes none."""
-        if "n_clusters" in parameters:
+        """Say how to get a given number of clusters, where `__init__` takes none."""
+        if "n_clusters" in {*parameters} - {*cls._get_param_names()}:
             how = cls._given_number.format(name=cls.__name__, k=parameters["n_clusters"])
             raise TypeError(
                 f"{cls.__name__} finds the number of clusters and takes no 'n_clusters'. {how}"

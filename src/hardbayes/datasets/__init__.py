@@ -2,6 +2,7 @@
 
 from hardbayes.datasets.documents import make_bars, make_word_histograms
 from hardbayes.datasets.graphs import load_karate_club, make_planted_partition
+from hardbayes.datasets.mixed_tables import make_customers
 from hardbayes.datasets.pictures import make_dice, make_tabletop
 from hardbayes.datasets.points import make_blobs_apart, make_shared_gaussians, make_three_gaussians
 
@@ -9,6 +10,7 @@ __all__ = [
     "load_karate_club",
     "make_bars",
     "make_blobs_apart",
+    "make_customers",
     "make_dice",
     "make_planted_partition",
     "make_shared_gaussians",

@@ -14,6 +14,7 @@ from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, ClusterEs
 from hardbayes.core.frame import used_columns
 from hardbayes.core.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.core.loop import Status, counted
+from hardbayes.core.plateaus import Columns
 from hardbayes.core.pool import Pool
 from hardbayes.core.schema import Schema
 from hardbayes.core.validation import check_centres, touches_border
@@ -35,6 +36,10 @@ from hardbayes.dp_means.fitted import ATTRIBUTES, MODEL, FittedPartition, fitted
 from hardbayes.dp_means.objective import Partition
 from hardbayes.dp_means.problem import Problem, pose
 from hardbayes.dp_means.starts import Starts, minimise
+from hardbayes.mixed.divergence import Mixed, mixed_for
+from hardbayes.mixed.estimator import SCHEMA as MIXED_SCHEMA
+from hardbayes.mixed.estimator import MixedAttributes, MixedDPMeans, mixed_tags
+from hardbayes.mixed.fitted import FittedMixed
 
 
 class CentreEstimator(ClusterEstimator):
@@ -131,7 +136,7 @@ def add_warning(fitted: dict[str, Any], status: Status, *sentences: str) -> Stat
     return status
 
 
-class DPMeans(CentreEstimator):
+class DPMeans(MixedAttributes, CentreEstimator):
     """Clustering that finds the number of clusters from what a cluster costs.
 
     Minimises ``sum_i w_i D(x_i, mu_z(i)) + sum_c [cluster_penalty + prior_weight D(m, mu_c)]`` over
@@ -151,7 +156,9 @@ class DPMeans(CentreEstimator):
     divergence : str or Geometry, default="squared_euclidean"
         Cost of a row at a centre: "squared_euclidean"; "kl" (shares: rows are divided by their
         sums); "poisson" (counts); "itakura_saito" (waiting times, > 0); "logistic" (zeros and ones,
-        or shares); "cosine" (directions: rows are divided by their lengths); or an object of
+        or shares); "cosine" (directions: rows are divided by their lengths); "mixed" or a `Mixed`
+        object (tables of numbers, grades, yes and no, categories and dates, with missing cells: the
+        model of `MixedDPMeans`, with its objective and attributes); or an object of
         `hardbayes.core.geometry`, such as ``Mahalanobis(matrix)`` or one of your own.
     prior_weight : float or "auto", default="auto"
         Pseudo-rows at the overall mean that each cluster carries; 0 is the published model. "auto"
@@ -255,7 +262,6 @@ class DPMeans(CentreEstimator):
     array([ 1, -1], dtype=int32)
     """
 
-    _choice_columns = COLUMNS
     _given_number = (
         "For exactly {k} use penalty_path(X).model({k}), or {name}(0, max_clusters={k}).fit(X)."
     )
@@ -263,6 +269,7 @@ class DPMeans(CentreEstimator):
         "cluster_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "method": [StrOptions({"joint", "collapsed"})],
         **CentreEstimator._divergence_constraints,
+        "divergence": [StrOptions({*GEOMETRIES, "mixed"}), Geometry, Mixed],
     }
 
     def __init__(
@@ -295,6 +302,53 @@ class DPMeans(CentreEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+
+    @property
+    def _geometry(self) -> Any:
+        return mixed_for(self.divergence) or super()._geometry
+
+    @property
+    def _choice_columns(self) -> Columns:  # type: ignore[override]
+        return COLUMNS if mixed_for(self.divergence) is None else MixedDPMeans._choice_columns
+
+    @property
+    def _mixed(self) -> MixedDPMeans | None:
+        """The estimator that does the work where the divergence is that of mixed tables."""
+        mixed = mixed_for(self.divergence)
+        if mixed is None:
+            return None
+        free = {"search": "split-merge", "method": "joint", "init": "mean", "order": "random"}
+        for name, default in free.items():
+            given = getattr(self, name)
+            if not isinstance(given, str) or given != default:
+                raise ValueError(
+                    f"The {name!r} parameter of DPMeans must be {default!r} where the divergence "
+                    f"is mixed. Got {given!r} instead. Leave it out."
+                )
+        names = set(MixedDPMeans().get_params()) & set(self.get_params(deep=False))
+        shared = {name: getattr(self, name) for name in names}
+        return MixedDPMeans(**shared, columns=mixed.columns)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        return tags if mixed_for(self.divergence) is None else mixed_tags(tags)
+
+    def _fit_rows(self, X: Any, sample_weight: Any, **params: Any) -> tuple[dict[str, Any], Status]:
+        mixed = self._mixed
+        if mixed is not None:
+            return mixed._fit_rows(X, sample_weight)
+        return super()._fit_rows(X, sample_weight, **params)
+
+    def _checked(self, X: Any) -> Matrix:
+        if isinstance(getattr(self, "_model", None), FittedMixed):
+            return self._model.read(X, self)
+        return super()._checked(X)
+
+    def summary(self, X: Any, *, values: Any = None, n_columns: int = 3, groups: Any = None) -> Any:  # noqa: D102
+        said = {"values": values, "n_columns": n_columns, "groups": groups}
+        if self._mixed is not None:
+            return MixedDPMeans.summary(self, X, **said)
+        return super().summary(X, **said)
 
     def _fitted(
         self, matrix: Matrix, weights: Floats | None, rng: np.random.RandomState, pool: Pool
@@ -398,9 +452,14 @@ class DPMeans(CentreEstimator):
         return "collapsed" if self.method == "collapsed" else self.search
 
     def _schema(self, state: dict[str, Any]) -> Schema:
+        if self._mixed is not None:
+            return MIXED_SCHEMA | self._choice_schema
         return ATTRIBUTES | MODEL | self._choice_schema
 
-    def _model_from(self, state: dict[str, Any]) -> FittedPartition:
+    def _model_from(self, state: dict[str, Any]) -> FittedPartition | FittedMixed:
+        mixed = self._mixed
+        if mixed is not None:
+            return mixed._model_from(state)
         model = FittedPartition.from_arrays(
             self._geometry, self.max_clusters, state["n_features_in_"], state
         )

@@ -2,7 +2,8 @@
 
 None, booleans, integers, finite floats and text are stored as JSON. All other values are objects
 with one key: ``{"float": "nan" | "inf" | "-inf"}``, ``{"array": name}`` for an entry of the array
-table, and ``{"strings": name}`` for a list of text, whose UTF-8 bytes and lengths are the two
+table, ``{"pairs": [[key, text], ...]}`` for what a user says of a few columns, whose keys are names
+or numbers, and ``{"strings": name}`` for a list of text, whose UTF-8 bytes and lengths are the two
 entries ``name.utf8`` and ``name.lengths`` (the header has no space for a million column names).
 A geometry is the name of its class and the arguments that it was made with.
 """
@@ -23,6 +24,7 @@ from hardbayes.core.geometry import (
     Poisson,
     SquaredEuclidean,
 )
+from hardbayes.mixed.divergence import Mixed
 from hardbayes.persistence.container import ArrayEntry, ModelFileError, as_storable
 
 _NON_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
@@ -31,12 +33,13 @@ _NAME = re.compile(r"(?!__)[A-Za-z_][A-Za-z0-9_]{0,99}")
 
 # The only geometries that a file can name, with the types of their constructor's arguments, which
 # are also attributes. A user's own geometry is code, and so are the functions of a family.
-ARGUMENTS: dict[type[Geometry], dict[str, type]] = {
+ARGUMENTS: dict[type, dict[str, type]] = {
     Cosine: {},
     ItakuraSaito: {"shape": float},
     KullbackLeibler: {"length_as_weight": bool},
     Logistic: {},
     Mahalanobis: {"matrix": np.ndarray},
+    Mixed: {"columns": dict},
     Poisson: {},
     SquaredEuclidean: {},
 }
@@ -89,6 +92,11 @@ def _encode_one(key: str, value: Any, arrays: dict[str, np.ndarray]) -> object:
         return int(value)
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else {"float": str(float(value))}
+    if isinstance(value, dict):
+        pairs = [list(pair) for pair in value.items()]
+        if not _are_pairs(pairs):
+            raise ValueError("a mapping in a file is one of names or numbers to texts")
+        return {"pairs": pairs}
     if isinstance(value, list | tuple):
         if value and all(isinstance(text, str) for text in value):
             return _encode_strings(key, value, arrays)
@@ -152,6 +160,8 @@ def _entries_of(key: str, value: object, table: dict[str, ArrayEntry]) -> set[st
             if found is None or found.dtype.name != dtype or len(found.shape) != 1:
                 return None
         return set(kinds)
+    if isinstance(value, dict) and list(value) == ["pairs"]:
+        return set() if _are_pairs(value["pairs"]) else None
     if isinstance(value, dict) and list(value) == ["float"]:
         return set() if isinstance(value["float"], str) and value["float"] in _NON_FINITE else None
     return None
@@ -165,6 +175,8 @@ def decode(values: dict[str, Any], arrays: dict[str, np.ndarray]) -> dict[str, A
             decoded[name] = value
         elif "float" in value:
             decoded[name] = _NON_FINITE[value["float"]]
+        elif "pairs" in value:
+            decoded[name] = dict(value["pairs"])
         elif "array" in value:
             decoded[name] = arrays[value["array"]]
         else:
@@ -185,6 +197,20 @@ def _decode_strings(key: str, arrays: dict[str, np.ndarray]) -> list[str]:
     except UnicodeDecodeError as error:
         raise ModelFileError(f"its texts {key!r} are not UTF-8") from error
     return texts
+
+
+def _are_pairs(pairs: object) -> bool:
+    """Whether these are pairs of a name or a number, each of which occurs once, and a text."""
+    if not isinstance(pairs, list):
+        return False
+    fits = all(
+        isinstance(pair, list)
+        and len(pair) == 2
+        and (isinstance(pair[0], str) or (type(pair[0]) is int and _in_range(pair[0])))
+        and isinstance(pair[1], str)
+        for pair in pairs
+    )
+    return fits and len({pair[0] for pair in pairs}) == len(pairs)
 
 
 def _in_range(value: int) -> bool:
@@ -216,7 +242,7 @@ def described(geometry: object) -> dict[str, Any]:
 
 def same_geometry(one: object, other: object) -> bool:
     """Whether two geometries are of one class and were made with the same arguments."""
-    names = ARGUMENTS.get(type(one), {})  # type: ignore[arg-type]
+    names = ARGUMENTS.get(type(one), {})
     return type(one) is type(other) and all(
         np.array_equal(getattr(one, name), getattr(other, name)) for name in names
     )
@@ -234,7 +260,7 @@ def check_name(values: dict[str, Any], version: str) -> None:
         )
 
 
-def geometry_from(values: dict[str, Any]) -> Geometry:
+def geometry_from(values: dict[str, Any]) -> Geometry | Mixed:
     """Return the geometry of these decoded values; raise ValueError or TypeError if invalid."""
     cls = CLASSES[values["class"]]
     arguments = {name: value for name, value in values.items() if name != "class"}
