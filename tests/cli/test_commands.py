@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -270,3 +271,49 @@ def test_reports(hardbayes, blobs, texts, tmp_path):
     hardbayes("graph", "e.csv", "-o", "e.out", "--report", "e.html")
     for name in "gfte":
         assert (tmp_path / f"{name}.html").read_bytes().startswith(b"<!doctype html>")
+
+
+def test_certainty(hardbayes, blobs, refused):
+    write_csv("t.csv", ["a", "b"], [["", 1.0], *[row[1:3] for row in read_csv("blobs.csv")[1]]])
+    options = ["t.csv", "--certainty", "--missing", "drop"]
+    done = hardbayes("cluster", *options, "--append", "--report", "r.html", "-o", "l.csv")
+    model = DPMeans(random_state=0).fit(
+        [[float(c) for c in r[1:3]] for r in read_csv("blobs.csv")[1]]
+    )
+    header, rows = read_csv("l.csv")
+    assert header == ["a", "b", "cluster", "certainty"] and rows[0][2:] == ["", ""]
+    shares = np.array([row[3] for row in rows[1:]], float)
+    assert model.n_clusters_ == 3 and shares.mean() > 0.9 and (shares > 0.5).all()
+    assert (shares <= 1).all()
+    assert "3 clusters fitted. Posterior of their number: " in done.err
+    assert "The prior decides with the data" in done.err
+    assert "The prior decides with the data" in Path("r.html").read_text(encoding="utf-8")
+    found = json.loads(hardbayes("cluster", *options, "--json").out)
+    assert found["certainty"][1:] == shares.tolist() and found["certainty"][0] is None
+    assert sum(found["n_clusters_posterior"].values()) == pytest.approx(1)
+    assert "certainty" not in json.loads(hardbayes("cluster", "blobs.csv", "--json").out)
+    shapes = hardbayes(
+        "cluster", "blobs.csv", "--columns", "a,b", "--model", "gaussian", "--certainty"
+    )
+    assert shapes.out.startswith("row,cluster,certainty\n")
+    cosine = refused("cluster", "blobs.csv", "--certainty", "--divergence", "cosine")
+    assert "--certainty has no sampler for --divergence cosine" in cosine
+    weighted = refused("cluster", "blobs.csv", "--certainty", "--weight-column", "weight")
+    assert "leave it or --weight-column out" in weighted
+    counts = refused(
+        "cluster",
+        "blobs.csv",
+        "--columns",
+        "weight",
+        "b",
+        "--certainty",
+        "--divergence",
+        "logistic",
+    )
+    assert "blobs.csv" in counts
+
+
+def test_one_cluster_has_a_certainty(hardbayes):
+    write_csv("one.csv", ["a", "b"], np.random.RandomState(0).normal(size=(40, 2)).tolist())
+    done = hardbayes("cluster", "one.csv", "--certainty")
+    assert "1 cluster fitted. Posterior of their number: 1" in done.err

@@ -307,7 +307,7 @@ def test_few_rows_have_no_sample_and_many_one_of_a_tile(monkeypatch):
         monkeypatch.setattr(tiling, "KEPT", 200)
         monkeypatch.setattr(tiling, "TILE", 200)
         sample = data.rows(pool).sample(np.random.RandomState(0))
-    n, d, weights, negligible = sample.describe()
+    n, d, weights, negligible, _ = sample.describe()
     assert n * d <= 200
     assert len(weights) == n
     assert 0 < negligible < 1e-20

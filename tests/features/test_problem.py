@@ -19,7 +19,7 @@ def pool():
 def test_units_are_those_of_the_user(offset, weights, pool):
     X = np.random.default_rng(0).integers(-40, 40, (4, 3)) + offset
     problem = pose_features(X, weights, pool)
-    n, d, working, _ = problem.rows.describe()
+    n, d, working, *_ = problem.rows.describe()
     assert (n, d) == X.shape
     assert working.max() <= 1.0
     A = np.array([X[0]]) * problem.frame.scale

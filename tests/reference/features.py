@@ -23,13 +23,18 @@ def feature_objective(X, membership, penalty, weights=None):
     return least_squares(np.asarray(X, np.float64), Z, weights)[1] + penalty * Z.shape[1]
 
 
-def brute_force_features(X, max_components, penalty=0.0):
-    """The least objective of any allocation with at most this many features; for n <= 6."""
+def brute_force_features(X, max_components, penalty=0.0, base=False):
+    """The least objective of any allocation with at most this many features; for n <= 6.
+
+    With a base, one of the columns is of ones.
+    """
     columns = np.array(list(product([0.0, 1.0], repeat=len(X)))[1:])
-    best = float((X**2).sum())
+    best = np.inf if base else float((X**2).sum())
     for k in range(1, max_components + 1):
         chosen = np.array(list(combinations(range(len(columns)), k)))
         Z = columns[chosen].transpose(0, 2, 1)  # (cases, n, k)
+        if base:
+            Z = Z[Z.all(axis=1).any(axis=1)]
         left = X - Z @ (np.linalg.pinv(Z) @ X)
         best = min(best, float((left**2).sum(axis=(1, 2)).min()) + penalty * k)
     return best
@@ -44,9 +49,10 @@ def independent(Z):
     return kept
 
 
-def literal_bp_means(X, A, Z, penalty, max_components, max_sweeps=100):
+def literal_bp_means(X, A, Z, penalty, max_components, max_sweeps=100, n_fixed=0):
     """Broderick, Kulis & Jordan 2013, section 3, from components and memberships; also K-features.
 
+    No row leaves the first ``n_fixed`` features.
     Returns memberships, components and the objective after each sweep, components as they were.
     """
     A, Z = A.copy(), Z.astype(np.float64)
@@ -55,7 +61,7 @@ def literal_bp_means(X, A, Z, penalty, max_components, max_sweeps=100):
     for _ in range(max_sweeps):
         before = Z.copy()
         for n in range(len(X)):
-            for k in range(len(A)):
+            for k in range(n_fixed, len(A)):
                 costs = []
                 for bit in (0.0, 1.0):
                     Z[n, k] = bit

@@ -16,7 +16,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from hardbayes import DPMeans, HDPTopics, penalty_path, report
+from hardbayes import DPMeans, HDPTopics, certainty, penalty_path, report
 from tests.conftest import ROOT, make_blobs, quiet_fit
 from tests.reports.conftest import Outline
 
@@ -168,7 +168,7 @@ def test_weights(table, tmp_path):
 def test_a_large_table_is_sampled_and_says_so(tmp_path):
     rows, _ = make_blobs(10_500, 3, 4)
     model = DPMeans(20.0, random_state=0).fit(rows)
-    report(model, rows, tmp_path / "a.html", penalty_path=False)
+    report(model, rows, tmp_path / "a.html", penalty_path=False, certainty=False)
     text = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert "A sample of 10,000 of 10,500 rows" in text
 
@@ -177,7 +177,7 @@ def test_ten_thousand_rows_stay_below_two_megabytes(tmp_path):
     rows, _ = make_blobs(10_000, 3, 12)
     model = DPMeans(20.0, random_state=0).fit(rows)
     path = penalty_path(rows[::20], estimator=DPMeans(random_state=0), n_penalties=40)
-    report(model, rows, tmp_path / "a.html", penalty_path=path)
+    report(model, rows, tmp_path / "a.html", penalty_path=path, certainty=False)
     whole = (tmp_path / "a.html").read_bytes()
     assert len(whole) < 2_000_000
     assert len(json.loads(re.search(rb'id="data">(.*?)</script>', whole, re.S)[1])["steps"]) > 8
@@ -248,3 +248,45 @@ def test_other_rows_than_those_of_the_fit_at_any_scale(scale, table, tmp_path):
     model = DPMeans(random_state=0).fit(rows)
     report(model, rows[:2], tmp_path / "a.html", penalty_path=penalty_path(rows, n_penalties=5))
     assert "nan" not in re.sub(r"<script.*", "", (tmp_path / "a.html").read_text(encoding="utf-8"))
+
+
+def test_how_sure(reports, clusters, table, tmp_path):
+    for kind in ("clusters", "gaussian"):
+        text = re.sub(r"<[^>]+>", " ", reports[kind].read_text(encoding="utf-8"))
+        assert "3 clusters fitted. Posterior of their number: " in text
+        assert "The prior decides with the data" in text
+    assert 'id="sure"' not in reports["groups"].read_text(encoding="utf-8")
+    path = tmp_path / "a.html"
+    found = certainty(clusters, table, n_sweeps=50)
+    found.certainty[7] = 0.125
+    report(clusters, table, path, penalty_path=False, certainty=found)
+    whole = path.read_text(encoding="utf-8")
+    least = re.search(r"The least sure rows</caption>.*?<tbody>(.*?)</tbody>", whole, re.S)[1]
+    first = re.sub(r"<[^>]+>", " ", least[: least.index("</tr>")])
+    assert "flower 7" in first and "12 %" in first
+    assert whole.count("<rect") >= 10 and "&lt;1" not in least
+    report(clusters, table, path, penalty_path=False, certainty=False, overwrite=True)
+    assert 'id="sure"' not in path.read_text(encoding="utf-8")
+    with pytest.raises(TypeError, match=r"'certainty' parameter of report must be True, False"):
+        report(clusters, table, path, certainty="yes", overwrite=True)
+    with pytest.raises(ValueError, match=r"'certainty' is of 60 rows, but X has 5"):
+        report(clusters, table[:5], path, penalty_path=False, certainty=found, overwrite=True)
+
+
+def test_why_nothing_is_sampled(table, clusters, tmp_path):
+    rows = table.to_numpy()
+    path = tmp_path / "a.html"
+
+    def said(model, X, **options):
+        report(model, X, path, penalty_path=False, overwrite=True, **options)
+        return re.sub(r"<[^>]+>", " ", path.read_text(encoding="utf-8"))
+
+    cosine = DPMeans(0.1, divergence="cosine", random_state=0).fit(np.abs(rows) + 1)
+    assert "No sampler has the limit DPMeans" in said(cosine, np.abs(rows) + 1)
+    assert "was fitted to 60" in said(clusters, table[:9])
+    assert "no sampler" in said(clusters, table, sample_weight=np.ones(60))
+    sparse_rows = sparse.csr_array(rows)
+    model = DPMeans(0.3, random_state=0).fit(sparse_rows)
+    assert "reads dense rows. Pass X.toarray()" in said(model, sparse_rows)
+    large = make_blobs(60_000, 3, 4)[0]
+    assert "would take minutes" in said(DPMeans(20.0, random_state=0).fit(large), large)

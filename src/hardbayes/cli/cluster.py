@@ -60,6 +60,11 @@ def add_cluster(commands: Any) -> None:
         help="round clusters around means (default), or clusters with shapes of their own",
     )
     shared.add_search(parser)
+    parser.add_argument(
+        "--certainty",
+        action="store_true",
+        help="sample how sure each row is of its cluster, and how many clusters there may be",
+    )
     shared.add_results(parser, "the cluster of each row", centers="sizes and centres of clusters")
     parser.set_defaults(run=run_cluster)
 
@@ -72,24 +77,53 @@ def run_cluster(options: argparse.Namespace) -> None:
         raise CommandError("--model gaussian has no --divergence; leave one of them out")
     table = open_table(options.table, options.header)
     if is_mixed(options, table):
+        if options.certainty:
+            raise CommandError("--certainty takes tables of numbers alone; leave it out")
         run_mixed(options, table)
         return
+    if options.certainty:
+        check_certainty(options)
     plain = options.divergence == "squared_euclidean" and not gaussian
     rows = read_rows(options, table, scalable=plain)
     model, warned = computed(rows.table.path, lambda: fit_clusters(options, rows), rows.cell)
+    sure, more = sampled(options, model, rows)
     penalty = {"cluster_penalty": float(model.cluster_penalty_)}
-    profiles = write_clusters(options, model, rows, warned, penalty)
+    profiles = write_clusters(options, model, rows, warned + more, penalty, sure)
     several = model.n_clusters_ > 1
     say(
         "",
         *about_rows(rows),
         *why_so_many(options, model),
-        *other_warnings(model, warned),
+        *other_warnings(model, warned + more),
         *(["", *profile_lines(profiles, rows.names)] if several else []),
+        *(["", *sure.sentences] if sure is not None else []),
         "",
         *where_files_lie(options, "labels"),
         after_clusters(options, model),
     )
+
+
+def check_certainty(options: argparse.Namespace) -> None:
+    """Raise a CommandError where no sampler has this model as its limit."""
+    if options.weight_column is not None:
+        raise CommandError("--certainty has no weights of rows; leave it or --weight-column out")
+    if options.divergence in ("itakura_saito", "cosine"):
+        raise CommandError(
+            f"--certainty has no sampler for --divergence {options.divergence}; use "
+            "squared_euclidean, kl, poisson or logistic, or leave it out"
+        )
+
+
+def sampled(options: argparse.Namespace, model: Any, rows: Rows) -> tuple[Any, list[str]]:
+    """Return the `Certainty` of a model, None where it is not wanted, and warnings."""
+    if not options.certainty:
+        return None, []
+    from hardbayes import certainty
+
+    def draw() -> Any:
+        return certainty(model, rows.X, random_state=options.seed)
+
+    return computed(rows.table.path, draw, rows.cell)
 
 
 def fit_clusters(options: argparse.Namespace, rows: Rows) -> Any:

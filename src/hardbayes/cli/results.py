@@ -26,10 +26,13 @@ from hardbayes.core.spreadsheets import harmless
 from hardbayes.persistence.atomic import atomic_write
 
 _NO_TEXT = (".parquet", ".pq", ".npy", ".npz", ".xlsx", ".xls", ".gz", ".zip")
+DIGITS = 4  # of a certainty: there are some thousand draws
 ENDINGS = (".png", ".pdf", ".svg")
 
 
-def report_rows(options: argparse.Namespace, model: Any, rows: Rows) -> None:
+def report_rows(
+    options: argparse.Namespace, model: Any, rows: Rows, certainty: Any = False
+) -> None:
     """Write the report of a model of rows, in the units of the table."""
     if options.report is None:
         return
@@ -46,6 +49,7 @@ def report_rows(options: argparse.Namespace, model: Any, rows: Rows) -> None:
         groups=rows.groups,
         sample_weight=rows.weights,
         image_shape=shape if shape and np.prod(shape) == rows.X.shape[1] else None,
+        certainty=certainty,
     )
 
 
@@ -196,12 +200,21 @@ class RowResults(NamedTuple):
     sizes: Any  # (k,): numbers of rows
     names: list[str]  # (d,): of the columns of the centres
     centres: Any  # (k, d)
+    certainty: Any = False  # of the report
 
 
 def write_clusters(
-    options: argparse.Namespace, model: Any, rows: Rows, warned: list[str], as_json: dict[str, Any]
+    options: argparse.Namespace,
+    model: Any,
+    rows: Rows,
+    warned: list[str],
+    as_json: dict[str, Any],
+    sure: Any = None,
 ) -> Profiles:
-    """Write what was found; return what sets clusters apart."""
+    """Write what was found; return what sets clusters apart.
+
+    ``sure``: the `Certainty` of the model, where it is wanted.
+    """
     name_columns(model, rows)
     profiles = profile(rows.X, model.labels_, model.n_clusters_, rows.preparation)
     labels = rows.in_table(model.labels_)
@@ -210,9 +223,14 @@ def write_clusters(
         {"cluster": k, "rows": int(profiles.sizes[k]), "center": centre.tolist()}
         for k, centre in enumerate(centres)
     ]
-    found = RowResults({"cluster": labels}, "cluster", profiles.sizes, rows.names, centres)
+    columns = {"cluster": labels}
     about = {"n_clusters": int(model.n_clusters_), "notes": rows.notes + warned}
     every = {"clusters": clusters, "ids": rows.ids, "labels": labels}
+    if sure is not None:
+        columns["certainty"] = every["certainty"] = rows.in_table(sure.certainty.round(DIGITS))
+        about["n_clusters_posterior"] = sure.n_clusters_posterior
+        about["certainty_limits"] = sure.limits
+    found = RowResults(columns, "cluster", profiles.sizes, rows.names, centres, sure or False)
     write_row_results(options, model, rows, found, about | as_json | every)
     return profiles
 
@@ -240,7 +258,7 @@ def write_row_results(
         columns = with_rows(options, rows.table, rows.ids, found.columns)
         content = csv_bytes(columns, options.output)
     write_centres(options, found.what, found.sizes, found.names, found.centres)
-    report_rows(options, model, rows)
+    report_rows(options, model, rows, found.certainty)
     save_rows_model(options, model, rows)
     write_result(options, content)
 

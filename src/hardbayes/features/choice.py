@@ -61,6 +61,10 @@ class FeaturePath(NamedTuple):
             return widest(others)
         return widest(found)
 
+    def of(self, n_components: int) -> FeatureSolution:
+        """Return the solution with so many features: the first has none, or a base."""
+        return self.solutions[n_components - self.solutions[0].n_components]
+
     def at(self, penalty: float) -> FeatureSolution:
         """Return the solution that is best at a penalty."""
         return min(self.solutions, key=lambda each: each.fit + penalty * each.n_components)
@@ -68,14 +72,15 @@ class FeaturePath(NamedTuple):
     def _open_end(self) -> Plateau:
         """Return the last number of features where a cap ends the path before any plateau does."""
         first, last = self.solutions[0], self.solutions[-1]
-        if last.n_components == 0:  # rows of zeros: at any penalty there are no features
-            return Plateau(0, 1.0, 1.0)
-        gain = (first.fit - last.fit) / last.n_components
+        more = last.n_components - first.n_components
+        if more == 0:  # rows of zeros, or equal ones and a base: the same at any penalty
+            return Plateau(last.n_components, 1.0, 1.0)
+        gain = (first.fit - last.fit) / more
         return Plateau(last.n_components, gain / 4, gain)
 
     @property
     def _is_base(self) -> bool:
-        return bool(self.solutions[1].allocation.membership.all())
+        return bool(self.of(1).allocation.membership.all())
 
 
 def feature_path(
@@ -88,6 +93,7 @@ def feature_path(
     report: Report = SILENT,
     last: int | None = None,
     least: int = 0,
+    base: bool | None = None,
 ) -> FeaturePath:
     """Follow K = 0, 1, 2, ... by the default search to LOOK_AHEAD beyond the widest plateau.
 
@@ -96,7 +102,7 @@ def feature_path(
     only noise: then each K has the solution before and one seeded start, and no perturbations.
     """
     structure = FeatureAllocation(0.0, problem.cap(max_components))
-    search = FeatureSearch(structure, literal=False, collapsed=False, max_sweeps=max_sweeps)
+    search = FeatureSearch(structure, False, False, max_sweeps, base)
     rows = problem.rows
     path = FeaturePath(search, [], rows.describe().negligible_fit)
     solution: FeatureSolution | None = no_features(rows)
@@ -184,10 +190,11 @@ def choose_features(
     n_starts: int,
     rng: np.random.RandomState,
     pool: Pool,
+    base: bool | None = None,
 ) -> FeatureChoice:
     """Return the number of features that suits the rows, and its penalty."""
     pool.report.stage("features of half of the rows")
-    held_out = HeldOut(matrix, weights, max_sweeps, pool)
+    held_out = HeldOut(matrix, weights, max_sweeps, pool, base)
     evidence = held_out.evidence()
     are_there = held_out.are_too_few or bool(_confirmed(evidence))
     # Without evidence, a mean is all that is left to be found. A number is optimal at some penalty
@@ -195,11 +202,11 @@ def choose_features(
     all_there = [each.n_components for each in evidence if each.are_all_there]
     path = feature_path(
         problem, max_components, max_sweeps, n_starts, rng, report=pool.report,
-        last=None if are_there else 2, least=max(all_there, default=0) + 2,
+        last=None if are_there else 2, least=max(all_there, default=0) + 2, base=base,
     )  # fmt: skip
     shown = path.suggest().k
     if are_there and evidence and shown not in _confirmed(evidence):
-        components, membership = path.solutions[shown].allocation
+        components, membership = path.of(shown).allocation
         again = held_out.evidence_from(membership, problem.components_to_user(components))
         others = [each for each in evidence if each.n_components != shown]
         evidence = sorted([*others, again]) if again is not None else others
@@ -212,7 +219,9 @@ def choose_features(
     if base is not None and _has_mean(matrix, held_out):
         return FeatureChoice(1, base.middle, path, evidence, False)
     gain = path.solutions[0].fit - path.solutions[-1].fit
-    return FeatureChoice(0, 2.0 * gain if gain > 0 else 1.0, path, evidence, False)
+    return FeatureChoice(
+        path.solutions[0].n_components, 2.0 * gain if gain > 0 else 1.0, path, evidence, False
+    )
 
 
 def _confirmed_number(
@@ -242,4 +251,4 @@ def _confirmed(evidence: list[Evidence]) -> dict[int, Evidence]:
 
 def _is_exact(path: FeaturePath, k: int, n_rows: int) -> bool:
     """Whether k features explain every row: continuous noise would need one for each row."""
-    return k <= n_rows / 2 and path.solutions[k].fit <= path.negligible
+    return k <= n_rows / 2 and path.of(k).fit <= path.negligible

@@ -224,13 +224,15 @@ class FeatureSearch:
     """One way to minimise a feature allocation from one start.
 
     ``literal``: the published steps alone. ``collapsed``: with components integrated out
-    (Broderick, Kulis & Jordan 2013, section 4.1).
+    (Broderick, Kulis & Jordan 2013, section 4.1). ``base``: whether starts have a base; None: some.
+    If False, none is made of what is found either.
     """
 
     structure: FeatureAllocation
     literal: bool
     collapsed: bool
     max_sweeps: int
+    base: bool | None = None
 
     def run(self, rows: FeatureRows, start: Allocation, rng: RandomState) -> FeatureSolution:
         """Minimise from a start."""

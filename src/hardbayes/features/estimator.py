@@ -27,21 +27,53 @@ from hardbayes.features.fitted import (
     FittedFeatures,
     fitted_attributes,
 )
+from hardbayes.features.given import check_number, given_features
 from hardbayes.features.problem import FeatureAllocation, FeatureProblem, pose_features
+from hardbayes.features.rows import Allocation
 from hardbayes.features.starts import k_features_path, marked_if_capped, minimise_features, stepwise
+
+FEATURE_CONSTRAINTS: dict[str, list[Any]] = {
+    "base": ["boolean", StrOptions({"auto"})],
+    "init": ["array-like", None],
+    **SHARED_CONSTRAINTS,
+}
 
 
 class FeatureEstimator(RowEstimator):
     """Base of the estimators that explain each row as a sum of components."""
 
+    base: bool | str
+    init: Any
     components_: NDArray[np.floating]
     n_components_: int
 
     @abstractmethod
     def _solve(
-        self, problem: FeatureProblem, choice: FeatureChoice | None, rng: np.random.RandomState
+        self,
+        problem: FeatureProblem,
+        choice: FeatureChoice | None,
+        given: Allocation | None,
+        rng: np.random.RandomState,
     ) -> tuple[FeatureSolution, float]:
-        """Return the best solution found and the penalty used, in the user's units."""
+        """Return the best solution found and the penalty used, in the user's units.
+
+        ``given``: features to start from.
+        """
+
+    @property
+    def _with_base(self) -> bool | None:
+        """Whether there is a base; None where that is found."""
+        return None if self.base == "auto" else bool(self.base)
+
+    @property
+    def _n_fixed(self) -> int:
+        return int(self._with_base is True)
+
+    def _given(self, problem: FeatureProblem) -> Allocation | None:
+        """Return the features that ``init`` gives; None where starts are drawn."""
+        if self.init is None:
+            return None
+        return given_features(self.init, problem, type(self).__name__)
 
     def _choice(
         self,
@@ -57,9 +89,10 @@ class FeatureEstimator(RowEstimator):
     def _fitted(
         self, matrix: Matrix, weights: Floats | None, rng: np.random.RandomState, pool: Pool
     ) -> tuple[dict[str, Any], Status]:
-        problem = pose_features(matrix, weights, pool)
+        problem = pose_features(matrix, weights, pool, self._n_fixed)
+        given = self._given(problem)
         choice = self._choice(problem, matrix, weights, rng, pool)
-        solution, penalty = self._solve(problem, choice, rng)
+        solution, penalty = self._solve(problem, choice, given, rng)
         status = solution.status
         if choice is not None and not choice.is_confirmed and status is Status.CONVERGED:
             status = Status.REMARKED
@@ -168,6 +201,14 @@ class BPMeans(FeatureEstimator):
         "joint" decides on rows with components frozen (section 3 of the paper), "collapsed" with
         components integrated out (section 4.1): slower, with fewer local optima. "stepwise" runs
         K-features for K = 1, 2, ... as long as the objective falls (section 5).
+    base : bool or "auto", default="auto"
+        Whether one of the features is a base that all rows have, such as the mean of pictures.
+        True: it is one of the K, and rows cannot do without it, new ones either. "auto": some
+        starts have one, and rows may leave it; where the features found are as good with a base as
+        without, one is made. False: no start has one, and none is made, but one may be found.
+    init : array-like of shape (k, n_features) or (n_samples, k), or None, default=None
+        Features to start from, instead of drawn ones: components or, if boolean, or of zeros and
+        ones with a row for each sample, memberships. With ``base=True`` the first is the base.
     search : {"split-merge", "paper"}, default="split-merge"
         How to minimise. "paper" is the published algorithm: one pass of single flips over each row,
         features opened at the residuals of single rows, then least squares. "split-merge" takes the
@@ -244,7 +285,7 @@ class BPMeans(FeatureEstimator):
         "component_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "max_components": [AT_LEAST_ONE, None],
         "method": [StrOptions({"joint", "collapsed", "stepwise"})],
-        **SHARED_CONSTRAINTS,
+        **FEATURE_CONSTRAINTS,
     }
 
     def __init__(
@@ -253,6 +294,8 @@ class BPMeans(FeatureEstimator):
         *,
         max_components: int | None = None,
         method: str = "joint",
+        base: bool | str = "auto",
+        init: Any = None,
         search: str = "split-merge",
         n_init: int = 10,
         max_iter: int = 300,
@@ -263,6 +306,8 @@ class BPMeans(FeatureEstimator):
         self.component_penalty = component_penalty
         self.max_components = max_components
         self.method = method
+        self.base = base
+        self.init = init
         self.search = search
         self.n_init = n_init
         self.max_iter = max_iter
@@ -282,29 +327,43 @@ class BPMeans(FeatureEstimator):
             return None
         self._say("choosing the penalty")
         return choose_features(
-            problem, matrix, weights, self.max_components, self.max_iter, self.n_init, rng, pool
-        )
+            problem, matrix, weights, self.max_components, self.max_iter, self.n_init, rng, pool,
+            self._with_base,
+        )  # fmt: skip
 
     def _solve(
-        self, problem: FeatureProblem, choice: FeatureChoice | None, rng: np.random.RandomState
+        self,
+        problem: FeatureProblem,
+        choice: FeatureChoice | None,
+        given: Allocation | None,
+        rng: np.random.RandomState,
     ) -> tuple[FeatureSolution, float]:
         path = choice.path if choice is not None else None
         if choice is not None:
             penalty = choice.penalty / problem.unit
-            self._say(f"penalty {penalty:.6g} from {len(choice.path.solutions) - 1} features")
+            most = choice.path.solutions[-1].n_components
+            self._say(f"penalty {penalty:.6g} from {most} features")
             if not choice.is_confirmed:
-                return choice.path.solutions[choice.n_components], penalty
-            given = [choice.path.at(penalty * problem.unit).allocation]
+                return choice.path.of(choice.n_components), penalty
+            starts = [choice.path.at(penalty * problem.unit).allocation]
         else:
-            penalty, given = float(self.component_penalty), []
+            penalty, starts = float(self.component_penalty), []
             problem.check_penalty(penalty)
         structure = FeatureAllocation(penalty * problem.unit, problem.cap(self.max_components))
         literal, collapsed = self.search == "paper", self.method == "collapsed"
-        search = FeatureSearch(structure, literal, collapsed, self.max_iter)
+        search = FeatureSearch(structure, literal, collapsed, self.max_iter, self._with_base)
         rows = problem.rows
+        if given is not None:
+            if self.method == "stepwise":
+                raise ValueError(
+                    "method='stepwise' starts from no features and takes no 'init'. Use 'joint' or "
+                    "'collapsed', or leave init out."
+                )
+            check_number(given, structure.max_components, "at most max_components")
+            starts.append(given)
         if self.method != "stepwise":
-            report = self._reporter(problem)
-            solution = minimise_features(rows, search, self.n_init, rng, given, report)
+            report, seeded = self._reporter(problem), given is None
+            solution = minimise_features(rows, search, self.n_init, rng, starts, report, seeded)
         elif path is not None and not literal:
             solution = stepwise(path.solutions, structure)
         else:
@@ -324,6 +383,8 @@ class KFeatures(FeatureEstimator):
     ----------
     n_components : int, default=5
         Number of features. Where fewer explain every row exactly, there may be fewer.
+    base, init
+        As for `BPMeans`.
     search : {"split-merge", "paper"}, default="split-merge"
         How to minimise, as for `BPMeans`; with "paper", no feature is opened.
     n_init : int, default=10
@@ -364,13 +425,15 @@ n_features_in_, feature_names_in_
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [AT_LEAST_ONE],
-        **SHARED_CONSTRAINTS,
+        **FEATURE_CONSTRAINTS,
     }
 
     def __init__(
         self,
         n_components: int = 5,
         *,
+        base: bool | str = "auto",
+        init: Any = None,
         search: str = "split-merge",
         n_init: int = 10,
         max_iter: int = 300,
@@ -379,6 +442,8 @@ n_features_in_, feature_names_in_
         verbose: int = 0,
     ) -> None:
         self.n_components = n_components
+        self.base = base
+        self.init = init
         self.search = search
         self.n_init = n_init
         self.max_iter = max_iter
@@ -387,11 +452,17 @@ n_features_in_, feature_names_in_
         self.verbose = verbose
 
     def _solve(
-        self, problem: FeatureProblem, choice: FeatureChoice | None, rng: np.random.RandomState
+        self,
+        problem: FeatureProblem,
+        choice: FeatureChoice | None,
+        given: Allocation | None,
+        rng: np.random.RandomState,
     ) -> tuple[FeatureSolution, float]:
-        search = FeatureSearch(
-            FeatureAllocation(0.0, self.n_components), self.search == "paper", False, self.max_iter
-        )
+        structure = FeatureAllocation(0.0, self.n_components)
+        literal = self.search == "paper"
+        search = FeatureSearch(structure, literal, False, self.max_iter, self._with_base)
+        if given is not None:
+            check_number(given, self.n_components, "n_components", least=self.n_components)
         n_rows = problem.rows.describe().n_rows
         if self.n_components > n_rows:
             warnings.warn(
@@ -401,4 +472,6 @@ n_features_in_, feature_names_in_
                 stacklevel=6,
             )
         report = self._reporter(problem)
-        return minimise_features(problem.rows, search, self.n_init, rng, report=report), 0.0
+        starts, seeded = ([], True) if given is None else ([given], False)
+        best = minimise_features(problem.rows, search, self.n_init, rng, starts, report, seeded)
+        return best, 0.0

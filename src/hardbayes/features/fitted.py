@@ -34,6 +34,7 @@ MODEL = {
     "working_shift": schema.array("columns", source="frame.shift"),
     "working_scale": schema.number(low=2.0**-1000, high=2.0**1000, source="frame.scale"),
     "working_components": schema.array("k", "columns", low=-FARTHEST, high=FARTHEST),
+    "has_base": schema.Entry(bool, may_miss=True),
 }
 
 SENTENCES = {
@@ -55,11 +56,15 @@ SENTENCES = {
 
 @dataclass(frozen=True)
 class FittedFeatures:
-    """Components (k, d) in float64, scaled by ``frame`` and not shifted."""
+    """Components (k, d) in float64, scaled by ``frame`` and not shifted.
+
+    ``has_base``: all rows have the first, new ones too.
+    """
 
     geometry: ClassVar[Geometry] = SquaredEuclidean()
     frame: Frame
     components: Floats
+    has_base: bool = False
 
     def to_arrays(self) -> dict[str, Any]:
         """Return everything as arrays and numbers."""
@@ -68,8 +73,8 @@ class FittedFeatures:
     @classmethod
     def from_arrays(cls, arrays: dict[str, Any]) -> FittedFeatures:
         """Return the model that `to_arrays` was called on."""
-        shift, scale, components = schema.values_of(arrays, MODEL)
-        return cls(Frame(shift, scale, 2), np.ascontiguousarray(components))
+        shift, scale, components, has_base = schema.values_of(arrays, MODEL)
+        return cls(Frame(shift, scale, 2), np.ascontiguousarray(components), bool(has_base))
 
     def allocate(self, matrix: Matrix, pool: Pool) -> tuple[NDArray[np.bool_], Floats]:
         """Return the features (n, k) of each row, and its squared residual (n,) with them."""
@@ -78,7 +83,8 @@ class FittedFeatures:
         if is_sparse(matrix):  # components are not shifted, so rows need not be either
             frame = Frame(np.zeros(len(frame.shift)), frame.scale, 2)
         membership = np.zeros((matrix.shape[0], len(self.components)), np.uint8)
-        rows = feature_rows(matrix, frame, np.ones(1), pool)
+        membership[:, : int(self.has_base)] = 1
+        rows = feature_rows(matrix, frame, np.ones(1), pool, int(self.has_base))
         sums = rows.sweep(Allocation(self.components, membership))
         return membership.view(np.bool_), sums.costs / self.frame.unit
 
@@ -95,7 +101,8 @@ def fitted_attributes(
     Features come in the order of their weight: a base that all rows share is the first.
     """
     components, membership = solution.allocation
-    weights = np.broadcast_to(problem.rows.describe().weights, len(membership))
+    info = problem.rows.describe()
+    weights = np.broadcast_to(info.weights, len(membership))
     order = np.argsort(-(weights @ membership), kind="stable")
     components, membership = components[order], membership[:, order]
     fits, counts = (np.array(column) for column in zip(*solution.trace, strict=True))
@@ -105,7 +112,9 @@ def fitted_attributes(
             "The objective is not a finite number. Rescale X, sample_weight or component_penalty."
         )
     return {
-        "_model": FittedFeatures(problem.frame, np.ascontiguousarray(components)),
+        "_model": FittedFeatures(
+            problem.frame, np.ascontiguousarray(components), bool(info.n_fixed)
+        ),
         "components_": kept_in(problem.components_to_user(components), dtype),
         "n_components_": len(components),
         "component_penalty_": penalty,

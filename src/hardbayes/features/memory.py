@@ -74,12 +74,14 @@ class CollapsedSweep:
         gram: Floats,
         penalty: float,
         max_components: int,
+        n_fixed: int = 0,
     ) -> None:
         self._tiles = tiles
+        self._n_fixed = n_fixed
         self._penalty = penalty
         self._max_components = max_components
         components, self._membership = allocation.copy()
-        self._state = new_collapsed(components, np.linalg.inv(gram), tiles.origin)
+        self._state = new_collapsed(components, np.linalg.inv(gram), tiles.origin, n_fixed)
         self._changed = 0
 
     def run(self) -> tuple[Allocation, int]:
@@ -128,7 +130,7 @@ class CollapsedSweep:
         """Close the feature that only one row keeps independent, if that row is cheaper without."""
         before, membership = self._state, self._membership
         own = membership[tile.part.start + row].astype(np.float64)
-        closed = int(np.argmax(np.abs(before.inverse @ own)))
+        closed = self._n_fixed + int(np.argmax(np.abs(before.inverse @ own)[self._n_fixed :]))
         kept = np.arange(len(own)) != closed
         # Least squares without one column: of the other rows, none is explained less well.
         share = before.inverse[kept, closed] / before.inverse[closed, closed]
@@ -143,7 +145,7 @@ class CollapsedSweep:
             self._state, self._membership = before, membership
 
     def _lay_out(self, components: Floats, inverse: Floats) -> None:
-        self._state = new_collapsed(components, inverse, self._tiles.origin)
+        self._state = new_collapsed(components, inverse, self._tiles.origin, self._n_fixed)
 
 
 class MemoryFeatureRows:
@@ -154,14 +156,17 @@ class MemoryFeatureRows:
     tiles : Tiles
     pool : Pool
         Its threads share the starts where there is one tile, otherwise the tiles of each pass.
+    n_fixed : int, default=0
+        One where the first feature is a base that all rows have and keep.
     """
 
-    def __init__(self, tiles: Tiles, pool: Pool) -> None:
+    def __init__(self, tiles: Tiles, pool: Pool, n_fixed: int = 0) -> None:
         self._tiles = tiles
         self._pool = pool
+        self._n_fixed = n_fixed
         self._origin = tiles.origin[np.newaxis]
         self._description = Description(
-            tiles.n_rows, tiles.n_columns, tiles.weights, tiles.negligible
+            tiles.n_rows, tiles.n_columns, tiles.weights, tiles.negligible, n_fixed
         )
         self._workspaces: dict[tuple[int, int], Workspace] = {}
         self._scratches: dict[tuple[int, int], tuple[NDArray[np.int64], Floats]] = {}
@@ -174,13 +179,16 @@ class MemoryFeatureRows:
         """Return one tile of rows drawn at random; None where all rows are one tile."""
         if self._tiles.is_single:
             return None
-        return MemoryFeatureRows(self._tiles.sampled(rng), self._pool)
+        return MemoryFeatureRows(self._tiles.sampled(rng), self._pool, self._n_fixed)
 
     def run_starts(self, task: Callable[[int, FeatureRows], None], n_starts: int) -> None:
         """Run starts on one thread each where all rows are one tile, else one after another."""
         if self._tiles.is_single:
             self._pool.run(
-                lambda start, _: task(start, MemoryFeatureRows(self._tiles, self._pool)), n_starts
+                lambda start, _: task(
+                    start, MemoryFeatureRows(self._tiles, self._pool, self._n_fixed)
+                ),
+                n_starts,
             )
         else:
             for start in range(n_starts):
@@ -284,7 +292,9 @@ class MemoryFeatureRows:
         self, allocation: Allocation, gram: Floats, penalty: float, max_components: int
     ) -> tuple[Allocation, int]:
         """Sweep with components integrated out."""
-        return CollapsedSweep(self._tiles, allocation, gram, penalty, max_components).run()
+        return CollapsedSweep(
+            self._tiles, allocation, gram, penalty, max_components, self._n_fixed
+        ).run()
 
     # -- new columns ------------------------------------------------------------------------------
 
@@ -337,7 +347,7 @@ class MemoryFeatureRows:
         # Totals over rows with two features at once: for as many features as fit into memory.
         size = max(1, PAIR_NUMBERS // (n_groups * max(1, k) * (k + d)))
         best = (np.inf, 0, 0, 0, True, True)
-        for first in range(0, k - 1, size):
+        for first in range(self._n_fixed, k - 1, size):
             m = min(size, k - 1 - first)
             totals, counts = np.zeros((n_groups, m, k, d)), np.zeros((n_groups, m, k, k))
 
@@ -375,7 +385,7 @@ class MemoryFeatureRows:
     def _new_features(self, allocation: Allocation) -> Features:
         # Those of a model may be read-only; the kernel also refits, so it is given a copy of these.
         components = np.require(allocation.components, requirements="W")
-        return new_features(components, self._tiles.origin, self._tiles.run)
+        return new_features(components, self._tiles.origin, self._tiles.run, bool(self._n_fixed))
 
     def _workspace(self, worker: int, features: Features) -> Workspace:
         key = (worker, len(features.components))

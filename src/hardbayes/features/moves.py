@@ -122,6 +122,7 @@ def drop_feature(
     if not len(allocation.components):
         return None
     changes = drop_costs(optimum.inverse, allocation.components) - structure.penalty
+    changes[: rows.describe().n_fixed] = np.inf
     best = int(np.argmin(changes))
     if not optimum.is_lowered_by(changes[best]):
         return None
@@ -206,14 +207,19 @@ def sweep_collapsed(
     return Proposal(structure.total(sums.fit, len(swept.components)) - before, swept)
 
 
-def perturb(allocation: Allocation, max_components: int, rng: RandomState) -> Allocation:
+def perturb(
+    allocation: Allocation, max_components: int, rng: RandomState, n_fixed: int = 0
+) -> Allocation:
     """Return a copy with one column, or one more below the cap, of random zeros and ones.
 
-    Components need a refit.
+    None of the first ``n_fixed``. Components need a refit.
     """
     components, membership = allocation
     n, k = membership.shape
-    column = rng.randint(min(k + 1, max_components))
+    end = min(k + 1, max_components)
+    if end <= n_fixed:
+        return allocation.copy()
+    column = rng.randint(n_fixed, end)
     if column == k:
         components = np.vstack([components, np.zeros(components.shape[1])])
         membership = np.column_stack([membership, np.zeros(n, np.uint8)])

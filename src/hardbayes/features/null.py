@@ -84,7 +84,14 @@ def halved(matrix: Matrix, weights: Floats | None) -> tuple[NDArray[np.intp], ND
 class HeldOut:
     """Two halves of the rows, each with features found in it; and what the other says of them."""
 
-    def __init__(self, matrix: Matrix, weights: Floats | None, max_sweeps: int, pool: Pool) -> None:
+    def __init__(
+        self,
+        matrix: Matrix,
+        weights: Floats | None,
+        max_sweeps: int,
+        pool: Pool,
+        base: bool | None = None,
+    ) -> None:
         self.halves = halved(matrix, weights)
         self.pool = pool
         self.parts = [matrix[half] for half in self.halves]
@@ -92,10 +99,11 @@ class HeldOut:
         if self.are_too_few:
             return
         self.problems = [
-            pose_features(part, None if weights is None else weights[half], pool)
+            pose_features(part, None if weights is None else weights[half], pool, int(base is True))
             for part, half in zip(self.parts, self.halves, strict=True)
         ]
-        self.search = FeatureSearch(FeatureAllocation(0.0, MAX_FEATURES), False, False, max_sweeps)
+        free = FeatureAllocation(0.0, MAX_FEATURES)
+        self.search = FeatureSearch(free, False, False, max_sweeps, base)
 
     def evidence(self) -> list[Evidence]:
         """Return the evidence for 1, 2, ... features, to AHEAD beyond the number with the most.
@@ -144,7 +152,7 @@ class HeldOut:
 def _path(problem: FeatureProblem, search: FeatureSearch) -> Iterator[_Half]:
     """Yield the features of one half, for K = 1, 2, ..."""
     path = k_features_path(problem.rows, search, STARTS, np.random.RandomState(0))
-    next(path)  # no features
+    next(path)  # no features, or a base alone
     for solution in path:
         yield _half(problem, solution)
 

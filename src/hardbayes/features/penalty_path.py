@@ -36,11 +36,11 @@ def trace_features(
     matrix, weights, names = checked_data(template, SquaredEuclidean(), X, sample_weight)
     rng = template._stream()
     with Pool(resolve_threads(template.n_jobs), template._progress()) as pool:
-        problem = pose_features(matrix, weights, pool)
+        problem = pose_features(matrix, weights, pool, template._n_fixed)
         smallest = None if penalties is None else float(penalties.min()) * problem.unit
         path = feature_path(
             problem, template.max_components, template.max_iter, template.n_init, rng, smallest,
-            pool.report,
+            pool.report, base=template._with_base,
         )  # fmt: skip
         structure = path.search.structure
         found = [plateau.with_prices(1.0 / problem.unit) for plateau in path.plateaus]

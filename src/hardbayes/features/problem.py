@@ -62,25 +62,32 @@ class FeatureProblem:
         check_size("component_penalty", penalty, self.unit, "squares of", self.largest)
 
 
-def pose_features(matrix: Matrix, weights: Floats | None, pool: Pool) -> FeatureProblem:
-    """Pose the problem for a checked matrix (float32 or float64; C-contiguous or canonical CSR)."""
+def pose_features(
+    matrix: Matrix, weights: Floats | None, pool: Pool, n_fixed: int = 0
+) -> FeatureProblem:
+    """Pose the problem for a checked matrix (float32 or float64; C-contiguous or canonical CSR).
+
+    ``n_fixed``: one where the first feature is a base that all rows have and keep.
+    """
     geometry = SquaredEuclidean()
     frame, largest = frame_for(matrix, geometry)
     weights = np.ones(1) if weights is None else weights
     weight_unit = power_of_two_scale(float(weights.max()))
     geometry.check_scale(matrix.shape, weights, float(largest.max()))
-    rows = feature_rows(matrix, frame, weights * weight_unit, pool)
+    rows = feature_rows(matrix, frame, weights * weight_unit, pool, n_fixed)
     return FeatureProblem(rows, frame, weight_unit, float(largest.max()))
 
 
-def feature_rows(matrix: Matrix, frame: Frame, weights: Floats, pool: Pool) -> FeatureRows:
+def feature_rows(
+    matrix: Matrix, frame: Frame, weights: Floats, pool: Pool, n_fixed: int = 0
+) -> FeatureRows:
     """Return the rows of a matrix in the coordinates of a frame; weights (n,) or (1,)."""
     # With kernels comes numba: not before the first fit.
     import_whole("hardbayes.features.memory")
     from hardbayes.features.memory import MemoryFeatureRows
     from hardbayes.features.tiles import Tiles
 
-    return MemoryFeatureRows(Tiles(matrix, frame.shift, frame.scale, weights), pool)
+    return MemoryFeatureRows(Tiles(matrix, frame.shift, frame.scale, weights), pool, n_fixed)
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,7 @@ class Description(NamedTuple):
     n_columns: int
     weights: Floats  # (n,), or (1,) for all rows alike
     negligible: float  # weighted squared residuals of a row up to here are rounding
+    n_fixed: int = 0  # one where all rows have the first feature, a base, and no pass takes it away
 
     @property
     def negligible_fit(self) -> float:

@@ -33,8 +33,9 @@ def minimise_features(
     rng: RandomState,
     given: Sequence[Allocation] = (),
     report: Report = lambda *_: None,
+    seeded: bool = True,
 ) -> FeatureSolution:
-    """Return the best of ``n_starts`` seeded starts and of those ``given``.
+    """Return the best of ``n_starts`` seeded starts, unless there are none, and of those ``given``.
 
     Unless the search is literal, the best is then perturbed until ``n_starts - 1`` perturbations in
     a row, or MAX_PERTURBATIONS, have not helped; and where there is a sample of the rows, starts
@@ -43,7 +44,9 @@ def minimise_features(
     """
     sample = None if search.literal else rows.sample(rng)
     starts: list[Start] = [lambda _rows, _rng, start=start: start for start in given]  # type: ignore[misc]
-    if sample is None:
+    if not seeded:
+        pass
+    elif sample is None:
         starts += [partial(seeded_start, search, at) for at in range(n_starts)]
     else:
         starts.append(start_from_sample(rows, sample, search, n_starts, rng, report))
@@ -96,7 +99,7 @@ def in_canonical_form(
     info = rows.describe()
     weight = total_weight(info.weights, info.n_rows)
     membership = canonical_membership(best.allocation.membership, best.gram, weight)
-    if membership is None:
+    if membership is None or search.base is False:
         return best
     start = refit_components(rows, Allocation(best.allocation.components.copy(), membership))
     found = search.run(rows, start, rng)
@@ -134,6 +137,8 @@ def seeded_start(search: FeatureSearch, at: int, rows: FeatureRows, rng: RandomS
     adds others.
     """
     with_base = search.literal or at % 2 == 0
+    if search.base is not None:
+        with_base = search.base
     most = search.structure.max_components if search.literal or at % 4 < 2 else 1
     return rows.seed(with_base, search.structure.penalty, most, rng)
 
@@ -154,6 +159,7 @@ def start_from_sample(
         sample, replace(search, structure=structure), n_starts, rng, report=report
     )
     membership = np.zeros((n_rows, found.n_components), np.uint8)
+    membership[:, : rows.describe().n_fixed] = 1
     start = Allocation(found.allocation.components, membership)
     return lambda _rows, _rng: start
 
@@ -162,7 +168,8 @@ def perturbed_start(
     search: FeatureSearch, best: Allocation, rows: FeatureRows, rng: RandomState
 ) -> Allocation:
     """Return a perturbation of the best so far."""
-    return refit_components(rows, perturb(best, search.structure.max_components, rng))
+    fixed = rows.describe().n_fixed
+    return refit_components(rows, perturb(best, search.structure.max_components, rng, fixed))
 
 
 def marked_if_capped(
@@ -178,11 +185,14 @@ def marked_if_capped(
 
 
 def no_features(rows: FeatureRows) -> FeatureSolution:
-    """Return the solution for K = 0."""
-    n, d, *_ = rows.describe()
-    empty = Allocation(np.empty((0, d)), np.empty((n, 0), np.uint8))
-    sums = rows.collect(empty)
-    return FeatureSolution(empty, [Point(sums.fit, 0)], Status.CONVERGED, sums.gram)
+    """Return the solution for K = 0, or for the base alone where rows have one."""
+    n, d, *_, fixed = rows.describe()
+    first = Allocation(np.zeros((fixed, d)), np.ones((n, fixed), np.uint8))
+    sums = rows.collect(first)
+    if fixed:
+        first = refit_components(rows, first, sums)
+        sums = rows.collect(first)
+    return FeatureSolution(first, [Point(sums.fit, fixed)], Status.CONVERGED, sums.gram)
 
 
 def with_one_more(

@@ -34,6 +34,7 @@ class Given:
     sample_weight: Any = None
     image_shape: tuple[int, int] | None = None
     penalty_path: Any = True
+    certainty: Any = True
     in_pipeline: bool = False
 
 

@@ -30,6 +30,7 @@ from hardbayes.reports.data import (
 from hardbayes.reports.downloads import labels_link
 from hardbayes.reports.features import examples_section, features_of, features_section
 from hardbayes.reports.graph import communities_section, graph_of, matrix_section
+from hardbayes.reports.how_sure import how_sure_section
 from hardbayes.reports.page import contents, header, page, usage_section
 from hardbayes.reports.path import script_data, solutions_section, trace_section
 from hardbayes.reports.pieces import Section, short
@@ -37,6 +38,7 @@ from hardbayes.reports.plane import plane_of_rows
 from hardbayes.reports.profiles import groups_section, profiles_of, profiles_section
 from hardbayes.reports.solutions import Solutions, reasons_for, solutions_of
 from hardbayes.reports.topics import mixed_section, topics_of, topics_section
+from hardbayes.samplers.how_sure import Certainty
 
 
 @dataclass
@@ -64,14 +66,15 @@ def report(
     sample_weight: Any = None,
     image_shape: tuple[int, int] | None = None,
     penalty_path: PenaltyPath | bool = True,
+    certainty: Certainty | bool = True,
     overwrite: bool = False,
 ) -> None:
     """Write what a fitted model has found into one HTML file that needs no network.
 
-    The file shows how many clusters there are and why, the rows in the plane, what sets clusters
-    apart, typical and doubtful rows, how the fit went, and how to use the model. Where the model
-    has a penalty path, a handle shows the clusters at other penalties. Topics are shown by words
-    and documents, features by their components, graphs by their adjacency matrix.
+    The file shows how many clusters there are and why, how sure that is, the rows in the plane,
+    what sets clusters apart, typical and doubtful rows, how the fit went, and how to use the model.
+    Where the model has a penalty path, a handle shows the clusters at other penalties. Topics are
+    shown by words and documents, features by their components, graphs by their adjacency matrix.
 
     Parameters
     ----------
@@ -100,6 +103,10 @@ def report(
     penalty_path : PenaltyPath or bool, default=True
         The path of the model's parameters, where there is one already; True traces it, which takes
         up to three times as long as a fit with an automatic penalty; False leaves it out.
+    certainty : Certainty or bool, default=True
+        What `hardbayes.certainty` returned for the model and X, where there is it already; True
+        runs it for `DPMeans` and `GaussianDPMeans` where it takes seconds, up to some ten thousand
+        rows; False leaves it out.
     overwrite : bool, default=False
         Whether an existing file is replaced.
 
@@ -136,6 +143,11 @@ def report(
             "The 'penalty_path' parameter of report must be True, False or the result of "
             f"hardbayes.penalty_path. Got {type(penalty_path).__name__} instead."
         )
+    if not isinstance(certainty, bool | Certainty):
+        raise TypeError(
+            "The 'certainty' parameter of report must be True, False or the result of "
+            f"hardbayes.certainty. Got {type(certainty).__name__} instead."
+        )
     if not overwrite and os.path.lexists(name):  # before the work; the writing checks it again
         raise FileExistsError(f"{name!r} exists already; pass overwrite=True to replace it.")
     estimator, rows, own_values, own_names = estimator_and_rows(model, X)
@@ -151,6 +163,7 @@ def report(
         sample_weight=sample_weight,
         image_shape=image_shape,
         penalty_path=penalty_path,
+        certainty=certainty,
         in_pipeline=estimator is not model,
     )
     written = _page(given, content_of(given))
@@ -214,6 +227,7 @@ def partition(given: Given) -> Content:
                 f"Why {counted(k, 'cluster')}", reasons_for(model, "cluster", found), found, plane,
                 labels_of(model), "cluster", getattr(model, "penalty_choice_", None),
             ),
+            how_sure_section(given, data, labels),
             profiles_section(profiles, data.columns),
             groups_section(model) if hasattr(model, "group_cluster_weights_") else None,
             None if rows is None else rows_section(rows, data, profiles.telling),

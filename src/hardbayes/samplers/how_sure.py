@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from hardbayes.core.arrays import Floats
+from hardbayes.core.arrays import Floats, is_sparse
 from hardbayes.core.geometry import geometry_for
+from hardbayes.core.loop import counted
 from hardbayes.dp_means.estimator import DPMeans
 from hardbayes.gaussian.estimator import GaussianDPMeans
 from hardbayes.samplers.families import DIVERGENCES, GEOMETRIES, residual_variance
@@ -21,6 +22,8 @@ SWEEP_WORK = 6e9
 FEWEST_SWEEPS, MOST_SWEEPS = 200, 1000
 #: R-hat of the number of clusters up to which chains from one cluster count.
 AGREEMENT = 1.1
+#: Rows count as sure from this certainty on, where results are put into words.
+SURE = 0.9
 #: Shape of the prior of the variance of means, and its least mean, in variances within clusters.
 #: A larger one makes clusters that overlap rarer; benchmarks.samplers measures both.
 SPREAD_SHAPE, LEAST_SPREAD = 3.0, 10.0
@@ -36,15 +39,22 @@ class Certainty:
     limits: str  #: What these numbers rest on, in words.
     sampler: DPMixtureGibbs = field(repr=False)  #: Fitted, with all draws.
 
-    def __str__(self) -> str:
+    @property
+    def sentences(self) -> list[str]:
+        """The number of clusters, the rows, and what both rest on, a sentence or two each."""
         likely = sorted(self.n_clusters_posterior.items(), key=lambda item: -item[1])[:5]
-        numbers = ", ".join(f"{k}: {share:.0%}" for k, share in sorted(likely))
-        sure = float((self.certainty >= 0.9).mean())
-        return (
-            f"{self.n_clusters} clusters fitted. Posterior of their number: {numbers}. "
-            f"{sure:.0%} of the rows are at least 90% sure of their cluster, "
-            f"the least sure {self.certainty.min():.0%}. {self.limits}"
+        shown = sorted(item for item in likely if item is likely[0] or item[1] >= 0.005)
+        numbers = ", ".join(f"{k}: {share:.0%}" for k, share in shown)
+        sure = float((self.certainty >= SURE).mean())
+        fitted = counted(self.n_clusters, "cluster")
+        rows = (
+            f"{sure:.0%} of the rows are at least {SURE:.0%} sure of their cluster, the least sure "
+            f"{self.certainty.min():.0%}."
         )
+        return [f"{fitted} fitted. Posterior of their number: {numbers}.", rows, self.limits]
+
+    def __str__(self) -> str:
+        return " ".join(self.sentences)
 
 
 def certainty(
@@ -108,6 +118,10 @@ def certainty(
         raise ValueError(
             f"X has {n} rows, but the model was fitted to {len(labels)}. Pass those rows."
         )
+    if family.endswith("gaussian") and is_sparse(X):
+        raise ValueError(
+            f"The sampler of {type(model).__name__} reads dense rows. Pass X.toarray() as X."
+        )
     starts = np.array([np.zeros(n, int) if chain % 2 else labels for chain in range(n_chains)])
     if n_sweeps is None:
         n_sweeps = affordable_sweeps(n, d, int(labels.max()) + 1, n_chains, family)
@@ -160,10 +174,23 @@ def family_of(model: Any) -> str:
 
 def affordable_sweeps(n: int, d: int, k: int, n_chains: int, family: str) -> int:
     """Return how many sweeps take about as long as `SWEEP_WORK` says."""
+    affordable = SWEEP_WORK / _sweep_work(n, d, k, n_chains, family)
+    return int(np.clip(affordable, FEWEST_SWEEPS, MOST_SWEEPS))
+
+
+def is_quick(model: Any, X: Any, n_chains: int = 4) -> bool:
+    """Whether the fewest sweeps take no more than `SWEEP_WORK`."""
+    n, d = np.shape(X)
+    work = _sweep_work(n, d, int(model.n_clusters_), n_chains, family_of(model))
+    return FEWEST_SWEEPS * work <= SWEEP_WORK
+
+
+def _sweep_work(n: int, d: int, k: int, n_chains: int, family: str) -> float:
+    """Return the numbers read by a sweep of all chains, and its share of the burn-in."""
     row = (k + 2) * (d + 16.0)
     if family == "full-gaussian":
         row = (k + 2) * (d * d + 30.0) + d**3
-    return int(np.clip(SWEEP_WORK / (1.5 * n_chains * n * row), FEWEST_SWEEPS, MOST_SWEEPS))
+    return 1.5 * n_chains * n * row
 
 
 def _result(sampler: DPMixtureGibbs, labels: NDArray[np.signedinteger]) -> Certainty:
@@ -173,6 +200,11 @@ def _result(sampler: DPMixtureGibbs, labels: NDArray[np.signedinteger]) -> Certa
         "The prior decides with the data: the concentration alpha and the spread of clusters move "
         "these numbers, and such mixtures add small clusters. "
     )
+    if sampler.family == "gaussian":
+        limits += (
+            "All clusters of the sampler are round and equally wide: several stand for one that is "
+            "longer or wider. "
+        )
     if r_hat <= AGREEMENT:
         limits += f"Chains from one cluster came to the same (R-hat {r_hat:.2f})."
     elif sampler.n_chains > 1:

@@ -57,15 +57,21 @@ class Collapsed(NamedTuple):
     subset: np.ndarray  # (k,) uint8: a subset tried
     chosen: np.ndarray  # (k,) uint8: the best so far
     members: np.ndarray  # (k + 1,) int64: features of the row
+    n_fixed: np.ndarray  # (1,) int64: how many of the first features all rows have and keep
 
 
-def new_collapsed(components: np.ndarray, inverse: np.ndarray, origin: np.ndarray) -> Collapsed:
-    """Allocate scratch; components (k, d) and inverse (k, k) are not copied; ``origin`` (d,)."""
+def new_collapsed(
+    components: np.ndarray, inverse: np.ndarray, origin: np.ndarray, n_fixed: int = 0
+) -> Collapsed:
+    """Allocate scratch; components (k, d) and inverse (k, k) are not copied; ``origin`` (d,).
+
+    ``n_fixed``: how many of the first features all rows have and keep.
+    """
     k, d = components.shape
     return Collapsed(
         components, inverse, origin[np.newaxis], np.empty(k), np.empty((1, d)), np.empty((k, k)),
         np.empty(k), np.empty(k), np.empty(k, np.uint8), np.empty(k, np.uint8),
-        np.empty(k + 1, np.int64),
+        np.empty(k + 1, np.int64), np.array([n_fixed]),
     )  # fmt: skip
 
 
@@ -156,6 +162,7 @@ def best_subset(i, weight, size, leverage, state, membership):
     lowers the cost.
     """
     k, d = state.components.shape
+    fixed = state.n_fixed[0]
     for a in range(k):
         state.subset[a] = membership[i, a]
         state.chosen[a] = membership[i, a]
@@ -165,10 +172,10 @@ def best_subset(i, weight, size, leverage, state, membership):
             state.gram[a, b] = inner_product(state.components, a, state.components, b, d)
             state.gram[b, a] = state.gram[a, b]
     best = size / (1.0 + weight * leverage)
-    if k <= MAX_EXACT:
-        for step in range(1, 1 << k):
-            a = 0
-            while (step >> a) & 1 == 0:
+    if k - fixed <= MAX_EXACT:
+        for step in range(1, 1 << (k - fixed)):
+            a = fixed
+            while (step >> (a - fixed)) & 1 == 0:
                 a += 1
             size, leverage = flip(a, state, size, leverage)
             cost = size / (1.0 + weight * leverage)
@@ -179,7 +186,7 @@ def best_subset(i, weight, size, leverage, state, membership):
         return best
     for _ in range(MAX_ROUNDS):
         again = False
-        for a in range(k):
+        for a in range(fixed, k):
             size, leverage = flip(a, state, size, leverage)
             cost = size / (1.0 + weight * leverage)
             if cost < best * (1.0 - RELATIVE_TOLERANCE):

@@ -86,6 +86,7 @@ class Features(NamedTuple):
     subsets: np.ndarray  # (high, LOW): |zA - origin|^2 of each subset, inf where there is none
     sums: np.ndarray  # (2^k, d): zA of each subset; (0, d) where it costs more than it saves
     margin: np.ndarray  # (1,): gram is at least this share of its diagonal; 0 if unknown
+    has_base: np.ndarray  # (1,) bool: all rows have the first feature, and keep it
 
 
 class Workspace(NamedTuple):
@@ -104,10 +105,13 @@ class Workspace(NamedTuple):
     rows: np.ndarray  # (some, d): those read last
 
 
-def new_features(components: np.ndarray, origin: np.ndarray, n_rows: int) -> Features:
+def new_features(
+    components: np.ndarray, origin: np.ndarray, n_rows: int, has_base: bool = False
+) -> Features:
     """Allocate what `lay_out` fills in; components (k, d) are not copied; ``origin`` (d,).
 
-    ``n_rows`` are decided in one call: for few, a table of all sums costs more than it saves.
+    ``has_base``: all rows have the first feature, and keep it. ``n_rows`` are decided in one call:
+    for few, a table of all sums costs more than it saves.
     """
     k, d = components.shape
     blocks = max(1, -(-k // LANES))
@@ -116,6 +120,7 @@ def new_features(components: np.ndarray, origin: np.ndarray, n_rows: int) -> Fea
     return Features(
         components, np.zeros((blocks, d, LANES)), np.empty((k, k)), origin[np.newaxis],
         np.full((high, LOW), np.inf), np.empty((1 << k if tabled else 0, d)), np.empty(1),
+        np.array([has_base]),
     )  # fmt: skip
 
 
@@ -149,6 +154,9 @@ def lay_out(features, workspace):
         lay_out_sums(features, workspace.residuals)
     elif features.subsets.shape[0] > 0:
         lay_out_subsets(features, workspace.residuals)
+    if features.has_base[0]:  # to flip it would cost infinitely much
+        features.gram[0, 0] = np.inf
+        features.subsets[:, ::2] = np.inf
 
 
 @shared
