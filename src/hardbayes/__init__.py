@@ -17,6 +17,7 @@ __all__ = [
     "HDPTopics",
     "KFeatures",
     "KernelDPMeans",
+    "MiniBatchDPMeans",
     "PenaltyPath",
     "SpectralDPMeans",
     "__version__",
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from hardbayes.kernel.estimator import KernelDPMeans
     from hardbayes.kernel.lower_bound import objective_lower_bound
     from hardbayes.kernel.spectral import SpectralDPMeans
+    from hardbayes.mini_batch.estimator import MiniBatchDPMeans
     from hardbayes.objectives import by_size, objective
     from hardbayes.paths import penalty_path
     from hardbayes.persistence.model import load, save
@@ -69,6 +71,7 @@ else:
         "kernel.estimator": ["KernelDPMeans"],
         "kernel.lower_bound": ["objective_lower_bound"],
         "kernel.spectral": ["SpectralDPMeans"],
+        "mini_batch.estimator": ["MiniBatchDPMeans"],
         "objectives": ["by_size", "objective"],
         "paths": ["penalty_path"],
         "persistence.model": ["load", "save"],
