@@ -39,6 +39,9 @@ MOST_PAIRED = 4096
 # Part of the micro-clusters that is left where there were too many: smaller ones need fewer unions
 # of many, larger ones keep more.
 KEPT = 0.8
+# By this factor it becomes cheaper in each window to open a micro-cluster, as long as there is more
+# room than unions leave. Less fills the room sooner, and needs more unions.
+CHEAPER = 0.5
 # Windows before an automatic penalty is chosen: their rows are kept one by one for it.
 WARM_UP = 4
 
@@ -152,8 +155,11 @@ class Stream:
         is_due = self._is_due(absorbed, rules, pool)
         if is_due or (len(self.summary) > self._most(rules) and rules.max_micro is None):
             self.refresh(rules, pool)
-        if len(self.summary) > self._most(rules):
+        most = self._most(rules)
+        if len(self.summary) > most:
             self._shrink(rules, step)
+        elif len(self.summary) < KEPT * most:  # there has come to be room
+            self.opening *= CHEAPER
 
     def _touches_border(self, window: Window) -> bool:
         """Whether rows are at the border of the domain, where it makes a difference."""
