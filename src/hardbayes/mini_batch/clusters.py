@@ -129,7 +129,7 @@ def find_clusters(
         rng, lambda *_: None,
     )  # fmt: skip
     k, labels, weights = len(solution.centres), solution.labels, summary.weights
-    cluster_weights = np.bincount(labels, weights, k)
+    cluster_weights = np.asarray(np.bincount(labels, weights, k), np.float64)
     spread = float(summary.scatter.sum())
     history = (solution.trace / problem.unit + spread / frame.unit) + [
         terms.penalty * n for n in solution.cluster_counts.tolist()

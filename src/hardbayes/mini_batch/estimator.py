@@ -6,14 +6,11 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.sparse import csr_array
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from hardbayes.core.arrays import Floats, Matrix, is_sparse
+from hardbayes.core.arrays import Floats, Matrix
 from hardbayes.core.estimator import AT_LEAST_ONE, checked_data, fit_task
-from hardbayes.core.frame import frame_for
 from hardbayes.core.geometry import Geometry
 from hardbayes.core.loop import Status
 from hardbayes.core.pool import Pool, resolve_threads
@@ -294,7 +291,7 @@ class MiniBatchDPMeans(CentreEstimator):
             The estimator. It has the names of its own clusters; those of ``other`` are new to it.
             If an error is raised, it is unchanged.
         """
-        if not isinstance(other, MiniBatchDPMeans) or "_seen" not in vars(other):
+        if type(other) is not type(self) or "_seen" not in vars(other):
             raise ValueError(
                 "The 'other' parameter of merge must be a MiniBatchDPMeans that has seen rows. Got "
                 f"{other!r} instead. Call partial_fit on it first."

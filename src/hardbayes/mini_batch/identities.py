@@ -51,9 +51,7 @@ class Identities(NamedTuple):
         """Return them with weights as rows that are new later count."""
         return self._replace(weights=self.weights * factor)
 
-    def follow(
-        self, found: Clusters, summary: Summary, geometry: Geometry, row: int
-    ) -> Identities:
+    def follow(self, found: Clusters, summary: Summary, geometry: Geometry, row: int) -> Identities:
         """Return the names after clusters were found at a row."""
         shared = self._shared(found, summary, geometry)
         old, new = linear_sum_assignment(shared, maximize=True)

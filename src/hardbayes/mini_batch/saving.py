@@ -57,11 +57,9 @@ SCHEMA: schema.Schema = {
     "first": COUNT,
     "recent": schema.array("recent", dtype=np.int32, low=-1, below="m"),
     "sentence": schema.Entry(str),
-    "waiting_rows": schema.array("waiting", "d", dtype=np.floating, or_none=True),
-    "waiting_entries": schema.array("entries", dtype=np.floating, or_none=True),
-    "waiting_places": schema.array(
-        "entries", dtype=np.integer, low=0, below="d", or_none=True
-    ),
+    "waiting_rows": schema.array("waiting", "d", or_none=True),
+    "waiting_entries": schema.array("entries", or_none=True),
+    "waiting_places": schema.array("entries", dtype=np.integer, low=0, below="d", or_none=True),
     "waiting_starts": schema.array("starts", dtype=np.integer, low=0, or_none=True),
     "waiting_weights": schema.array("waiting", low=0, or_none=True),
     "waiting_times": schema.array("waiting", or_none=True),
@@ -73,7 +71,8 @@ def to_arrays(stream: Stream) -> dict[str, Any]:
     summary, watch, names = stream.summary, stream.watch, stream.identities
     totals, frame = summary.totals, stream.frame
     events = [
-        (KINDS.index(kind), name, row, *(other or (-1,))) for kind, name, row, *other in names.events
+        (KINDS.index(kind), name, row, *(other or (-1,)))
+        for kind, name, row, *other in names.events
     ]
     return {
         "n_columns": stream.n_columns,
@@ -126,10 +125,10 @@ def _waiting(stream: Stream) -> dict[str, Any]:
     if stream.waiting:
         matrix, found["weights"], found["times"] = joined([*stream.waiting])
         if is_sparse(matrix):
-            found["entries"], found["places"] = matrix.data, matrix.indices
-            found["starts"] = matrix.indptr
+            found["entries"] = matrix.data.astype(np.float64)
+            found["places"], found["starts"] = matrix.indices, matrix.indptr
         else:
-            found["rows"] = matrix
+            found["rows"] = matrix.astype(np.float64)
     return {f"waiting_{name}": value for name, value in found.items()}
 
 
@@ -137,7 +136,7 @@ def from_arrays(geometry: Geometry, state: dict[str, Any]) -> Stream:
     """Return the stream that `to_arrays` was called on; raise ValueError where that cannot be."""
     d, m = state["n_columns"], len(state["micro_scatter"])
     parts = ("coarse", "fine", "weight_coarse", "weight_fine")
-    totals = Totals(*(state[f"micro_{part}"] for part in parts), np.zeros(m, bool))
+    totals = Totals._make([*(state[f"micro_{part}"] for part in parts), np.zeros(m, bool)])
     summary = Summary(totals, state["micro_scatter"])
     events = state["events"]
     if not (summary.weights > 0).all() or (len(events) and not _are_events(events)):
@@ -153,7 +152,8 @@ def from_arrays(geometry: Geometry, state: dict[str, Any]) -> Stream:
         raise schema.contradiction("it has rows, but no frame")
     start = -np.inf
     times = {
-        name: start if state[name] is None else state[name] for name in ("now", "told", "watch_time")
+        name: start if state[name] is None else state[name]
+        for name in ("now", "told", "watch_time")
     }
     return Stream(
         geometry,

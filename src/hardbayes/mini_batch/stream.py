@@ -146,7 +146,7 @@ class Stream:
         self.at_border |= self._touches_border(window)
         self.summary, absorbed = step.absorb(
             window.matrix, weights, self.frame, self.summary, self.opening,
-            self.prior_weight(rules),
+            self.micro_prior(rules),
         )  # fmt: skip
         self._note_numbers(absorbed, len(window))
         self.n_rows += len(window)
@@ -175,6 +175,10 @@ class Stream:
         if rules.prior_weight is not None:
             return rules.prior_weight
         return self.geometry.default_prior_weight(self.at_border)
+
+    def micro_prior(self, rules: Rules) -> float:
+        """Return the pseudo-rows of a micro-cluster: all of a cluster's share those that it has."""
+        return self.prior_weight(rules) / MICRO_A_CLUSTER
 
     def _note_numbers(self, absorbed: Absorbed, n: int) -> None:
         """Note the micro-clusters of those rows of a window that came with the last call."""
@@ -308,7 +312,7 @@ class Stream:
         from hardbayes.dp_means.objective import Partition
 
         mean = self.summary.sums.sum(axis=0) / self.summary.weights.sum()
-        partition = Partition(self.geometry, 0.0, self.prior_weight(rules), mean, 0)
+        partition = Partition(self.geometry, 0.0, self.micro_prior(rules), mean, 0)
         most = max(1, int(KEPT * self._most(rules)))
         self.summary, numbers, dearest = reduce(self.summary, partition, most, step.pool)
         self.opening = max(0.0, dearest)
@@ -316,9 +320,7 @@ class Stream:
 
     # -- several streams ---------------------------------------------------------------------------
 
-    def united(
-        self, other: Stream, rules: Rules, others: Rules, pool: Pool
-    ) -> Stream:
+    def united(self, other: Stream, rules: Rules, others: Rules, pool: Pool) -> Stream:
         """Return the stream with all that another has seen; names are those of this one.
 
         Times that are given hold for both; rows that are numbered count as if both streams had run

@@ -73,7 +73,7 @@ class Summary:
 
     def scaled(self, factor: float) -> Summary:
         """Return the summary with all weights multiplied by a factor; powers of two are exact."""
-        totals = Totals(*(part * factor for part in self.totals[:4]), self.totals.touched)
+        totals = Totals._make([*(part * factor for part in self.totals[:4]), self.totals.touched])
         return Summary(totals, self.scatter * factor)
 
     def in_frame(self, own: Frame, other: Frame) -> Summary:
@@ -81,7 +81,9 @@ class Summary:
         if own.scale == other.scale and (own.shift == other.shift).all():
             return self
         ratio = other.scale / own.scale
-        totals = Totals(*(part * ratio for part in self.totals[:2]), *self.totals[2:])
+        totals = self.totals._replace(
+            coarse=self.totals.coarse * ratio, fine=self.totals.fine * ratio
+        )
         moved = Summary(totals, self.scatter * ratio**own.degree)
         gap = (own.shift - other.shift) * other.scale
         for weights in (self.totals.weight_coarse, self.totals.weight_fine):
@@ -169,9 +171,7 @@ def reduce(
     return summary.take(left), number[into], dearest
 
 
-def _disjoint_pairs(
-    partners: Numbers, costs: Floats, most: int
-) -> tuple[Numbers, Numbers, float]:
+def _disjoint_pairs(partners: Numbers, costs: Floats, most: int) -> tuple[Numbers, Numbers, float]:
     """Return the cheapest unions with nearest partners in which no number is twice.
 
     The older number of each pair comes first; then the cost of the dearest.

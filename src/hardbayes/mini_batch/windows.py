@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from hardbayes.core.arrays import GIVEN_ORDER, Floats, Matrix, is_sparse
@@ -76,7 +75,7 @@ def joined(windows: list[Window]) -> Window:
         every = (np.ones(len(w)) if w.weights is None else w.weights for w in windows)
         weights = np.concatenate(list(every))
     if windows[0].times is not None:
-        times = np.concatenate([window.times for window in windows])  # type: ignore[misc]
+        times = np.concatenate([window.times for window in windows])
     return Window(matrix, weights, times)
 
 
@@ -167,9 +166,7 @@ class MicroStep:
         """Whether centres or costs depend on the mean of all rows, which each window moves."""
         return bool(prior_weight) or self._geometry.needs_mean
 
-    def _table_for(
-        self, rows: MemoryRows, summary: Summary, partition: Partition
-    ) -> CentreTable:
+    def _table_for(self, rows: MemoryRows, summary: Summary, partition: Partition) -> CentreTable:
         """Return the means of all micro-clusters as kernels read them."""
         from hardbayes.dp_means.centres import TABLES, ClusterList
 
@@ -196,8 +193,8 @@ class MicroStep:
         """
         from hardbayes.dp_means.state import PartitionState
 
-        touched, place = np.unique(numbers, return_inverse=True)
-        place = place.astype(np.int32)
+        touched, inverse = np.unique(numbers, return_inverse=True)
+        place = np.asarray(inverse, np.int32)
         came = rows.totals(len(touched), place)
         before = summary.take(touched)
         summary.add(touched, came)
@@ -207,7 +204,7 @@ class MicroStep:
             sums[weights == 0] = rows.take(np.zeros(1, np.intp)).dense()
         means = self._geometry.inside(sums / np.where(weights > 0, weights, 1.0)[:, np.newaxis])
         costs = PartitionState(rows, partition).costs_at(means, place)
-        costs = np.bincount(place, rows.weights * costs, len(touched))
+        costs = np.asarray(np.bincount(place, rows.weights * costs, len(touched)), np.float64)
         old = np.flatnonzero(before.weights > 0)
         centres = before.take(old).means(self._geometry)
         moved = before.weights[old] * self._geometry.divergence(centres, means[old])
