@@ -17,6 +17,7 @@ __all__ = [
     "HDPTopics",
     "KFeatures",
     "KernelDPMeans",
+    "MiniBatchDPMeans",
     "Mixed",
     "MixedDPMeans",
     "PenaltyPath",
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from hardbayes.kernel.estimator import KernelDPMeans
     from hardbayes.kernel.lower_bound import objective_lower_bound
     from hardbayes.kernel.spectral import SpectralDPMeans
+    from hardbayes.mini_batch.estimator import MiniBatchDPMeans
     from hardbayes.mixed.divergence import Mixed
     from hardbayes.mixed.estimator import MixedDPMeans
     from hardbayes.objectives import by_size, objective
@@ -73,6 +75,7 @@ else:
         "kernel.estimator": ["KernelDPMeans"],
         "kernel.lower_bound": ["objective_lower_bound"],
         "kernel.spectral": ["SpectralDPMeans"],
+        "mini_batch.estimator": ["MiniBatchDPMeans"],
         "mixed.divergence": ["Mixed"],
         "mixed.estimator": ["MixedDPMeans"],
         "objectives": ["by_size", "objective"],

@@ -155,6 +155,11 @@ class CentreTable(ABC):
         self.next_rank += len(centres)
         return slots
 
+    def move(self, slots: NDArray[np.intp], centres: Floats) -> None:
+        """Move the clusters in these slots to other centres (k, d), as nothing to drift from."""
+        self._write(slots, centres)
+        self._forget_drift(slots)
+
     def _put(self, slots: NDArray[np.intp], ranks: NDArray[np.int64], centres: Floats) -> None:
         self.rank[slots] = ranks
         self._slots = None

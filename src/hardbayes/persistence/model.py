@@ -17,6 +17,7 @@ from hardbayes.graph.estimator import GraphDPMeans
 from hardbayes.groups.estimator import HDPMeans
 from hardbayes.kernel.estimator import KernelDPMeans
 from hardbayes.kernel.spectral import SpectralDPMeans
+from hardbayes.mini_batch.estimator import MiniBatchDPMeans
 from hardbayes.mixed.estimator import MixedDPMeans
 from hardbayes.persistence.atomic import atomic_write
 from hardbayes.persistence.container import ContainerReader, ModelFileError, write_container
@@ -44,6 +45,7 @@ REGISTRY: dict[str, type] = {
         GraphDPMeans,
         KFeatures,
         KernelDPMeans,
+        MiniBatchDPMeans,
         MixedDPMeans,
         SpectralDPMeans,
     )

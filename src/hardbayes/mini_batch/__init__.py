@@ -1,0 +1,1 @@
+"""MiniBatchDPMeans: clusters of a stream of rows, from a summary of bounded size."""
