@@ -134,6 +134,13 @@ class LocalRows:
         Tiling(self.entries_per_row, self.pool).run(task, self.n_rows, out.shape[1])
         return out
 
+    def costs_of(self, form: DirectForm, labels: NDArray[np.signedinteger]) -> Floats:
+        """Return the cost (n,) of every row at the one of these centres that its label names."""
+        everywhere = np.arange(self.n_rows)
+        return self.group(
+            everywhere, labels.astype(np.intp), np.arange(len(form.exact) + 1)
+        ).choose(form)
+
     def openings(self, opening: Floats, form: DirectForm) -> NDArray[np.int64]:
         """Return the positions of the rows that open a cluster, one row after the other.
 
