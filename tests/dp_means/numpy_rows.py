@@ -172,4 +172,6 @@ class NumpyRows:
             for values in (self.weights, self.constants)
         )
         matrix = kernel_rows(rows, np.zeros(self.n_columns), np.ones(1))
-        return LocalRows(matrix, rows.shape, weights, constants, self.layout.dtype, self.pool)
+        return LocalRows(
+            matrix, rows.shape, weights, constants, self.layout.dtype, self.pool, n_all=self.n_rows
+        )

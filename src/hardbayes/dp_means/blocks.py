@@ -474,8 +474,9 @@ class BlockRows:
         taken = rows_of([found[number] for number, _, _ in wanted], order, self._facts.dtype)
         rows = kernel_rows(taken.matrix, self._facts.shift, taken.scale)
         return LocalRows(
-            rows, taken.matrix.shape, taken.weights, taken.constants, self.layout.dtype, self.pool
-        )
+            rows, taken.matrix.shape, taken.weights, taken.constants, self.layout.dtype, self.pool,
+            n_all=self.n_rows,
+        )  # fmt: skip
 
 
 def _agree(partners: list[Labels], found: tuple[Labels, Labels]) -> bool:
