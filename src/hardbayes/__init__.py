@@ -32,6 +32,7 @@ __all__ = [
     "penalty_for",
     "penalty_path",
     "report",
+    "row_blocks",
     "save",
 ]
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from hardbayes import plot as plot
     from hardbayes import samplers as samplers
     from hardbayes.core.penalty_path import PenaltyPath
+    from hardbayes.core.row_blocks import row_blocks
     from hardbayes.dp_means.choice.farthest_first import penalty_for
     from hardbayes.dp_means.estimator import DPMeans
     from hardbayes.features.estimator import BPMeans, KFeatures
@@ -64,6 +66,7 @@ else:
     # command then need not wait for scikit-learn.
     _MODULES = {
         "core.penalty_path": ["PenaltyPath"],
+        "core.row_blocks": ["row_blocks"],
         "datasets": [],
         "dp_means.choice.farthest_first": ["penalty_for"],
         "dp_means.estimator": ["DPMeans"],

@@ -1,8 +1,10 @@
 """An executor in plain NumPy, as slow and as obvious as can be: the contract, spelled out."""
 
+import math
+
 import numpy as np
 
-from hardbayes.core.arrays import Division, Summary, is_sparse, no_totals
+from hardbayes.core.arrays import Division, Summary, is_sparse, no_totals, total_weight
 from hardbayes.core.rows import kernel_rows
 from hardbayes.dp_means.local_rows import LocalRows
 from hardbayes.dp_means.totals import Rounding
@@ -18,6 +20,9 @@ class NumpyRows:
         entries = rows.nnz if is_sparse(rows) else rows.size
         self.entries_per_row = max(1, entries // self.n_rows)
         self.weights = weights
+        self.heaviest, self.total_weight = weights.max(), total_weight(weights, self.n_rows)
+        self.n_weighted = np.count_nonzero(np.broadcast_to(weights, self.n_rows))
+        self.constants_size = np.sum(np.broadcast_to(weights * np.abs(constants), self.n_rows))
         self.rounding = Rounding(weights, self.n_rows, largest)
         self.layout = layout._replace(dtype=np.dtype(np.float64))
         self.most_taken = self.n_rows
@@ -36,6 +41,12 @@ class NumpyRows:
     def labels(self, ids=slice(None)):
         return self._labels[ids]
 
+    def numbers(self, number_of):
+        return self._labels.copy() if number_of is None else number_of[self._labels]
+
+    def has_weight(self, part):
+        return np.broadcast_to(self.weights, self.n_rows)[part] > 0
+
     def set_labels(self, ids, slots):
         self._labels = self._labels.copy()
         self._labels[ids] = slots
@@ -44,7 +55,7 @@ class NumpyRows:
         self._labels = np.append(slots, -1).astype(np.int32)[self._labels]
 
     def totals(self, n_slots, labels=None):
-        labels = self._labels if labels is None else labels
+        labels = self._labels if labels is None else np.broadcast_to(labels, self.n_rows)
         totals = no_totals(n_slots, self.n_columns)
         weights = np.broadcast_to(self.weights, self.n_rows)
         (coarse, fine), (weight_coarse, weight_fine) = self.rounding.rows, self.rounding.weights
@@ -79,6 +90,9 @@ class NumpyRows:
         for k in slots:
             best = min(best, (self._cost(i, centres, k), centres.rank[k], k))
         return best[2], best[0]
+
+    def opening(self, rule):
+        return rule(self.take())
 
     def assign(self, centres, opening, drift=None):
         self._before, weights = self._labels, np.broadcast_to(self.weights, self.n_rows)
@@ -118,14 +132,17 @@ class NumpyRows:
             self._labels[i] = self._cheapest(i, centres, [self._labels[i], *visible])[0]
 
     def costs(self, centres, labels=None):
-        labels = self._labels if labels is None else labels
+        labels = self._labels if labels is None else np.broadcast_to(labels, self.n_rows)
         own = enumerate(labels)
         return np.array([self._cost(i, centres, k) if k >= 0 else 0.0 for i, k in own])
 
-    def candidates(self, centres, sizes, prior_weight, slack):
-        return np.arange(self.n_rows)
+    def fit_term(self, centres):
+        return math.fsum(self.weights * self.costs(centres))
 
-    def divide(self, slots, halves):
+    def candidates(self, centres, sizes, prior_weight, slack, part=None):
+        return np.arange(self.n_rows)[slice(None) if part is None else part]
+
+    def divide(self, slots, halves, into=None):
         form = halves  # centres 2 j and 2 j + 1 for slot j
         local = self.take().centres(form)
         ids, parts = [], []
@@ -135,11 +152,16 @@ class NumpyRows:
                 if second < first:
                     ids.append(i)
                     parts.append(j)
-        order = np.argsort(ids, kind="stable")
-        ids, parts = np.array(ids, np.intp)[order], np.array(parts, np.intp)[order]
+        ids, parts = np.array(ids, np.intp), np.array(parts, np.intp)
         labels = np.full(self.n_rows, -1, np.int32)
         labels[ids] = parts
-        return Division(ids, parts, self.totals(len(slots), labels))
+        division = Division(
+            np.bincount(parts, minlength=len(slots)), self.totals(len(slots), labels)
+        )
+        if into is not None and len(ids):
+            going = into[parts] >= 0
+            self.set_labels(ids[going], into[parts[going]])
+        return division
 
     # -- rows one by one ---
 
@@ -150,4 +172,6 @@ class NumpyRows:
             for values in (self.weights, self.constants)
         )
         matrix = kernel_rows(rows, np.zeros(self.n_columns), np.ones(1))
-        return LocalRows(matrix, rows.shape, weights, constants, self.layout.dtype, self.pool)
+        return LocalRows(
+            matrix, rows.shape, weights, constants, self.layout.dtype, self.pool, n_all=self.n_rows
+        )

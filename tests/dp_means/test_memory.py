@@ -264,9 +264,9 @@ def test_any_sequence_of_changes_is_that_of_other_executors(
         halves = states[0].rows.take(rng.integers(0, 60, 4)).dense()
         clusters = rng.permutation(states[0].n_clusters)[:2]
         if len(clusters) == 2:
-            (mine, left), (theirs, other_left) = (s.divide(clusters, halves) for s in states)
-            np.testing.assert_array_equal(mine.ids, theirs.ids)
-            np.testing.assert_array_equal(mine.parts, theirs.parts)
+            form = states[0].partition.direct_form(halves)
+            (mine, left), (theirs, other_left) = (s.divide(clusters, form) for s in states)
+            np.testing.assert_array_equal(mine.counts, theirs.counts)
             for totals, others in ((mine.totals, theirs.totals), (left, other_left)):
                 for part, other_part in zip(totals[:4], others[:4], strict=True):
                     np.testing.assert_array_equal(part, other_part)
@@ -485,15 +485,30 @@ def test_a_division_changes_nothing_and_is_by_the_nearer_of_two_centres(problem)
     rows.set_labels(np.arange(80), labels)
     X, halves = rows.take().dense(), rows.take(np.arange(4)).dense()
     halves[1] = halves[0]  # of equal costs the first wins
-    found = rows.divide(np.array([3, 1]), DirectForm(halves, (halves**2).sum(axis=1), True))
+    form = DirectForm(halves, (halves**2).sum(axis=1), True)
+    found = rows.divide(np.array([3, 1]), form)
     costs = ((X[:, np.newaxis] - halves) ** 2).sum(axis=2)
     expected = (labels == 1) & (costs[:, 3] < costs[:, 2])
-    np.testing.assert_array_equal(found.ids, np.flatnonzero(expected))
-    np.testing.assert_array_equal(found.parts, np.ones(expected.sum()))
+    np.testing.assert_array_equal(found.counts, [0, expected.sum()])
     weights, sums = totals_of(rows, np.where(expected, 1, -1), 2)
     np.testing.assert_allclose(found.totals.weights(np.arange(2)), weights)
     np.testing.assert_allclose(found.totals.sums(np.arange(2)), sums, atol=1e-14)
     np.testing.assert_array_equal(rows.labels(), labels)
+    rows.divide(np.array([3, 1]), form, np.array([-1, 7]))
+    np.testing.assert_array_equal(rows.labels(), np.where(expected, 7, labels))
+
+
+@pytest.mark.parametrize("part", [slice(0, 300), slice(100, 130)])
+def test_candidates_of_a_part(part):
+    rng = np.random.default_rng(3)
+    with posed(rng.normal(size=(300, 3)), "squared_euclidean", None) as problem:
+        state = problem.state(problem.partition(1.0, 0.0, None))
+        state.start(problem.rows.take(np.arange(30)).dense())
+        state.choose_nearest()
+        state.refit()
+        every = state.candidates(0.8)
+        inside = every[(every >= part.start) & (every < part.stop)]
+        np.testing.assert_array_equal(state.candidates(0.8, part), inside)
 
 
 @pytest.mark.parametrize("divergence", ["squared_euclidean", "poisson"])

@@ -176,7 +176,7 @@ def test_a_penalty_that_is_lost_beside_the_data_is_refused():
 def test_rounding_of_the_objective_in_the_users_units(divergence):
     _, problem = example(divergence)
     rows = problem.rows
-    size = problem.geometry.objective_rounding(rows.weights, 40, rows.constants, problem.mean)
+    size = problem.geometry.objective_rounding(rows.total_weight, rows.constants_size, problem.mean)
     assert problem.rounding == size / problem.unit > 0
 
 

@@ -4,6 +4,7 @@ A cluster has a slot: its place in every array with an axis of ``slots``. It kee
 lives. Labels of rows are slots, -1 for none.
 """
 
+import math
 from enum import IntEnum
 from typing import NamedTuple, TypeAlias, TypeGuard
 
@@ -43,9 +44,74 @@ def inverse_permutation(order: NDArray[np.signedinteger]) -> NDArray[np.signedin
     return places
 
 
+# Numbers that are added up as Python's own: fewer are done before NumPy's calls are.
+FEW = 1 << 12
+# Numbers whose halves of 27 bits NumPy adds at once without rounding: at most 2^26.
+AT_ONCE = 1 << 20
+
+
+class ExactSum:
+    """A sum of float64 numbers that never rounds: sums of parts add up in any order.
+
+    Numbers are whole multiples of powers of two. Those of each power are added as integers.
+    """
+
+    def __init__(self) -> None:
+        self._parts: dict[int, int] = {}  # by the power of two: of multiples of its 2^-53th
+        self._infinite = 0.0  # the sum of numbers that are not finite
+
+    def add(self, values: NDArray[np.floating]) -> None:
+        """Add all numbers of an array (n,)."""
+        finite = np.isfinite(values)
+        if not finite.all():
+            self._infinite += float(values[~finite].sum())
+            values = values[finite]
+        for start in range(0, len(values), AT_ONCE):
+            fractions, powers = np.frexp(values[start : start + AT_ONCE])
+            multiples = (fractions * 2.0**53).astype(np.int64)
+            least = int(powers.min())
+            places = powers - least
+            sums = [np.bincount(places, half) for half in (multiples >> 26, multiples & 0x3FFFFFF)]
+            for place in np.flatnonzero(np.bincount(places)).tolist():
+                power = least + place
+                part = (int(sums[0][place]) << 26) + int(sums[1][place])
+                self._parts[power] = self._parts.get(power, 0) + part
+
+    def merge(self, other: "ExactSum") -> None:
+        """Add another sum."""
+        self._infinite += other._infinite
+        for power, part in other._parts.items():
+            self._parts[power] = self._parts.get(power, 0) + part
+
+    @property
+    def value(self) -> float:
+        """The sum, rounded once; infinite where it does not fit float64."""
+        if self._infinite or not self._parts:
+            return self._infinite
+        least = min(self._parts)
+        whole = sum(part << (power - least) for power, part in self._parts.items())
+        shift = 53 - least
+        try:
+            return whole / (1 << shift) if shift > 0 else float(whole << -shift)
+        except OverflowError:
+            return math.copysign(math.inf, whole)
+
+
+def exact_sum(values: NDArray[np.floating]) -> float:
+    """Return the sum of numbers (n,), rounded once: their order does not change a bit."""
+    if len(values) <= FEW:
+        try:
+            return math.fsum(values.tolist())
+        except (OverflowError, ValueError):  # beyond float64, or infinite
+            return float(values.sum())
+    total = ExactSum()
+    total.add(values)
+    return total.value
+
+
 def total_weight(weights: NDArray[np.floating], n_rows: int) -> float:
     """Return the sum of the weights (n,) of rows; (1,) is the weight of every row."""
-    return float(weights.sum()) if len(weights) == n_rows else n_rows * float(weights[0])
+    return exact_sum(weights) if len(weights) == n_rows else n_rows * float(weights[0])
 
 
 def row_lengths(matrix: Matrix) -> NDArray[np.float64]:
@@ -218,11 +284,13 @@ def scramble(number: NDArray[np.uint64], key: np.uint64) -> NDArray[np.uint64]:
 class VisitOrder(NamedTuple):
     """The order in which rows are visited, as a rule: no array as long as the data.
 
-    By number, or at random: then by the image of the number in a bijection.
+    By number, or at random: then by the image of the number in a bijection. Where rows are those
+    of a block they count from ``offset``, the number of its first row.
     """
 
     is_random: bool
     key: np.uint64
+    offset: int = 0
 
     @classmethod
     def draw(cls, order: str, rng: np.random.RandomState) -> "VisitOrder":
@@ -233,9 +301,12 @@ class VisitOrder(NamedTuple):
 
     def ranks(self, ids: NDArray[np.signedinteger]) -> NDArray[np.int64]:
         """Return numbers (m,) by which rows ``ids`` (m,) are sorted, no two the same."""
-        if not self.is_random:
-            return ids.astype(np.int64)
-        return scramble(ids.astype(np.uint64), self.key).view(np.int64)
+        numbers = ids.astype(np.int64) + self.offset
+        return (
+            scramble(numbers.view(np.uint64), self.key).view(np.int64)
+            if self.is_random
+            else numbers
+        )
 
     def rows(self, n_rows: int) -> NDArray[np.intp]:
         """Return so many rows (n,), from the first on, as they are visited."""
@@ -275,11 +346,10 @@ class Summary(NamedTuple):
 
 
 class Division(NamedTuple):
-    """Clusters divided in two: which rows go to the second part, and its exact totals."""
+    """Clusters divided in two: how many rows the second parts have, and their exact totals."""
 
-    ids: NDArray[np.intp]  # (m,): the rows that go
-    parts: NDArray[np.intp]  # (m,): the number of each one's division
-    totals: Totals  # (divisions, d): of the second parts
+    counts: NDArray[np.int64]  # (divisions,)
+    totals: Totals  # (divisions, d)
 
 
 class Corpus(NamedTuple):

@@ -139,7 +139,7 @@ class Estimator(CallbackSupportMixin, ABC, BaseEstimator):
 
     def _set_fitted(self, fitted: dict[str, Any]) -> Self:
         """Set all fitted attributes at once, in place of those of an earlier fit; return self."""
-        earlier = ("_model", "_chosen_for")
+        earlier = ("_model", "_chosen_for", "_block_labels")
         kept = {
             name: value
             for name, value in vars(self).items()

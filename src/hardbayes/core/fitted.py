@@ -40,8 +40,20 @@ def measure_cost_quantiles(
     """
     # A few rows of many, before anything as long as the data is made of them.
     weights = np.broadcast_to(weights, len(costs))
-    some = slice(None, None, -(-np.count_nonzero(weights) // MAX_ROWS))
-    costs, labels, weights = np.maximum(costs[some], 0.0), labels[some], weights[some]
+    some = every_so_many(len(costs), np.count_nonzero(weights), len(costs))
+    return cost_quantiles(costs[some], labels[some], n_clusters, weights[some])
+
+
+def every_so_many(n_rows: int, n_weighted: int, most: int) -> slice:
+    """Return which rows tell the quantiles: at equal distances, no more than ``most``."""
+    return slice(0, n_rows, max(-(-n_weighted // MAX_ROWS), -(-n_rows // most)))
+
+
+def cost_quantiles(
+    costs: Floats, labels: NDArray[np.int32], n_clusters: int, weights: Floats
+) -> Floats:
+    """Return the quantiles of `measure_cost_quantiles` from all of these rows."""
+    costs = np.maximum(costs, 0.0)
     if not weights.all():
         kept = weights > 0
         costs, labels, weights = costs[kept], labels[kept], weights[kept]

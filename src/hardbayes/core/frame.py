@@ -98,8 +98,14 @@ def round_shift(low: Floats, high: Floats) -> Floats:
 
 def frame_for(matrix: Matrix, geometry: Geometry) -> tuple[Frame, Floats]:
     """Return the frame of a data set, and each column's largest absolute shifted value."""
-    low, high = column_range(matrix)
-    fixed = is_sparse(matrix) or not geometry.translation_invariant
+    return frame_of_range(*column_range(matrix), is_sparse(matrix), geometry)
+
+
+def frame_of_range(
+    low: Floats, high: Floats, sparse: bool, geometry: Geometry
+) -> tuple[Frame, Floats]:
+    """Return what `frame_for` does, from the smallest and largest value (d,) of each column."""
+    fixed = sparse or not geometry.translation_invariant
     shift = np.zeros(len(low)) if fixed else round_shift(low, high)
     largest = np.maximum(np.abs(low - shift), np.abs(high - shift))
     if geometry.degree is None:
@@ -175,7 +181,7 @@ class Columns(NamedTuple):
         """Return these columns and those in which a matrix has entries."""
         if self.kept is None:
             return self
-        used = _used(matrix)
+        used = used_of(matrix)
         used[self.kept] = True
         return Columns(np.flatnonzero(used), self.number)
 
@@ -195,15 +201,21 @@ def used_columns(matrix: Matrix, geometry: Geometry, centres: Floats | None = No
     entrywise = geometry.separable or geometry.formula is not None
     if not is_sparse(matrix) or not entrywise or geometry.n_columns is not None:
         return Columns(None, n_columns)
-    used = _used(matrix)
+    used = used_of(matrix)
     if centres is not None:
-        used |= _used(centres)
+        used |= used_of(centres)
+    return columns_of(used)
+
+
+def columns_of(used: NDArray[np.bool_]) -> Columns:
+    """Return the columns that are used (d,); all, where all or none are."""
+    n_columns = len(used)
     if used.all() or not used.any():
         return Columns(None, n_columns)
     return Columns(np.flatnonzero(used), n_columns)
 
 
-def _used(matrix: Matrix) -> NDArray[np.bool_]:
+def used_of(matrix: Matrix) -> NDArray[np.bool_]:
     """Return which columns (d,) hold entries other than zero, or stored ones."""
     if not is_sparse(matrix):
         return np.asarray((matrix != 0).any(axis=0))

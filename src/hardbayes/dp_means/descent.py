@@ -17,7 +17,7 @@ from hardbayes.dp_means.moves.single_rows import (
     propose_row_moves,
 )
 from hardbayes.dp_means.moves.splits import divide_clusters, propose_splits
-from hardbayes.dp_means.objective import Terms, measure
+from hardbayes.dp_means.objective import Terms, terms_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,6 +77,7 @@ class Solution:
     status: Status
     n_splits: int
     n_merges: int
+    weights: Floats | None = None  # (k,): of the clusters; None where labels tell
 
     def total(self, partition: Partition) -> float:
         """Return the objective under this penalty, in working units."""
@@ -100,7 +101,7 @@ class Descent:
     state : PartitionState
     partition : Partition
     passes : Passes
-    opening : array (n,) or (1,)
+    opening : array (n,) or (1,), or what `Rows.opening` returned
         What it costs each row to open a cluster.
     order : VisitOrder
     rng : RandomState
@@ -212,12 +213,24 @@ class Descent:
             changed = self._apply(propose_all_row_moves(state, self.partition, self.rng))
             self.after_row_moves = self.points[-1]
             return changed
-        ids = np.arange(rows.n_rows)
-        if not self._is_small():
-            ids = border_rows(state, self.partition, self.passes.border_slack)
-            limit = sys.maxsize if self.passes.are_compiled else self.budget.uncompiled_rows
-            ids = ids[: min(limit, rows.most_taken)]
-        return self._apply(self._row_moves(ids))
+        if self._is_small():
+            return self._apply(self._row_moves(np.arange(rows.n_rows)))
+        *parts, last = state.parts()
+        n_changed = sum(self._move_part(part) for part in parts)
+        return self._apply(self._row_moves(self._border_rows(last)), n_changed)
+
+    def _move_part(self, part: slice) -> int:
+        """Move rows of a part of many rows; return how many might have moved."""
+        proposal = self._row_moves(self._border_rows(part))
+        if proposal is None:
+            return 0
+        self.state.apply(proposal)
+        self.state.refit()
+        return proposal.n_rows
+
+    def _border_rows(self, part: slice) -> NDArray[np.intp]:
+        ids = border_rows(self.state, self.partition, self.passes.border_slack, part)
+        return ids if self.passes.are_compiled else ids[: self.budget.uncompiled_rows]
 
     def sweep_to_convergence(self) -> bool:
         """Sweeps go on until they converge, where those after the last moves did not.
@@ -324,18 +337,20 @@ class Descent:
             self.state, self.partition, self.passes.move_rows, ids, ROW_MOVE_PASSES
         )
 
-    def _apply(self, proposal: PartitionProposal | None) -> bool:
+    def _apply(self, proposal: PartitionProposal | None, n_changed: int = 0) -> bool:
         """Do what a move proposes; return whether there was anything to do.
 
-        On small data all rows may then move one by one, which spares sweeps.
+        On small data all rows may then move one by one, which spares sweeps. ``n_changed`` rows
+        have moved before.
         """
-        if proposal is None:
+        if proposal is None and not n_changed:
             return False
         state = self.state
-        n_changed = len(proposal.ids)
-        state.apply(proposal)
-        self.n_splits += proposal.n_splits
-        self.n_merges += proposal.n_merges
+        if proposal is not None:
+            n_changed += proposal.n_rows
+            state.apply(proposal)
+            self.n_splits += proposal.n_splits
+            self.n_merges += proposal.n_merges
         n_rows = state.rows.n_rows
         is_small = n_rows * state.n_clusters < self.passes.max_costs_all_rows
         if is_small and n_rows <= state.rows.most_taken:
@@ -353,9 +368,9 @@ class Descent:
 
     def _end(self, status: Status) -> Solution:
         """Return where the fit stands."""
-        state, partition, weights = self.state, self.partition, self.state.rows.weights
+        state, partition = self.state, self.partition
         centres = state.centres()[1]
-        terms = measure(state.costs(), weights, partition, centres)
+        terms = terms_of(state.fit_term(), partition, centres)
         trace = np.array(
             [terms.fit + terms.prior + point.above(self.points[-1]) for point in self.points]
         )
@@ -366,10 +381,10 @@ class Descent:
             has_rows = state.choose_nearest(last=True)
             state.close(~has_rows)
             centres = centres[has_rows]
-            terms = measure(state.costs(), weights, partition, centres)
+            terms = terms_of(state.fit_term(), partition, centres)
             trace[-1], counts[-1] = terms.fit + terms.prior, len(centres)
             numbers = state.numbers()
         return Solution(
             numbers, centres, terms, np.maximum(trace, 0.0), counts, status,
-            self.n_splits, self.n_merges,
+            self.n_splits, self.n_merges, state.weights(),
         )  # fmt: skip

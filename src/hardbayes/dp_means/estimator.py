@@ -19,6 +19,7 @@ from hardbayes.core.pool import Pool
 from hardbayes.core.schema import Schema
 from hardbayes.core.validation import check_centres, touches_border
 from hardbayes.core.validation.extremes import remark_on_extremes
+from hardbayes.dp_means.block_fit import ByBlock
 from hardbayes.dp_means.choice.automatic import (
     COLUMNS,
     Choice,
@@ -136,7 +137,7 @@ def add_warning(fitted: dict[str, Any], status: Status, *sentences: str) -> Stat
     return status
 
 
-class DPMeans(MixedAttributes, CentreEstimator):
+class DPMeans(MixedAttributes, ByBlock, CentreEstimator):
     """Clustering that finds the number of clusters from what a cluster costs.
 
     Minimises ``sum_i w_i D(x_i, mu_z(i)) + sum_c [cluster_penalty + prior_weight D(m, mu_c)]`` over
@@ -239,6 +240,8 @@ class DPMeans(MixedAttributes, CentreEstimator):
         "n_clusters"; "penalty", in the middle of its range; "width" and "reference", as above;
         "p_value" of the test that held-out rows are not fewer between the clusters, for all
         candidates together; "strength" of the evidence, of which 1 is needed; and "chosen".
+    n_passes_ : int
+        How often the rows were gone through, in whole or in part, where they are read by block.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -246,6 +249,7 @@ class DPMeans(MixedAttributes, CentreEstimator):
 
     See Also
     --------
+    row_blocks : Rows that are read block by block, in place of X.
     penalty_path : Solutions along falling penalties, and their plateaus.
     penalty_for : The penalty for a number of clusters, by the papers' rule.
     objective : The objective of any labelling.

@@ -12,8 +12,9 @@ from hardbayes.core import schema
 from hardbayes.core.arrays import Floats, Matrix, is_sparse
 from hardbayes.core.fitted import (
     QUANTILES,
+    cost_quantiles,
     costs_at_share,
-    measure_cost_quantiles,
+    every_so_many,
     trace_attributes,
 )
 from hardbayes.core.frame import Columns, Frame, cluster_bound, power_of_two_scale
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 #: The attributes of a fitted estimator in a file.
 ATTRIBUTES = schema.CLUSTERS | {
+    # Not in files of models of rows that are read by block: as many labels as there are rows.
+    "labels_": schema.CLUSTERS["labels_"]._replace(may_miss=True),
+    "n_passes_": schema.Entry(int, low=1, may_miss=True),
     "cluster_penalty_": schema.number(low=0),
     "prior_weight_": schema.number(low=0),
     # Only files of version 0.1.0 hold them.
@@ -283,7 +287,11 @@ def fitted_attributes(
         "_model": model,
         "labels_": solution.labels,
         "n_clusters_": n_clusters,
-        "cluster_weights_": problem.weights_of(solution.labels, n_clusters),
+        "cluster_weights_": (
+            problem.weights_of(solution.labels, n_clusters)
+            if solution.weights is None
+            else solution.weights / problem.weight_unit
+        ),
         "cluster_penalty_": penalty,
         "prior_weight_": model.partition.prior_weight,
         "inertia_": solution.terms.fit / unit,
@@ -300,8 +308,11 @@ def fitted_partition(
     dtype: np.dtype,
 ) -> FittedPartition:
     """Return the model of a solution; ``penalty`` of a cluster in the user's units."""
-    costs = problem.state(partition).costs_at(centres, labels)
-    quantiles = measure_cost_quantiles(costs, labels, len(centres), problem.rows.weights)
+    rows = problem.rows
+    some = np.arange(rows.n_rows)[every_so_many(rows.n_rows, rows.n_weighted, rows.most_taken)]
+    local = rows.take(some if len(some) < rows.n_rows else None)
+    costs = local.costs_of(partition.direct_form(centres), labels[some])
+    quantiles = cost_quantiles(costs, labels[some], len(centres), local.weights_at())
     # New rows weigh one each, or what their length says, whatever the unit of weights here.
     prior_weight = partition.prior_weight / problem.weight_unit
     own = replace(partition, penalty=penalty * problem.frame.unit, prior_weight=prior_weight)

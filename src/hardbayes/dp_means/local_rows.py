@@ -50,6 +50,8 @@ class LocalRows:
     pool : Pool
     ids : array (n,) or None
         Which rows; None for all.
+    n_all : int or None
+        How many rows the data has, where the matrix is a copy of some of them.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class LocalRows:
         dtype: np.dtype,
         pool: Pool,
         ids: NDArray[np.intp] | None = None,
+        n_all: int | None = None,
     ) -> None:
         self.rows = rows
         self.shape = shape
@@ -69,6 +72,7 @@ class LocalRows:
         self.dtype = dtype
         self.pool = pool
         self._ids = ids
+        self.n_all = shape[0] if n_all is None else n_all
         self.n_rows = shape[0] if ids is None else len(ids)
         self.n_columns = shape[1]
 
@@ -76,7 +80,7 @@ class LocalRows:
         """Return some of these rows, by their positions; nothing is copied."""
         return LocalRows(
             self.rows, self.shape, self.weights, self.constants, self.dtype, self.pool,
-            self.at(ids),
+            self.at(ids), self.n_all,
         )  # fmt: skip
 
     @cached_property
@@ -133,6 +137,13 @@ class LocalRows:
 
         Tiling(self.entries_per_row, self.pool).run(task, self.n_rows, out.shape[1])
         return out
+
+    def costs_of(self, form: DirectForm, labels: NDArray[np.signedinteger]) -> Floats:
+        """Return the cost (n,) of every row at the one of these centres that its label names."""
+        everywhere = np.arange(self.n_rows)
+        return self.group(
+            everywhere, labels.astype(np.intp), np.arange(len(form.exact) + 1)
+        ).choose(form)
 
     def openings(self, opening: Floats, form: DirectForm) -> NDArray[np.int64]:
         """Return the positions of the rows that open a cluster, one row after the other.

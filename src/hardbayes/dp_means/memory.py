@@ -4,6 +4,7 @@ What goes out to a tile is a named tuple of small arrays; what comes back is lab
 additive totals. So neither the tiles nor the number of threads change a bit of the result.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,6 +22,8 @@ from hardbayes.core.arrays import (
     Summary,
     Totals,
     chunks,
+    exact_sum,
+    total_weight,
 )
 from hardbayes.core.pool import Pool, Tiling
 from hardbayes.core.rows import Batch, KernelRows, entries_per_row, new_batch
@@ -38,6 +41,7 @@ from hardbayes.dp_means.compiled.every_centre import Tile, assign_all, new_tile
 from hardbayes.dp_means.compiled.single_row import mark_near_border
 from hardbayes.dp_means.compiled.sums import costs
 from hardbayes.dp_means.local_rows import LocalRows
+from hardbayes.dp_means.rows import most_taken
 from hardbayes.dp_means.totals import NO_ROUNDING, NO_TOTALS, ExactTotals, Rounding
 
 Ids = NDArray[np.signedinteger]
@@ -90,16 +94,36 @@ class MemoryRows:
         self.weights = weights
         self.layout = layout
         self.pool = pool
-        self.most_taken = shape[0]
         self.rounding = Rounding(weights, shape[0], largest)
         self._rows = rows
         self.constants = constants
         self.entries_per_row = entries_per_row(rows, shape)
+        self.most_taken = most_taken(shape[0], self.entries_per_row)
         self._tiling = Tiling(self.entries_per_row, pool)
         self._batches: dict[int, Batch] = {}
         self._tiles: dict[int, Tile] = {}
         self._are_marked = False  # some rows, by the last assignment
         self.start()
+
+    @cached_property
+    def heaviest(self) -> float:
+        """The largest weight."""
+        return float(self.weights.max())
+
+    @cached_property
+    def total_weight(self) -> float:
+        """The sum of the weights."""
+        return total_weight(self.weights, self.n_rows)
+
+    @cached_property
+    def n_weighted(self) -> int:
+        """How many rows weigh more than nothing."""
+        return int(np.count_nonzero(np.broadcast_to(self.weights, self.n_rows)))
+
+    @cached_property
+    def constants_size(self) -> float:
+        """The sum of ``weight |phi(x)|``."""
+        return total_weight(self.weights * np.abs(self.constants), self.n_rows)
 
     @cached_property
     def _all(self) -> LocalRows:
@@ -114,6 +138,7 @@ class MemoryRows:
         self._labelling = Labelling(self.n_rows, labels)
         self._open: OpenAssignment | None = None
         self._totals: ExactTotals | None = None
+        self._halves: tuple[DirectForm, Ids, Ids] | None = None  # of the last division
         self._births_expected = True
         self._n_changed = self.n_rows  # in the last assignment; before the first, all will
         self._most_changes = float(self.n_rows)  # with which bounds are carried
@@ -125,9 +150,19 @@ class MemoryRows:
         """Return the slots of rows."""
         return self._labelling.slots[ids]
 
+    def numbers(self, number_of: Labels | None) -> Labels:
+        """Return the number of each row's slot, or the slot."""
+        slots = self._labelling.slots
+        return slots.copy() if number_of is None else number_of[slots]
+
+    def has_weight(self, part: slice) -> NDArray[np.bool_] | None:
+        """Return which rows of a part weigh more than nothing."""
+        return self.weights[part] > 0 if len(self.weights) > 1 else None
+
     def set_labels(self, ids: Ids, slots: Ids) -> None:
         """Give these rows to these slots."""
         self._leave_open()
+        self._halves = None
         self._labelling.set(ids, slots)
 
     def relabel(self, slots: Ids, n_slots: int | None = None) -> None:
@@ -146,6 +181,8 @@ class MemoryRows:
             self._leave_open()
             return self._count(n_slots).parts
         totals = self._new_totals(n_slots)
+        if len(labels) < self.n_rows:
+            labels = np.full(self.n_rows, labels[0], np.int32)
         totals.move(np.full(self.n_rows, -1, np.int32), labels, self.n_rows)
         return totals.parts
 
@@ -167,9 +204,17 @@ class MemoryRows:
 
     # -- a sweep -----------------------------------------------------------------------------------
 
+    def opening(self, rule: Callable[[LocalRows], Floats]) -> Floats:
+        """Return the opening cost (n,) of every row."""
+        costs = np.empty(self.n_rows)
+        for part in chunks(self.n_rows, self.entries_per_row):
+            costs[part] = rule(self._all.take(np.arange(part.start, part.stop)))
+        return costs
+
     def assign(self, centres: Centres, opening: Floats, drift: Drift | None = None) -> Summary:
         """Give every row to its cheapest centre; count rows above their opening cost."""
         self._leave_open()
+        self._halves = None
         labelling = self._labelling
         # Births after rows are counted take the memory of one more labelling.
         totals = None
@@ -335,6 +380,8 @@ class MemoryRows:
     def costs(self, centres: Centres, labels: Labels | None = None) -> Floats:
         """Return the cost (n,) of every row at the centre in its slot."""
         slots = self._labelling.slots if labels is None else labels
+        if len(slots) < self.n_rows:
+            slots = np.full(self.n_rows, slots[0], np.int32)
         if has_little_room(self.n_rows):  # for bounds beside an array as long as the data
             self._labelling.drop_bounds()
         out = np.empty(self.n_rows)
@@ -345,15 +392,26 @@ class MemoryRows:
         self._tiling.run(task, self.n_rows, 1)
         return out
 
+    def fit_term(self, centres: Centres) -> float:
+        """Return the sum of the weighted costs."""
+        costs = self.costs(centres)
+        costs *= self.weights  # in place: one array as long as the data is enough
+        return exact_sum(costs)
+
     def candidates(
-        self, centres: Centres, sizes: Floats, prior_weight: float, slack: float
+        self,
+        centres: Centres,
+        sizes: Floats,
+        prior_weight: float,
+        slack: float,
+        part: slice | None = None,
     ) -> NDArray[np.intp]:
         """Return rows that might move: all that scores do not rule out."""
         taken = centres.rank >= 0
         factors = np.full(len(taken), np.inf)  # no row joins a free slot
         used = sizes[: len(taken)][taken]
         # A little less than the test by the direct formula, which decides.
-        factors[taken] = slack * (1 - 1e-9) * used / (used + self.weights.max())
+        factors[taken] = slack * (1 - 1e-9) * used / (used + self.heaviest)
         block_factors = factors.reshape(-1, centres.block).min(axis=1)
         labels, marks = self._labelling.slots, np.empty(self.n_rows, bool)
 
@@ -363,8 +421,13 @@ class MemoryRows:
                 labels, prior_weight, self._batch(worker, centres), marks, start, stop,
             )  # fmt: skip
 
-        self._tiling.run(task, self.n_rows, len(centres.rank))
-        return np.flatnonzero(marks)
+        first, last = (0, self.n_rows) if part is None else (part.start, part.stop)
+        self._tiling.run(
+            lambda worker, start, stop: task(worker, first + start, first + stop),
+            last - first,
+            len(centres.rank),
+        )
+        return first + np.flatnonzero(marks[first:last])
 
     # -- some of the rows --------------------------------------------------------------------------
 
@@ -372,8 +435,23 @@ class MemoryRows:
         """Return some rows, or all, for algorithms that visit them one by one."""
         return self._all if ids is None else self._all.take(ids)
 
-    def divide(self, slots: NDArray[np.intp], halves: DirectForm) -> Division:
+    def divide(
+        self, slots: NDArray[np.intp], halves: DirectForm, into: NDArray[np.intp] | None = None
+    ) -> Division:
         """Let the rows of these slots choose between two centres each."""
+        if self._halves is None or self._halves[0] is not halves:
+            self._halves = (halves, *self._second_halves(slots, halves))
+        going, where = self._halves[1:]
+        totals = self._new_totals(len(slots))
+        if into is None:
+            totals.add(going, where)
+        else:
+            chosen = into[where] >= 0
+            self.set_labels(going[chosen], into[where[chosen]])
+        return Division(np.bincount(where, minlength=len(slots)), totals.parts)
+
+    def _second_halves(self, slots: NDArray[np.intp], halves: DirectForm) -> tuple[Ids, Ids]:
+        """Return the rows (m,) that choose the second centre, and the number of each division."""
         group_of = np.full(int(slots.max()) + 2, -1)  # the last for rows in no slot
         group_of[slots] = np.arange(len(slots))
         first = np.arange(0, 2 * len(slots) + 1, 2)
@@ -387,10 +465,7 @@ class MemoryRows:
             second = grouped.places % 2 == 1
             ids.append(part.start + inside[second])
             parts.append(groups[inside][second])
-        going, where = np.concatenate(ids), np.concatenate(parts)
-        totals = self._new_totals(len(slots))
-        totals.add(going, where)
-        return Division(going, where, totals.parts)
+        return np.concatenate(ids), np.concatenate(parts)
 
     # -- scratch memory ----------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.core.arrays import DirectForm, Floats, Matrix, TotalsForm, is_sparse
+from hardbayes.core.arrays import DirectForm, Floats, Matrix, TotalsForm, exact_sum, is_sparse
 from hardbayes.core.geometry.base import Geometry
 
 if TYPE_CHECKING:
@@ -196,7 +196,12 @@ def measure(costs: Floats, weights: Floats, partition: Partition, centres: Float
     OUT costs: multiplied by the weights.
     """
     costs *= weights  # in place: one array as long as the data is enough
-    return Terms(float(np.sum(costs)), float(partition.prior_costs(centres).sum()), len(centres))
+    return terms_of(exact_sum(costs), partition, centres)
+
+
+def terms_of(fit: float, partition: Partition, centres: Floats) -> Terms:
+    """Return the terms of clusters at these centres (k, d) whose rows cost so much in all."""
+    return Terms(fit, float(partition.prior_costs(centres).sum()), len(centres))
 
 
 def measure_labels(state: PartitionState, labels: NDArray[np.int32]) -> Terms:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.core.arrays import CHUNK_BYTES, Floats, Matrix, chunks, is_sparse, total_weight
+from hardbayes.core.arrays import Floats, Matrix, chunks, is_sparse, total_weight
 from hardbayes.core.frame import (
     SMALLEST_PENALTY,
     Frame,
@@ -24,6 +24,7 @@ from hardbayes.core.pool import Pool, import_whole
 from hardbayes.dp_means.objective import Partition
 
 if TYPE_CHECKING:
+    from hardbayes.dp_means.local_rows import LocalRows
     from hardbayes.dp_means.memory import MemoryRows
     from hardbayes.dp_means.rows import Rows
     from hardbayes.dp_means.state import PartitionState
@@ -61,7 +62,7 @@ class Problem:
         """What rounding may do to the objective, in the user's units."""
         rows = self.rows
         mean = self.mean if self.geometry.needs_mean else np.zeros(rows.n_columns)
-        size = self.geometry.objective_rounding(rows.weights, rows.n_rows, rows.constants, mean)
+        size = self.geometry.objective_rounding(rows.total_weight, rows.constants_size, mean)
         return size / self.unit
 
     def partition(self, penalty: float, prior_weight: float, max_clusters: int | None) -> Partition:
@@ -83,7 +84,7 @@ class Problem:
 
     def opening_costs(self, partition: Partition) -> Floats:
         """Return what it costs each row to open a cluster: (n,), or (1,) where all pay the same."""
-        return opening_costs(self.rows, partition, self.rows.weights)
+        return opening_costs(self.rows, partition)
 
     def centres_in_frame(self, centres: Floats) -> Floats:
         """Return points (k, d) given in the user's coordinates as the rows are seen here."""
@@ -125,29 +126,32 @@ class Problem:
 def overall_mean(rows: Rows) -> Floats:
     """Return the mean (d,) of all rows."""
     one = np.zeros(1, np.intp)
-    totals = rows.totals(1, np.zeros(rows.n_rows, np.int32))
+    totals = rows.totals(1, np.zeros(1, np.int32))
     return totals.sums(one)[0] / totals.weights(one)[0]
 
 
-def opening_costs(rows: Rows, partition: Partition, weights: Floats) -> Floats:
-    """Return what it costs each row to open a cluster: (n,), or (1,) where all pay the same.
+def opening_costs(rows: Rows, partition: Partition, weights: Floats | None = None) -> Floats:
+    """Return what it costs each row to open a cluster; (1,) where all pay the same.
 
-    ``weights`` (n,) or (1,) take the place of those of the rows.
+    Else (n,), or a function of rows, as the rows have it. ``weights`` (n,) or (1,) take the place
+    of those of rows in memory.
     """
     if not partition.prior_weight:
         return np.array([partition.penalty])
-    weights = np.broadcast_to(weights, rows.n_rows)
-    costs = np.empty(rows.n_rows)
-    size = min(rows.most_taken, max(1, CHUNK_BYTES // (8 * rows.entries_per_row)))
-    for start in range(0, rows.n_rows, size):
-        part = slice(start, min(start + size, rows.n_rows))
-        local = rows.take(np.arange(part.start, part.stop))
-        matrix = local.matrix()
-        rounding = partition.geometry.cost_rounding(
-            rows.n_columns, local.constants_at(), matrix, partition.prior_mean
-        )
-        costs[part] = partition.opening_costs(matrix, weights[part], rounding)
-    return costs
+    return rows.opening(partial(opening_costs_of, partition=partition, weights=weights))
+
+
+def opening_costs_of(
+    local: LocalRows, partition: Partition, weights: Floats | None = None
+) -> Floats:
+    """Return what it costs each of some rows (m,) to open a cluster."""
+    matrix, own = local.matrix(), local.weights_at()
+    if weights is not None:
+        own = np.broadcast_to(weights, local.shape[0])[local.ids]
+    rounding = partition.geometry.cost_rounding(
+        local.n_columns, local.constants_at(), matrix, partition.prior_mean
+    )
+    return partition.opening_costs(matrix, own, rounding)
 
 
 def rows_in_memory(
@@ -157,10 +161,12 @@ def rows_in_memory(
     weights: Floats,
     largest: Floats,
     pool: Pool,
+    kind: type[MemoryRows] | None = None,
 ) -> MemoryRows:
     """Return the rows of a matrix seen through a frame.
 
-    ``largest`` (d,): bounds on the absolute values of each column once shifted.
+    ``largest`` (d,): bounds on the absolute values of each column once shifted; ``kind``: which
+    rows in memory, where these are to be a block of others.
     """
     # Compiled kernels come in with executors: numba is imported at the first fit, and no earlier.
     import_whole("hardbayes.dp_means.memory")
@@ -177,7 +183,7 @@ def rows_in_memory(
     parts = chunks(shape[0], entries_per_row(rows, shape))
     constants = geometry.row_constants(working_rows(rows, shape, part) for part in parts)
     layout = geometry.layout(is_sparse(matrix), matrix.dtype)
-    return MemoryRows(rows, shape, weights, constants, largest, layout, pool)
+    return (kind or MemoryRows)(rows, shape, weights, constants, largest, layout, pool)
 
 
 def pose(matrix: Matrix, geometry: Geometry, weights: Floats | None, pool: Pool) -> Problem:
@@ -185,7 +191,8 @@ def pose(matrix: Matrix, geometry: Geometry, weights: Floats | None, pool: Pool)
     frame, largest = frame_for(matrix, geometry)
     weights = np.ones(1) if weights is None else weights
     weight_unit = power_of_two_scale(float(weights.max()))
-    geometry.check_scale(matrix.shape, weights, float(largest.max()))
+    weight = total_weight(weights, matrix.shape[0])
+    geometry.check_scale(matrix.shape[1], weight, float(largest.max()))
     rows = rows_in_memory(matrix, geometry, frame, weights * weight_unit, largest, pool)
     problem = Problem(rows, frame, geometry, weight_unit, float(largest.max()))
     # Sparse rows have no bounds on costs, and to keep costs at the anchor takes time.

@@ -18,8 +18,9 @@ What must be exact, so that every executor gives the same labels:
 - Totals. Each ``weight * x`` is rounded to a coarse and a fine part by the constants of
   ``rounding`` before it is added, so that sums are exact (`dp_means.totals`).
 
-Costs that are returned may differ in their last bits. `candidates` may return more rows than
-needed.
+- Sums of costs, rounded once (`ExactSum` in `core.arrays`).
+
+Costs of single rows may differ in their last bits. `candidates` may return more rows than needed.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -47,6 +50,20 @@ if TYPE_CHECKING:
 
     Ids = NDArray[np.signedinteger]
     Labels = NDArray[np.int32]
+    OpeningRule = Callable[[LocalRows], Floats]  # what each of some rows pays to open a cluster
+
+
+# Entries of rows that are held beside the data, or in place of it, to visit them one by one: more
+# take more memory, and fewer leave out exchanges of large clusters. Of wide rows there are some
+# more, so that exchanges are tried on as many rows as rows of few columns have.
+TAKEN_ENTRIES = 1 << 23
+TAKEN_ROWS, TAKEN_WIDE_ENTRIES = 1 << 17, 1 << 26
+
+
+def most_taken(n_rows: int, entries_per_row: int) -> int:
+    """Return how many rows may be visited one by one at a time, wherever they live."""
+    wide = min(TAKEN_ROWS, TAKEN_WIDE_ENTRIES // entries_per_row)
+    return min(n_rows, max(1, wide, TAKEN_ENTRIES // entries_per_row))
 
 
 class Rows(Protocol):
@@ -55,11 +72,16 @@ class Rows(Protocol):
     n_rows: int
     n_columns: int
     entries_per_row: int  # numbers that a row holds, in the mean; n_columns where rows are dense
-    weights: Floats  # (n,), or (1,) for all rows
-    constants: Floats  # (n,): ``phi(x)``, or (1,) where costs are squared distances
+    weights: Floats  # (n,), or (1,) for all rows; few algorithms need them all
+    heaviest: float  # the largest weight
+    total_weight: float  # rounded once
+    n_weighted: int  # rows of positive weight
+    constants_size: float  # sum of ``weight |phi(x)|``; what it is of squared distances is not used
     rounding: Rounding  # constants of the exact totals
     layout: Layout  # how `assign` and `offer` read centres; it may change between assignments
-    most_taken: int  # how many rows `take` returns at most
+    most_taken: (
+        int  # how many rows `take` returns at most: `most_taken` of their number and entries
+    )
     pool: Pool  # threads for work on clusters
 
     # -- labels and totals -------------------------------------------------------------------------
@@ -73,6 +95,16 @@ class Rows(Protocol):
     def labels(self, ids: Ids | slice = ...) -> Labels:
         """Return the slots (m,) of rows ``ids``, all rows by default. Not to be written into."""
 
+    def numbers(self, number_of: Labels | None) -> Labels:
+        """Return ``number_of`` the slot of each row (n,), or the slot: what a fit ends with.
+
+        Not changed by anything that follows. Where labels live elsewhere, something that looks like
+        an array and is turned into one when it is read.
+        """
+
+    def has_weight(self, part: slice) -> NDArray[np.bool_] | None:
+        """Return which rows of a part weigh more than nothing; None where all do."""
+
     def set_labels(self, ids: Ids, slots: Ids) -> None:
         """Give rows ``ids`` (m,), each of them once, to ``slots`` (m,)."""
 
@@ -84,17 +116,23 @@ class Rows(Protocol):
         """
 
     def totals(self, n_slots: int, labels: Labels | None = None) -> Totals:
-        """Return the exact totals of so many slots, of the present labels or of others (n,).
+        """Return the exact totals of so many slots, of the present labels or of others.
+
+        Others are (n,), or (1,) for all rows.
 
         Those of the present labels are the executor's own: flags of ``touched`` may be cleared.
         """
 
     # -- passes over all rows ----------------------------------------------------------------------
 
+    def opening(self, rule: OpeningRule) -> Floats:
+        """Return opening costs that depend on the row, in the form that `assign` reads."""
+
     def assign(self, centres: Centres, opening: Floats, drift: Drift | None = None) -> Summary:
         """Give every row to its cheapest centre; count rows above their opening cost.
 
-        A row is above where ``weight * cost > opening`` (n,) or (1,) even at its cheapest centre.
+        A row is above where ``weight * cost`` exceeds its opening cost even at its cheapest centre.
+        ``opening``: (1,), or what the method above returned.
         Such rows may open clusters: any number of times `offer`, then `finish`. Without these the
         assignment is as it is.
 
@@ -116,22 +154,39 @@ class Rows(Protocol):
         """Offer all births to the rows that were never above; return what was done in all."""
 
     def costs(self, centres: Centres, labels: Labels | None = None) -> Floats:
-        """Return the cost (n,) of each row at the centre in its slot; 0 where it has none (-1)."""
+        """Return the cost (n,) of each row at the centre in its slot; 0 where it has none (-1).
+
+        ``labels`` (n,), or (1,) for all rows.
+        """
+
+    def fit_term(self, centres: Centres) -> float:
+        """Return the sum of the weighted costs of all rows in their slots, rounded once."""
 
     def candidates(
-        self, centres: Centres, sizes: Floats, prior_weight: float, slack: float
+        self,
+        centres: Centres,
+        sizes: Floats,
+        prior_weight: float,
+        slack: float,
+        part: slice | None = None,
     ) -> NDArray[np.intp]:
         """Return, in ascending order, the rows that might lower the objective by moving alone.
+
+        Of all rows, or of a part.
 
         At least those for which ``slack N / (N + w) cost <= N' / (N' - w) cost'`` at some other
         cluster, N' and cost' being those of the row's own, w the largest weight; and those alone in
         their cluster. ``sizes`` (slots,): weights of the clusters with ``prior_weight`` each.
         """
 
-    def divide(self, slots: NDArray[np.intp], halves: DirectForm) -> Division:
-        """Let the rows of ``slots`` (c,) choose between two centres each, without any change.
+    def divide(
+        self, slots: NDArray[np.intp], halves: DirectForm, into: NDArray[np.intp] | None = None
+    ) -> Division:
+        """Let the rows of ``slots`` (c,) choose between two centres each.
 
         ``halves`` (2c, d): centres 2 j and 2 j + 1 are for slot j; of equal costs the first wins.
+        Nothing changes but where ``into`` (c,) tells to which slot those that choose the second go;
+        -1: they stay.
         """
 
     # -- rows one by one ---------------------------------------------------------------------------

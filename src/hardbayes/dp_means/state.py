@@ -20,7 +20,7 @@ from hardbayes.dp_means.moves.merges import nearest_partners
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hardbayes.core.arrays import Division, Floats, Summary, VisitOrder
+    from hardbayes.core.arrays import DirectForm, Division, Floats, Summary, VisitOrder
     from hardbayes.core.pool import Pool
     from hardbayes.dp_means.moves import PartitionProposal
     from hardbayes.dp_means.objective import Partition
@@ -146,19 +146,28 @@ class PartitionState:
 
         -1 for rows whose cluster was closed: one that held rows of no weight alone.
         """
+        number_of = None if self._table.in_order else self._number_of()
+        if ids is ALL:
+            return self.rows.numbers(number_of)
         labels = self.rows.labels(ids)
-        return labels.copy() if self._table.in_order else self._number_of()[labels]
+        return labels.copy() if number_of is None else number_of[labels]
 
-    def member_counts(self) -> NDArray[np.int64]:
-        """Return how many rows of positive weight each cluster (k,) has."""
+    def member_counts(self, weighted: bool = True) -> NDArray[np.int64]:
+        """Return how many rows each cluster (k,) has, of positive weight unless told of any."""
         rows = self.rows
-        counts = np.zeros(self._table.n_slots, np.int64)
+        counts = np.zeros(self._table.n_slots + 1, np.int64)  # the last for rows in no slot
         for part in chunks(rows.n_rows, 1):
             labels = rows.labels(part)
-            if len(rows.weights) > 1:
-                labels = labels[rows.weights[part] > 0]
-            counts += np.bincount(labels, minlength=len(counts))
+            has_weight = rows.has_weight(part) if weighted else None
+            if has_weight is not None:
+                labels = labels[has_weight]
+            counts += np.bincount(labels % len(counts), minlength=len(counts))
         return counts[self._table.slots]
+
+    def parts(self) -> list[slice]:
+        """Return slices of the rows, each of no more than may be taken at a time."""
+        n, size = self.rows.n_rows, self.rows.most_taken
+        return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
     def rows_in(self, clusters: Ids) -> Ids:
         """Return the rows of these clusters, in order."""
@@ -180,21 +189,21 @@ class PartitionState:
         order = order[np.searchsorted(numbers[order], 0) :]
         return ids[order], numbers[order]
 
-    def candidates(self, slack: float) -> Ids:
-        """Return all rows that might lower the objective by moving alone, and maybe others."""
+    def candidates(self, slack: float, part: slice | None = None) -> Ids:
+        """Return all rows, of all or of a part, that might move alone at a gain; maybe others."""
         table = self._table
         sizes = np.ones(table.n_slots)
         sizes[table.slots] = self.weights() + self.partition.prior_weight
-        return self.rows.candidates(table.view(), sizes, self.partition.prior_weight, slack)
+        return self.rows.candidates(table.view(), sizes, self.partition.prior_weight, slack, part)
 
-    def divide(self, clusters: Ids, halves: Floats) -> tuple[Division, Totals]:
+    def divide(self, clusters: Ids, halves: DirectForm) -> tuple[Division, Totals]:
         """Divide clusters (c,) between centres (2c, d), two each, without any change.
 
-        Return the rows that would go to the second parts with the exact totals of these, and the
+        Return how many rows would go to the second parts with the exact totals of these, and the
         exact totals of the first parts.
         """
         slots = self._table.slots[clusters]
-        division = self.rows.divide(slots, self.partition.direct_form(halves))
+        division = self.rows.divide(slots, halves)
         pairs = zip(self._totals()[:4], division.totals[:4], strict=True)
         left = (whole[slots] - second for whole, second in pairs)
         return division, Totals._make([*left, np.ones(len(slots), bool)])
@@ -202,6 +211,10 @@ class PartitionState:
     def costs(self) -> Floats:
         """Return the cost (n,) of each row at its own centre."""
         return self.rows.costs(self._table.direct())
+
+    def fit_term(self) -> float:
+        """Return the sum of the weighted costs of all rows."""
+        return self.rows.fit_term(self._table.direct())
 
     def costs_at(self, centres: Floats, labels: NDArray[np.int32]) -> Floats:
         """Return the cost (n,) of each row at centres (k, d), for any labels (n,), 0 to k - 1."""
@@ -260,7 +273,7 @@ class PartitionState:
         drift = None if last else table.take_drift()
         self._known = None
         self.rows.assign(table.view(), np.array([np.inf]), drift)
-        return np.bincount(self.numbers(), minlength=self.n_clusters) > 0
+        return self.member_counts(weighted=False) > 0
 
     def apply(self, proposal: PartitionProposal) -> None:
         """Do what a move proposes: change labels, open clusters, and close those without weight."""
@@ -273,6 +286,10 @@ class PartitionState:
             self.rows.relabel(names)
         if proposal.opened is not None:
             slots = np.append(slots, table.open(proposal.opened))
+        if proposal.divided is not None:
+            clusters, halves, to = proposal.divided
+            into = np.where(to >= 0, slots[to], -1)
+            self.rows.divide(slots[clusters], halves, into)
         if len(proposal.ids):
             self.rows.set_labels(proposal.ids, slots[proposal.numbers])
         self.close_empty()

@@ -77,16 +77,21 @@ class Rounding:
     n_rows : int
     largest : array (d,)
         Bounds on the absolute values of each column.
+    total : float or None
+        The sum of the weights, where it is known.
     """
 
-    def __init__(self, weights: Floats, n_rows: int, largest: Floats) -> None:
+    def __init__(
+        self, weights: Floats, n_rows: int, largest: Floats, total: float | None = None
+    ) -> None:
         self._weights = weights
         self._n_rows = n_rows
         self._largest = largest
+        self._total = total
 
     @cached_property
     def _total_weight(self) -> float:
-        return total_weight(self._weights, self._n_rows)
+        return total_weight(self._weights, self._n_rows) if self._total is None else self._total
 
     @cached_property
     def rows(self) -> tuple[Floats, Floats]:
@@ -100,7 +105,51 @@ class Rounding:
         return rounding_constants(np.array([self._total_weight]), self._n_rows)
 
 
-class ExactTotals:
+class SlotTotals:
+    """Totals of slots, wherever their rows are."""
+
+    def __init__(self, slots: int, n_columns: int) -> None:
+        self.set(no_totals(slots, n_columns))
+
+    def set(self, parts: Totals) -> None:
+        """Replace all slots by these."""
+        self.parts = parts
+
+    def add_parts(self, more: Totals) -> None:
+        """Add totals of other rows in the same slots; slots beyond those of ``more`` stay."""
+        self.grow(len(more.touched))
+        n = len(more.touched)
+        for part, added in zip(self.parts[:4], more[:4], strict=True):
+            part[:n] += added
+        self.parts.touched[:n] |= more.touched
+
+    def grow(self, slots: int) -> None:
+        """Make room for more slots."""
+        if slots > len(self.parts.touched):
+            self.rename(np.arange(len(self.parts.touched)), slots)
+
+    def rename(self, slots: NDArray[np.signedinteger], n_slots: int) -> None:
+        """Move slot c to ``slots[c]`` of so many, no two to the same; -1 drops it.
+
+        All of them count as touched afterwards.
+        """
+        new = no_totals(n_slots, self.parts.coarse.shape[1])
+        kept = np.flatnonzero(slots >= 0)
+        for target, source in zip(new, self.parts, strict=True):
+            target[slots[kept]] = source[kept]
+        new.touched[:] = True
+        self.set(new)
+
+    def unite(self, slots: NDArray[np.signedinteger]) -> None:
+        """Add slot c to ``slots[c]``, and empty it, where that is another."""
+        for c in np.flatnonzero(slots != np.arange(len(slots))):
+            for part in self.parts[:4]:
+                part[slots[c]] += part[c]
+                part[c] = 0.0
+            self.parts.touched[[c, slots[c]]] = True
+
+
+class ExactTotals(SlotTotals):
     """Totals of rows in memory, which several threads may change at once.
 
     Parameters
@@ -128,37 +177,12 @@ class ExactTotals:
         self._weights = weights
         self.rounding = rounding
         self._pool = pool
-        self.set(no_totals(slots, shape[1]))
+        super().__init__(slots, shape[1])
 
     def set(self, parts: Totals) -> None:
         """Replace all slots by these."""
-        self.parts = parts
+        super().set(parts)
         self._shares: dict[int, Totals] = {}
-
-    def grow(self, slots: int) -> None:
-        """Make room for more slots."""
-        if slots > len(self.parts.touched):
-            self.rename(np.arange(len(self.parts.touched)), slots)
-
-    def rename(self, slots: NDArray[np.signedinteger], n_slots: int) -> None:
-        """Move slot c to ``slots[c]`` of so many, no two to the same; -1 drops it.
-
-        All of them count as touched afterwards.
-        """
-        new = no_totals(n_slots, self._shape[1])
-        kept = np.flatnonzero(slots >= 0)
-        for target, source in zip(new, self.parts, strict=True):
-            target[slots[kept]] = source[kept]
-        new.touched[:] = True
-        self.set(new)
-
-    def unite(self, slots: NDArray[np.signedinteger]) -> None:
-        """Add slot c to ``slots[c]``, and empty it, where that is another."""
-        for c in np.flatnonzero(slots != np.arange(len(slots))):
-            for part in self.parts[:4]:
-                part[slots[c]] += part[c]
-                part[c] = 0.0
-            self.parts.touched[[c, slots[c]]] = True
 
     def move(self, before: Labels, after: Labels, n_changed: int) -> None:
         """Move every row whose label changed from its old slot to its new one (-1: no slot)."""

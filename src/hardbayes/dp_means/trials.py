@@ -340,7 +340,7 @@ class GroupedRows:
 
         run(look, 1)
         run(begin, n_ways)
-        is_rough = self._local.shape[0] > SMALL_ROWS and form.formula is not Formula.BINARY
+        is_rough = self._local.n_all > SMALL_ROWS and form.formula is not Formula.BINARY
         n_refined = min(REFINED, n_ways) if is_rough else n_ways
         ranked = np.argsort(-saved, axis=0, kind="stable")
         run(finish, n_refined)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.core.arrays import Floats, Matrix
+from hardbayes.core.arrays import Floats, Matrix, total_weight
 from hardbayes.core.frame import Frame, check_size, frame_for, power_of_two_scale
 from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.core.pool import Pool, import_whole
@@ -73,7 +73,8 @@ def pose_features(
     frame, largest = frame_for(matrix, geometry)
     weights = np.ones(1) if weights is None else weights
     weight_unit = power_of_two_scale(float(weights.max()))
-    geometry.check_scale(matrix.shape, weights, float(largest.max()))
+    weight = total_weight(weights, matrix.shape[0])
+    geometry.check_scale(matrix.shape[1], weight, float(largest.max()))
     rows = feature_rows(matrix, frame, weights * weight_unit, pool, n_fixed)
     return FeatureProblem(rows, frame, weight_unit, float(largest.max()))
 

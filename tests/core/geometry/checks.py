@@ -138,13 +138,15 @@ class GeometryChecks:
     @pytest.mark.parametrize("weights", [[0.25], np.linspace(0.5, 1.0, 30)], ids=["one", "many"])
     def test_objective_rounding_sums_the_sizes_of_all_rows(self, weights):
         mean, constants = self.rows.mean(axis=0), self.geometry.potential(self.rows)
-        found = self.geometry.objective_rounding(np.asarray(weights), 30, constants, mean)
+        weights = np.broadcast_to(weights, 30)
+        size = (weights * np.abs(constants)).sum()
+        found = self.geometry.objective_rounding(weights.sum(), size, mean)
         theta, offset = self.geometry.affine(mean[None])
         sizes = np.abs(constants) + np.abs(offset) + np.abs(theta * mean).sum()
         np.testing.assert_allclose(found, (6 + 8) * EPS * (weights * sizes).sum())
 
     def test_any_scale_is_accepted(self):
-        self.geometry.check_scale((2, 6), np.ones(1), 1e200)
+        self.geometry.check_scale(6, 2.0, 1e200)
         self.geometry.check_reach(np.full((2, 6), 1e200), 1.0, "Costs")
 
 

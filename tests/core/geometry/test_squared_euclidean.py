@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from hardbayes.core.arrays import total_weight
 from hardbayes.core.geometry import SquaredEuclidean
 from hardbayes.core.geometry.squared_euclidean import FARTHEST, distance_rounding
 from tests.core.geometry.checks import SeparableChecks, SparseChecks, uniform
@@ -43,7 +44,7 @@ class TestSquaredEuclidean(SeparableChecks, SparseChecks):
 
     @pytest.mark.parametrize("weights", [[0.25], np.linspace(0.5, 1.0, 30)], ids=["one", "many"])
     def test_objective_rounding_sums_the_sizes_of_all_rows(self, weights):
-        found = GEOMETRY.objective_rounding(np.asarray(weights), 30, np.zeros(1), np.zeros(6))
+        found = GEOMETRY.objective_rounding(total_weight(np.asarray(weights), 30), 0.0, np.zeros(6))
         total = np.broadcast_to(weights, 30).sum()
         np.testing.assert_allclose(found, distance_rounding(6) * total, rtol=1e-14)
 
@@ -71,8 +72,8 @@ def test_affine_has_the_bits_of_the_definition():
 
 @pytest.mark.parametrize("largest", [1e-150, 1.0, 1e150])
 def test_scales_that_fit(largest):
-    GEOMETRY.check_scale((100, 5), np.ones(1), largest)
-    GEOMETRY.check_scale((100, 5), np.ones(1), 0.0)
+    GEOMETRY.check_scale(5, 100.0, largest)
+    GEOMETRY.check_scale(5, 100.0, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +87,7 @@ def test_scales_that_fit(largest):
 )
 def test_scales_that_do_not_fit(largest, weight, says):
     with pytest.raises(ValueError, match=says):
-        GEOMETRY.check_scale((100, 5), np.array([weight]), largest)
+        GEOMETRY.check_scale(5, 100.0 * weight, largest)
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])

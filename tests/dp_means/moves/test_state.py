@@ -166,14 +166,14 @@ def test_parts_of_divided_clusters_add_up(case):
     before = state.totals()
     halves = problem.rows.take(np.arange(4)).dense() * 0.9 + 0.1 * problem.mean
     clusters = np.array([3, 1])
-    division, left = state.divide(clusters, halves)
+    form = state.partition.direct_form(halves)
+    division, left = state.divide(clusters, form)
     rows, weights = problem.rows.take().dense(), problem.rows.weights
     costs = problem.geometry.divergence(rows[:, np.newaxis], halves)
     second = [
         (labels == c) & (costs[:, 2 * j + 1] < costs[:, 2 * j]) for j, c in enumerate(clusters)
     ]
-    np.testing.assert_array_equal(division.ids, np.flatnonzero(second[0] | second[1]))
-    np.testing.assert_array_equal(division.parts, second[1][division.ids])
+    np.testing.assert_array_equal(division.counts, [part.sum() for part in second])
     for j, c in enumerate(clusters):
         first = (labels == c) & ~second[j]
         for totals, part in ((division.totals, second[j]), (left, first)):
@@ -194,7 +194,8 @@ def test_candidates_are_asked_of_the_rows_with_the_sizes_of_the_clusters(monkeyp
         problem.rows, "candidates", lambda *arguments: seen.append(arguments) or np.arange(3)
     )
     np.testing.assert_array_equal(state.candidates(0.7), [0, 1, 2])
-    centres, sizes, prior_weight, slack = seen[0]
+    centres, sizes, prior_weight, slack, part = seen[0]
+    assert part is None
     eta = state.partition.prior_weight
     np.testing.assert_array_equal(sizes[state._table.slots], state.weights() + eta)
     assert (sizes > 0).all() and len(sizes) == centres.room
@@ -463,6 +464,6 @@ def test_only_changes_of_labels_touch_the_rows(monkeypatch):
     state.rows_in(np.array([0, 1]))
     state.sample_by_cluster(20, np.random.RandomState(0))
     state.candidates(0.8)
-    state.divide(np.array([0]), state.centres()[1][:2])
+    state.divide(np.array([0]), state.partition.direct_form(state.centres()[1][:2]))
     state.costs()
     state.costs_at(state.centres()[1], labels.astype(np.int32))

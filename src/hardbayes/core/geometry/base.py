@@ -215,28 +215,22 @@ class Geometry(ABC):
         sizes = np.abs(constants) + np.abs(offset) + np.abs(rows @ theta[0])
         return (n_columns + 8) * EPSILON * sizes
 
-    def objective_rounding(
-        self, weights: Floats, n_rows: int, constants: Floats, mean: Floats
-    ) -> float:
+    def objective_rounding(self, weight: float, constants_size: float, mean: Floats) -> float:
         """Return a bound on the rounding error of the sum of all costs.
 
-        ``weights`` (n,), or (1,) for all rows alike; ``constants`` and ``mean`` as above, for all
-        rows. Where `needs_mean` is false, any array (d,) may stand for the mean.
+        ``weight``: of all rows; ``constants_size``: the sum of ``weight |phi(x)|``. Where
+        `needs_mean` is false, any array (d,) may stand for the mean.
         """
-        weights = np.broadcast_to(weights, n_rows)
         theta, offset = self.affine(mean[np.newaxis])
         at_mean = float(np.abs(offset[0]) + np.abs(theta[0] * mean).sum())
-        size = float(weights @ np.abs(constants)) + float(weights.sum()) * at_mean
-        return (len(mean) + 8) * EPSILON * size
+        return (len(mean) + 8) * EPSILON * (constants_size + weight * at_mean)
 
     # Costs that are no squares of entries need no check of their range.
 
-    def check_scale(  # noqa: B027
-        self, shape: tuple[int, int], weights: Floats, largest: float
-    ) -> None:
+    def check_scale(self, n_columns: int, weight: float, largest: float) -> None:  # noqa: B027
         """Raise ValueError where costs of a data set, in the user's units, do not fit float64.
 
-        ``largest``: largest absolute entry once columns are shifted.
+        ``weight``: of all rows; ``largest``: largest absolute entry once columns are shifted.
         """
 
     def check_reach(self, matrix: Matrix, scale: float, squares: str) -> None:  # noqa: B027

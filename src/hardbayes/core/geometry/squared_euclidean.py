@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from hardbayes.core.arrays import Floats, Layout, Matrix, is_sparse, total_weight
+from hardbayes.core.arrays import Floats, Layout, Matrix, is_sparse
 from hardbayes.core.geometry.base import EPSILON, Geometry
 
 # Bound on entries in working coordinates: their squares, over any number of columns, are finite.
@@ -84,19 +84,16 @@ class SquaredEuclidean(Geometry):
         squares = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
         return super().cost_rounding(n_columns, squares, rows, mean)
 
-    def objective_rounding(
-        self, weights: Floats, n_rows: int, constants: Floats, mean: Floats
-    ) -> float:
+    def objective_rounding(self, weight: float, constants_size: float, mean: Floats) -> float:
         """Return the bound for a row times the weight of all rows."""
-        return distance_rounding(len(mean)) * total_weight(weights, n_rows)
+        return distance_rounding(len(mean)) * weight
 
-    def check_scale(self, shape: tuple[int, int], weights: Floats, largest: float) -> None:
+    def check_scale(self, n_columns: int, weight: float, largest: float) -> None:
         """Raise ValueError where sums of squared distances do not fit float64."""
         if largest == 0:
             return
-        n, d = shape
-        log2_squares = math.log2(4.0 * d) + 2.0 * math.log2(largest)
-        log2_weight = math.log2(total_weight(weights, n))
+        log2_squares = math.log2(4.0 * n_columns) + 2.0 * math.log2(largest)
+        log2_weight = math.log2(weight)
         limits = np.finfo(np.float64)
         smallest = log2_squares + min(log2_weight, 0.0)
         if not limits.minexp < smallest or not log2_squares < limits.maxexp:

@@ -5,16 +5,24 @@ from hardbayes.core.validation.arguments import (
     check_labels,
     check_membership,
     check_novelty,
+    check_total_weight,
     check_weights,
+    read_weights,
 )
-from hardbayes.core.validation.matrix import check_matrix, touches_border
+from hardbayes.core.validation.cells import lazy_kind
+from hardbayes.core.validation.matrix import as_matrix, check_matrix, stored, touches_border
 
 __all__ = [
+    "as_matrix",
     "check_centres",
     "check_labels",
     "check_matrix",
     "check_membership",
     "check_novelty",
+    "check_total_weight",
     "check_weights",
+    "lazy_kind",
+    "read_weights",
+    "stored",
     "touches_border",
 ]

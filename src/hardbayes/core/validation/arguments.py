@@ -27,6 +27,13 @@ def check_weights(
         return check_weights(lengths if given is None else lengths * given, matrix)
     if sample_weight is None:
         return None
+    weights = read_weights(sample_weight, matrix)
+    check_weight_range(weights)
+    return weights[:1] if (weights == weights[0]).all() else weights
+
+
+def read_weights(sample_weight: Any, matrix: Matrix, first_row: int = 0) -> Floats:
+    """Return weights as float64 (n,), each of them valid; errors count rows from ``first_row``."""
     if isinstance(sample_weight, numbers.Number):
         weights = np.full(matrix.shape[0], float(cast(SupportsFloat, sample_weight)))
     else:
@@ -45,23 +52,32 @@ def check_weights(
     if len(bad):
         raise ValueError(
             f"The 'sample_weight' parameter must hold finite numbers >= 0. "
-            f"Got {weights[bad[0]]} at row {bad[0]}."
+            f"Got {weights[bad[0]]} at row {first_row + bad[0]}."
         )
+    return weights
+
+
+def check_weight_range(weights: Floats) -> None:
+    """Raise where weights (n,) are too different, too large or too small to be added up."""
     with np.errstate(over="ignore"):
-        total = weights.sum()
+        total = float(weights.sum())
+    positive = weights[weights > 0]
+    check_total_weight(total, float(positive.min(initial=np.inf)), len(weights))
+
+
+def check_total_weight(total: float, lightest: float, n_rows: int) -> None:
+    """Raise where so many weights, the lightest positive one among them, cannot be added up."""
     if not total > 0:
         raise ValueError(
             "The 'sample_weight' parameter must hold at least one number > 0. All are zero."
         )
     if not np.isfinite(total):
         raise ValueError("The 'sample_weight' parameter sums to infinity. Scale the weights down.")
-    lightest = weights[weights > 0].min()
-    if total < SMALLEST_WEIGHT or lightest < len(weights) * LIGHTEST_SHARE * total:
+    if total < SMALLEST_WEIGHT or lightest < n_rows * LIGHTEST_SHARE * total:
         raise ValueError(
             f"The 'sample_weight' parameter spans too wide a range: from {lightest:g} to a sum of "
             f"{total:g}. Scale the weights, or set those that do not matter to zero."
         )
-    return weights[:1] if (weights == weights[0]).all() else weights
 
 
 def check_labels(labels: Any, n_rows: int, name: str = "labels") -> NDArray[np.intp]:

@@ -171,10 +171,18 @@ CHECKS = {
 }
 
 
-def check_matrix(X: Any, geometry: Geometry, estimator: Any = None, reset: bool = True) -> Matrix:
+def check_matrix(
+    X: Any,
+    geometry: Geometry,
+    estimator: Any = None,
+    reset: bool = True,
+    first_row: int = 0,
+    names: list[str] | None = None,
+) -> Matrix:
     """Return X as a C-contiguous array or a canonical CSR matrix of float32 or float64.
 
-    With an estimator, the number and names of its features are set (``reset``) or compared.
+    With an estimator, the number and names of its features are set (``reset``) or compared. Errors
+    count rows from ``first_row``; ``names`` are those of columns of an array.
     """
     if sparse.issparse(X) and estimator is not None and not get_tags(estimator).input_tags.sparse:
         raise TypeError(
@@ -185,23 +193,30 @@ def check_matrix(X: Any, geometry: Geometry, estimator: Any = None, reset: bool 
         check_structure(X)
     refuse_other_things(X)
     refuse_lazy(X)
-    names = column_names(X)
-    refuse_empty(names)
-    refuse_text(X, names)
+    refuse_empty(column_names(X))
+    refuse_text(X, column_names(X))
+    names = column_names(X) or names
+    matrix = as_matrix(X, estimator, reset)
+    check_finite(matrix, names, first_row)
+    matrix = geometry.statistic(matrix)
+    check_domain(matrix, geometry, names, first_row)
+    return stored(matrix, geometry)
+
+
+def as_matrix(X: Any, estimator: Any = None, reset: bool = True) -> Matrix:
+    """Return X as an array or a canonical CSR matrix of float32 or float64, whatever it holds."""
     try:
         matrix = checked_array(X, estimator, reset)
     except (TypeError, ValueError, OverflowError) as error:
         raise one_sentence(X, error) from None
     if sparse.issparse(matrix):
-        matrix = canonical(matrix)
-    elif not matrix.flags.aligned:
-        matrix = matrix.copy()
-    check_finite(matrix, names)
-    matrix = geometry.statistic(matrix)
-    check_domain(matrix, geometry, names)
-    if is_sparse(matrix) and not geometry.takes_zeros:
-        return matrix.toarray()  # without zeros a dense array takes less memory
-    return matrix
+        return canonical(matrix)
+    return matrix if matrix.flags.aligned else matrix.copy()
+
+
+def stored(matrix: Matrix, geometry: Geometry) -> Matrix:
+    """Return rows as a fit holds them: without zeros a dense array takes less memory."""
+    return matrix.toarray() if is_sparse(matrix) and not geometry.takes_zeros else matrix
 
 
 def checked_array(X: Any, estimator: Any, reset: bool) -> Any:
@@ -236,7 +251,7 @@ def first_cell(matrix: Matrix, found: Any) -> tuple[int, int] | None:
     return None
 
 
-def check_finite(matrix: Matrix, names: list[str] | None) -> None:
+def check_finite(matrix: Matrix, names: list[str] | None, first_row: int = 0) -> None:
     """Raise at the first NaN or infinite entry."""
     values = matrix.data[:, np.newaxis] if is_sparse(matrix) else matrix
     with np.errstate(over="ignore", invalid="ignore"):
@@ -247,10 +262,12 @@ def check_finite(matrix: Matrix, names: list[str] | None) -> None:
     if cell is not None:
         value = matrix[cell]
         kind = "NaN" if np.isnan(value) else "infinity"
-        raise ValueError(missing_value(kind, *cell, names))
+        raise ValueError(missing_value(kind, first_row + cell[0], cell[1], names))
 
 
-def check_domain(matrix: Matrix, geometry: Geometry, names: list[str] | None) -> None:
+def check_domain(
+    matrix: Matrix, geometry: Geometry, names: list[str] | None, first_row: int = 0
+) -> None:
     """Raise at the first entry or row for which the divergence is not defined."""
     kind = type(geometry).__name__
     if geometry.n_columns not in (None, matrix.shape[1]):
@@ -269,14 +286,14 @@ def check_domain(matrix: Matrix, geometry: Geometry, names: list[str] | None) ->
                     remedy = " HashingVectorizer makes none with alternate_sign=False."
             raise ValueError(
                 f"{negative}X must hold {geometry.domain}. "
-                f"Got {matrix[cell]} at {place(*cell, names)}.{remedy}"
+                f"Got {matrix[cell]} at {place(first_row + cell[0], cell[1], names)}.{remedy}"
             )
     if is_sparse(matrix) and not geometry.takes_zeros:
         cell = first_missing(matrix)
         if cell is not None:
             raise ValueError(
                 f"X must hold {geometry.domain}, and a sparse matrix holds zeros. "
-                f"Got 0 at {place(*cell, names)}."
+                f"Got 0 at {place(first_row + cell[0], cell[1], names)}."
             )
     if geometry.row_unit is not None:
         with np.errstate(over="ignore", divide="ignore"):
@@ -291,7 +308,7 @@ def check_domain(matrix: Matrix, geometry: Geometry, names: list[str] | None) ->
                 else f"has a {geometry.row_unit} beyond the range of float64"
             )
             raise ValueError(
-                f"Row {row} of X {what}, so {kind} cannot normalise it. Remove or rescale that row."
+                f"Row {first_row + row} of X {what}, so {kind} cannot normalise it. Remove or rescale that row."
             )
 
 

@@ -14,7 +14,8 @@ scramble = inlined(arrays.scramble)
 @inlined
 def visit_rank(order, i):
     """Return what `VisitOrder.ranks` does, of row ``i``."""
-    return np.int64(scramble(np.uint64(i), order.key)) if order.is_random else np.int64(i)
+    number = np.int64(i) + np.int64(order.offset)
+    return np.int64(scramble(np.uint64(number), order.key)) if order.is_random else number
 
 
 @kernel

@@ -52,7 +52,7 @@ def open_clusters(
 ) -> Summary:
     """Open clusters for rows above their opening cost, right after an assignment; finish it.
 
-    ``opening`` (n,) or (1,); OUT table.
+    ``opening`` (n,), (1,), or a function of rows; OUT table.
     """
     n_before = len(table.slots)
     opened: list[int] = []  # the visit rank at which each opened
@@ -79,6 +79,7 @@ def _openers(
     """Return which of these rows open a cluster, visited one by one, and its centre (m, d)."""
     local = rows.take(ids.astype(np.intp))
     centres = partition.opening_centres(local.dense(), local.weights_at())
-    costs = opening[ids] if len(opening) > 1 else opening
+    costs = opening(local) if callable(opening) else opening
+    costs = costs[ids] if len(costs) == rows.n_rows > 1 else costs
     found = local.openings(costs, partition.direct_form(centres))[:room]
     return ids[found], centres[found]

@@ -179,12 +179,13 @@ def _batches(
     """
     rows = state.rows
     members = state.member_counts()
+    held = members if rows.n_weighted == rows.n_rows else state.member_counts(weighted=False)
     budget = max(
         ENTRIES / rows.n_columns,
         PART_OF_A_SWEEP * rows.n_rows * len(members),
     )  # costs of rows at centres
     trials: list[Trial] = []
-    n_rows = 0
+    n_rows, n_taken = 0, 0
     for united, divided in pairs:
         changed = [*united, *divided]
         if touched[changed].any():
@@ -193,16 +194,17 @@ def _batches(
         around = around[~touched[around]]
         n_around = int(members[around].sum())
         budget -= n_around * len(around)
-        if budget < 0 or n_around > rows.most_taken:
+        n_more = int(held[around].sum())
+        if budget < 0 or n_more > rows.most_taken:
             break
-        if min(n_rows + n_around, rows.n_rows) > rows.most_taken:
+        if min(n_taken + n_more, rows.n_rows) > rows.most_taken:
             yield trials
-            trials, n_rows = [], 0
+            trials, n_rows, n_taken = [], 0, 0
         trials.append(Trial(united, divided, around))
-        n_rows += n_around
+        n_rows, n_taken = n_rows + n_around, n_taken + n_more
         if n_rows > ROWS_TOGETHER:
             yield trials
-            trials, n_rows = [], 0
+            trials, n_rows, n_taken = [], 0, 0
     if trials:
         yield trials
 
@@ -302,8 +304,10 @@ def propose_split_then_merge(
         or k > MAX_CLUSTERS
         or (k + max(lengths)) * rows.n_columns > MAX_ENTRIES
     )
+    if k == 1 or is_large:
+        return None
     labels = state.numbers()
-    if k == 1 or is_large or labels.min() < 0:  # rows of no weight may be in no cluster
+    if labels.min() < 0:  # rows of no weight may be in no cluster
         return None
     weights, centres = state.centres()
     form = partition.moving_form(centres)

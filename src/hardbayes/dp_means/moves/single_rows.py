@@ -120,25 +120,29 @@ def propose_all_row_moves(
     return PartitionProposal(moving.fit() - fit, ids, moving.labels[ids].astype(np.intp))
 
 
-def border_rows(state: PartitionState, partition: Partition, slack: float) -> Ids:
+def border_rows(
+    state: PartitionState, partition: Partition, slack: float, part: slice | None = None
+) -> Ids:
     """Return the rows for which moving alone might pay, as clusters are now; and lone rows.
+
+    Of all rows, or of a part.
 
     To join a cluster of size N costs ``N / (N + w)`` times the cost there or more, w being the
     largest weight; to leave one frees ``N / (N - w)`` times it. The first may exceed the second by
     a factor ``1 / slack``, because a row may pay once its neighbours have moved. An executor
     proposes rows, and this test, by the direct formula, decides: so all executors give the same.
     """
-    ids = state.candidates(slack)
     weights, centres = state.centres()
     form, eta = partition.direct_form(centres), partition.prior_weight
-    heaviest = float(state.rows.weights.max())
     found = [NO_ROWS]
-    for start in range(0, len(ids), state.rows.most_taken):
-        part = ids[start : start + state.rows.most_taken]
-        numbers = state.numbers(part).astype(np.intp)
-        local = state.rows.take(part)
-        near = local.near_border(form, numbers, weights + eta, eta, heaviest, slack)
-        found.append(part[near])
+    for each in state.parts() if part is None else [part]:
+        ids = state.candidates(slack, each)
+        if not len(ids):
+            continue
+        numbers = state.numbers(ids).astype(np.intp)
+        local = state.rows.take(ids)
+        near = local.near_border(form, numbers, weights + eta, eta, state.rows.heaviest, slack)
+        found.append(ids[near])
     return np.concatenate(found)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hardbayes.core.arrays import TotalsForm
-from hardbayes.dp_means.moves import PartitionProposal
+from hardbayes.dp_means.moves import Divided, PartitionProposal
 from hardbayes.dp_means.moves.merges import RELATIVE_TOLERANCE
 
 if TYPE_CHECKING:
@@ -79,8 +79,9 @@ def propose_splits(
     chosen, paid, unions = _affordable(state, partition, divisions, with_unions)
     if not len(chosen):
         return None
-    halves = np.stack([divisions.left[chosen], divisions.right[chosen]], axis=1)
-    division, *parts = state.divide(chosen, halves.reshape(2 * len(chosen), -1))
+    both = np.stack([divisions.left[chosen], divisions.right[chosen]], axis=1)
+    halves = partition.direct_form(both.reshape(2 * len(chosen), -1))
+    division, *parts = state.divide(chosen, halves)
     parts.append(division.totals)
     numbers = np.arange(len(chosen))
     weights = [part.weights(numbers) for part in parts]
@@ -97,19 +98,18 @@ def propose_splits(
     if not stays.any():
         return None
     divisions.names[chosen[stays]] = -1  # divide both parts again, whatever their weight
-    going = stays[division.parts]
-    new = k + np.cumsum(stays) - 1
+    to = np.where(stays, k + np.cumsum(stays) - 1, -1)
     made = unions[stays & (unions[:, 0] >= 0)]
     united = np.arange(k)
     united[made[:, 1]] = made[:, 0]
     return PartitionProposal(
         float(paid[stays].sum() - saved[stays[real]].sum()),
-        division.ids[going],
-        new[division.parts[going]],
-        divisions.right[chosen[stays]],
+        opened=divisions.right[chosen[stays]],
         united=united if len(made) else None,
         n_splits=int(stays.sum()),
         n_merges=len(made),
+        divided=Divided(chosen, halves, to),
+        n_divided=int(division.counts[stays].sum()),
     )
 
 

@@ -1,0 +1,342 @@
+"""DP-means of rows that are read by block: what `DPMeans` does beside rows in memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from hardbayes.core.arrays import Floats, Matrix
+from hardbayes.core.loop import Status, counted
+from hardbayes.core.pool import Pool, resolve_threads
+from hardbayes.core.row_blocks import RowBlocks, rows_by_block
+from hardbayes.core.validation import check_matrix, check_novelty, lazy_kind
+from hardbayes.core.validation.cells import column_names
+from hardbayes.dp_means.block_problem import Scanned, pose_blocks, read_rows, scan_blocks
+from hardbayes.dp_means.fitted import fitted_attributes
+from hardbayes.dp_means.mapping import LocalMapper, Mapper
+from hardbayes.dp_means.rows import most_taken
+
+if TYPE_CHECKING:
+    from hardbayes.dp_means.fitted import FittedPartition
+
+# Rows on which a penalty is chosen where all do not fit into memory at once. No path is traced on
+# more than some ten thousand of them; the others say whether few are between the clusters.
+CHOICE_ROWS = 1 << 18
+
+
+class ByBlock:
+    """Base of estimators that take rows in blocks in place of X; everything else goes to `super`."""
+
+    def _fit_rows(self, X: Any, sample_weight: Any, **params: Any) -> tuple[dict[str, Any], Status]:
+        """Return the fitted attributes and the status."""
+        mapper = _mapper_of(X, sample_weight)
+        if mapper is None:
+            return super()._fit_rows(X, sample_weight, **params)  # type: ignore[misc]
+        fitted, status = fit_blocks(self, mapper)
+        if not isinstance(mapper, LocalMapper):
+            from hardbayes.core.dask_rows import lazily
+
+            fitted.pop("_block_labels", None)
+            fitted["labels_"] = lazily(X, labels_of_block, fitted["_model"], np.int32)
+        return fitted, status
+
+    @cached_property
+    def labels_(self) -> NDArray[np.int32]:
+        """Cluster of each row, made an array when it is first read after a fit of blocks."""
+        found = vars(self).get("_block_labels")
+        if found is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute 'labels_'")
+        return np.asarray(found)
+
+    def predict(
+        self, X: Any, novelty: bool | float = False, *, out: str | os.PathLike[str] | None = None
+    ) -> NDArray[np.int32]:
+        """Return the cluster of lowest cost for each row; no cluster is opened.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), row_blocks or Dask
+            Rows. Those of Dask give a lazy array with their chunks.
+        novelty : bool or float, default=False
+            Which rows get -1. True: rows whose cost is above their opening cost, which would have
+            opened a cluster; weights are one, or the rows' lengths if the divergence has
+            ``length_as_weight``. A share, 0 < novelty < 1: rows that lie farther out than all but
+            that share of the training rows of their cluster, whatever the penalty; 0.01 would call
+            about one in a hundred training rows an outlier. Rows that differ from their centre by
+            rounding only are never among them.
+        out : path or None, default=None
+            For `row_blocks`, a ``.npy`` file to write the labels to, block by block; they are then
+            returned as a memory map.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int32
+            Numbers of clusters.
+        """
+        blocks = rows_by_block(X)
+        if blocks is not None:
+            parts = (self._labels(part, novelty) for part in self._checked_blocks(blocks))  # type: ignore[attr-defined]
+            return _joined(parts, np.dtype(np.int32), out)
+        _refuse_out(out)
+        if lazy_kind(X) is None:
+            return super().predict(X, novelty)  # type: ignore[misc]
+        from hardbayes.core.dask_rows import lazily
+
+        check_is_fitted(self)
+        check_novelty(novelty)
+        return lazily(X, labels_of_block, self._model, np.int32, (novelty,))
+
+    def transform(self, X: Any, *, out: str | os.PathLike[str] | None = None) -> Floats:
+        """Return the distance of each row from each centre.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), row_blocks or Dask
+            Rows.
+        out : path or None, default=None
+            For `row_blocks`, a ``.npy`` file to write the distances to, block by block; they are
+            then returned as a memory map.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_clusters_)
+            Euclidean distances, as in scikit-learn's KMeans; divergences for any other
+            `divergence`. Rows of Dask give a lazy array with their chunks; `row_blocks` without
+            ``out`` an iterator over the distances of each block.
+        """
+        blocks = rows_by_block(X)
+        if blocks is not None:
+            parts = (self._distances(part) for part in self._checked_blocks(blocks))
+            return parts if out is None else _joined(parts, None, out)  # type: ignore[return-value]
+        _refuse_out(out)
+        if lazy_kind(X) is None:
+            return super().transform(X)  # type: ignore[misc]
+        from hardbayes.core.dask_rows import lazily
+
+        check_is_fitted(self)
+        return lazily(
+            X, distances_of_block, self._model, self._model.dtype, (), self._model.centres.shape[0]
+        )
+
+    def _distances(self, matrix: Matrix) -> Floats:
+        with Pool(resolve_threads(self.n_jobs)) as pool:  # type: ignore[attr-defined]
+            distances = self._model.assign(matrix, pool).distances()
+        return distances.astype(matrix.dtype, copy=False)
+
+    def _checked_blocks(self, blocks: RowBlocks) -> Iterator[Matrix]:
+        """Yield the rows of each block, checked; errors name a row by its number among all."""
+        check_is_fitted(self)
+        first = 0
+        from hardbayes.dp_means.mapping import read_ahead
+
+        for raw in read_ahead(blocks.blocks):
+            n_rows = raw.rows.shape[0]
+            if n_rows:
+                yield checked_rows(self, raw.rows, first)
+            first += n_rows
+
+    def _get_state(self) -> dict[str, Any]:
+        """Return the state for a file: labels only where they are in memory."""
+        state: dict[str, Any] = super()._get_state()  # type: ignore[misc]
+        if not isinstance(state.get("labels_"), np.ndarray):
+            state.pop("labels_", None)
+        return state
+
+
+def _mapper_of(X: Any, sample_weight: Any) -> Mapper | None:
+    """Return who reads X by block; None where X is in memory."""
+    blocks = rows_by_block(X, sample_weight)
+    if blocks is not None:
+        return LocalMapper(blocks)
+    if lazy_kind(X) is None:
+        return None
+    from hardbayes.core.dask_rows import DaskMapper
+
+    return DaskMapper(X, sample_weight)
+
+
+def _refuse_out(out: Any) -> None:
+    if out is not None:
+        raise ValueError(
+            "The 'out' parameter must be None unless X is row_blocks: the result is an array. "
+            "Leave it out, or write the array by numpy.save."
+        )
+
+
+def fit_blocks(estimator: Any, mapper: Mapper) -> tuple[dict[str, Any], Status]:
+    """Return the attributes of an estimator fitted to rows in blocks, and the status of the fit."""
+    geometry = estimator._geometry
+    found = scan_blocks(mapper, geometry)
+    facts = found.facts
+    estimator._say(f"fit of {facts.n_rows} rows, {facts.n_columns} columns, in blocks")
+    rng = estimator._stream()
+    with Pool(resolve_threads(estimator.n_jobs), estimator._progress()) as pool:
+        if facts.n_rows <= most_taken(facts.n_rows, found.entries_per_row):
+            matrix, weights = read_rows(mapper, found, geometry)
+            fitted, status = estimator._fitted(matrix, weights, rng, pool)
+        else:
+            fitted, status = _fit_large(estimator, mapper, found, rng, pool)
+    fitted["n_passes_"] = mapper.n_passes
+    fitted["n_features_in_"] = facts.n_columns
+    if facts.names is not None:
+        fitted["feature_names_in_"] = np.array(facts.names, object)
+    return fitted, status
+
+
+def _fit_large(
+    estimator: Any, mapper: Mapper, found: Scanned, rng: np.random.RandomState, pool: Pool
+) -> tuple[dict[str, Any], Status]:
+    """Fit rows where they are."""
+    geometry, facts = estimator._geometry, found.facts
+    prior_weight = estimator.prior_weight
+    if prior_weight == "auto":
+        prior_weight = geometry.default_prior_weight(facts.at_border)
+    given = estimator._given_centres(facts.n_columns)
+    problem, columns = pose_blocks(mapper, found, geometry, given, pool)
+    penalty, init, chosen = estimator.cluster_penalty, estimator.init, None
+    if given is not None:
+        init = problem.centres_in_frame(columns.of(given))
+    if penalty == "auto":
+        chosen = _choose(estimator, mapper, found, prior_weight, rng, pool)
+        penalty = chosen[0]["cluster_penalty_"]
+        if isinstance(init, str) and init == "mean" and estimator._search == "split-merge":
+            init = problem.centres_in_frame(columns.of(chosen[0]["_model"].shown_centres()))
+    penalty = float(penalty)
+    problem.check_penalty(penalty)
+    partition = problem.partition(penalty, float(prior_weight), estimator.max_clusters)
+    solution = estimator._solve(problem, partition, init, rng)
+    fitted = fitted_attributes(solution, problem, partition, penalty, columns, facts.dtype)
+    fitted["_block_labels"] = fitted.pop("labels_")
+    status = solution.status
+    if chosen is not None:
+        told, how = chosen
+        names = ("plateau_width_", "plateau_reference_", "penalty_choice_")
+        fitted |= {name: told[name] for name in names}
+        n = len(told["labels_"])
+        sentences = [fitted["status_"], f"The penalty was chosen on {counted(n, 'row')} of X."]
+        if how is Status.REMARKED:
+            sentences.append(told["status_"])
+            status = how if status is Status.CONVERGED else status
+        fitted["status_"] = " ".join(filter(None, sentences))
+    return fitted, status
+
+
+def _choose(
+    estimator: Any,
+    mapper: Mapper,
+    found: Scanned,
+    prior_weight: float,
+    rng: np.random.RandomState,
+    pool: Pool,
+) -> tuple[dict[str, Any], Status]:
+    """Return the attributes of a fit of some of the rows, which weigh as much as all."""
+    n = found.facts.n_rows
+    size = min(CHOICE_ROWS, most_taken(n, found.entries_per_row))
+    ids = np.unique(rng.randint(n, size=size))
+    estimator._say(f"choosing the penalty on {len(ids)} rows")
+    matrix, weights = read_rows(mapper, found, estimator._geometry, ids)
+    weights = np.ones(1) if weights is None else weights
+    factor = found.total_weight / float(np.broadcast_to(weights, len(ids)).sum())
+    sampled = clone(estimator).set_params(prior_weight=prior_weight)
+    fitted: tuple[dict[str, Any], Status] = sampled._fitted(matrix, factor * weights, rng, pool)
+    return fitted
+
+
+# -- rows of a fitted model ------------------------------------------------------------------------
+
+
+def checked_rows(estimator: Any, rows: Any, first: int) -> Matrix:
+    """Return a block as the fitted model takes it."""
+    names = column_names(rows)
+    known = getattr(estimator, "feature_names_in_", None)
+    if type(rows).__name__ != "NamedRows":
+        return check_matrix(rows, estimator._model.geometry, estimator, False, first)
+    if known is not None and list(known) != names:
+        raise ValueError(
+            "The feature names should match those that were passed during fit: X has "
+            f"{names}, the fit had {list(known)}. Pass 'columns' to row_blocks."
+        )
+    if known is not None:
+        _check_number(rows.shape[1], estimator.n_features_in_, type(estimator).__name__)
+        return check_matrix(rows.values, estimator._model.geometry, first_row=first, names=names)
+    return check_matrix(rows.values, estimator._model.geometry, estimator, False, first, names)
+
+
+def _check_number(n_columns: int, expected: int, kind: str) -> None:
+    if n_columns != expected:
+        raise ValueError(
+            f"X has {n_columns} features, but {kind} is expecting {expected} features as input."
+        )
+
+
+def _rows_for(model: FittedPartition, X: Any) -> Matrix:
+    matrix = check_matrix(X, model.geometry)
+    _check_number(matrix.shape[1], model.n_columns, "DPMeans")
+    return matrix
+
+
+def labels_of_block(
+    X: Any, model: FittedPartition, novelty: bool | float = False
+) -> NDArray[np.int32]:
+    """Return the clusters of the rows of a block."""
+    if not X.shape[0]:
+        return np.empty(0, np.int32)
+    share = check_novelty(novelty)
+    with Pool(1) as pool:
+        assigned = model.assign(_rows_for(model, X), pool)
+        labels = assigned.labels()
+        if share is not None:
+            labels[assigned.outliers(share)] = -1
+        elif novelty:
+            labels[assigned.novel()] = -1
+    return labels
+
+
+def distances_of_block(X: Any, model: FittedPartition) -> Floats:
+    """Return the distances of the rows of a block from all centres."""
+    if not X.shape[0]:
+        return np.empty((0, len(model.centres)), model.dtype)
+    with Pool(1) as pool:
+        distances = model.assign(_rows_for(model, X), pool).distances()
+    return distances.astype(model.dtype, copy=False)
+
+
+def _joined(parts: Iterator[Any], dtype: np.dtype | None, out: Any) -> Any:
+    """Return what was found of all blocks as one array, or as a memory map of a file written."""
+    if out is None:
+        found = list(parts)
+        return np.concatenate(found) if found else np.empty(0, dtype)
+    path = Path(out)
+    partial = path.with_name(path.name + ".partial")
+    n_rows, header, width = 0, b"", None
+    try:
+        with open(partial, "wb") as file:
+            for part in parts:
+                if width is None:
+                    width, dtype = part.shape[1:], part.dtype
+                    _write_header(file, (0, *width), dtype)
+                    header = b"written"
+                part.tofile(file)
+                n_rows += len(part)
+            if not header:
+                raise ValueError("X has no rows. Pass at least one row.")
+            file.seek(0)
+            _write_header(file, (n_rows, *(width or ())), dtype)
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+    return np.load(path, mmap_mode="r")
+
+
+def _write_header(file: Any, shape: tuple[int, ...], dtype: Any) -> None:
+    """Write the header of a .npy file; it is as long for any number of rows."""
+    told = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(file, told)
