@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-_VOID = frozenset({"br", "hr", "input", "link", "meta"})  # elements that have no end
+_VOID = frozenset(
+    {"br", "hr", "img", "input", "link", "meta", "source"}
+)  # elements that have no end
 
 _NOUNS = {"n_clusters_": "cluster", "n_topics_": "topic", "n_components_": "feature"}
 _MAX_BARS = 40  # clusters that are drawn

@@ -16,7 +16,7 @@ from hardbayes.core.html import Markup, tag
 from hardbayes.reports.pieces import Section, details, section
 
 
-def page(title: str, body: Markup, data: dict[str, Any]) -> bytes:
+def page(title: str, body: Markup, data: dict[str, Any], *, pictures: bool = False) -> bytes:
     """Return the file.
 
     Parameters
@@ -27,10 +27,12 @@ def page(title: str, body: Markup, data: dict[str, Any]) -> bytes:
         What the page shows.
     data : dict
         What the script reads: anything that JSON can hold.
+    pictures : bool, default=False
+        Whether the body holds pictures, as data.
     """
     style, script = _part("page.css"), _part("page.js")
     parts = {
-        "policy": escape(_policy(style, script)),
+        "policy": escape(_policy(style, script, pictures)),
         "title": escape(title),
         "style": style,
         "body": body,
@@ -46,11 +48,14 @@ def _part(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8").replace("\r\n", "\n")
 
 
-def _policy(style: str, script: str) -> str:
-    """Return a content security policy: this style sheet, this script, and nothing else."""
+def _policy(style: str, script: str, pictures: bool) -> str:
+    """Return a content security policy: this style sheet, this script, and nothing else.
+
+    Pictures within the file, where it has any.
+    """
     return (
         f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}; "
-        "base-uri 'none'; form-action 'none'"
+        f"{'img-src data:; ' if pictures else ''}base-uri 'none'; form-action 'none'"
     )
 
 
