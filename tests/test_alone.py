@@ -78,4 +78,6 @@ def test_how_to_get_more_where_nothing_was_compared(model, X):
 def test_one_topic_says_how_to_get_more():
     model = HDPTopics(random_state=0).fit(np.eye(1, 5).repeat(9, axis=0))
     assert model.n_topics_ == 1
-    assert "so there is one topic. For k topics nevertheless: HDPTopics(n_topics=k)" in model.status_
+    assert (
+        "so there is one topic. For k topics nevertheless: HDPTopics(n_topics=k)" in model.status_
+    )

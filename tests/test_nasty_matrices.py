@@ -176,7 +176,11 @@ def found_numbers(name, value):
 def public_attributes(model):
     names = {name for name in vars(model) if name.endswith("_") and name[0] != "_"}
     for kind in type(model).__mro__:
-        names |= {n for n, v in vars(kind).items() if n.endswith("_") and n[0] != "_" and isinstance(v, property)}
+        names |= {
+            n
+            for n, v in vars(kind).items()
+            if n.endswith("_") and n[0] != "_" and isinstance(v, property)
+        }
     return sorted(names)
 
 

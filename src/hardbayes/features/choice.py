@@ -215,9 +215,9 @@ def choose_features(
     if number is not None:
         own = next((each for each in path.plateaus if each.k == number), path.suggest())
         return FeatureChoice(number, own.middle, path, evidence, True)
-    base = next((each for each in path.plateaus if each.k == 1), None)
-    if base is not None and _has_mean(matrix, held_out):
-        return FeatureChoice(1, base.middle, path, evidence, False)
+    mean = next((each for each in path.plateaus if each.k == 1), None)
+    if mean is not None and _has_mean(matrix, held_out):
+        return FeatureChoice(1, mean.middle, path, evidence, False)
     gain = path.solutions[0].fit - path.solutions[-1].fit
     return FeatureChoice(
         path.solutions[0].n_components, 2.0 * gain if gain > 0 else 1.0, path, evidence, False
@@ -241,7 +241,9 @@ def _confirmed_number(
 def _has_mean(matrix: Matrix, held_out: HeldOut) -> bool:
     """Whether the mean of one half of the rows predicts that of the other."""
     halves = [half if len(half) else slice(None) for half in held_out.halves]
-    one, other = (np.asarray(matrix[half].mean(axis=0, dtype=np.float64)).ravel() for half in halves)
+    one, other = (
+        np.asarray(matrix[half].mean(axis=0, dtype=np.float64)).ravel() for half in halves
+    )
     return float(one @ other) > 0
 
 

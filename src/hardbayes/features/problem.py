@@ -53,7 +53,7 @@ class FeatureProblem:
         about = self.rows.describe()
         nothing = np.zeros(about.n_columns)
         size = SquaredEuclidean().objective_rounding(
-            about.weights, about.n_rows, np.zeros(1), nothing
+            total_weight(about.weights, about.n_rows), 0.0, nothing
         )
         return size / self.unit
 

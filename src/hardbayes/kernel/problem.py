@@ -175,7 +175,7 @@ def make_problem(
                 else matrix * scales * scales[:, np.newaxis]
             )
         return KernelProblem(options, every, anchors, pool, None, None, matrix, scales)
-    SquaredEuclidean().check_scale(matrix.shape, every, largest)
+    SquaredEuclidean().check_scale(matrix.shape[1], float(every.sum()), largest)
     shift = None
     if options.kernel == "linear" and not options.balance and not is_sparse(matrix):
         # Distances do not change, but what is subtracted becomes smaller, and so does rounding.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.core.arrays import Floats, is_sparse
+from hardbayes.core.arrays import Floats, is_sparse, total_weight
 from hardbayes.core.estimator import seeded_stream
 from hardbayes.core.frame import cluster_bound, frame_for
 from hardbayes.mini_batch.clusters import Clusters, Terms, choose, find_clusters
@@ -108,7 +108,8 @@ class Stream:
         start = joined([*self.waiting, rows.part(slice(0, WINDOW))])
         largest = frame_for(start.matrix, self.geometry)[1]
         weights = np.ones(1) if start.weights is None else start.weights
-        self.geometry.check_scale(start.matrix.shape, weights, float(largest.max()))
+        n, d = start.matrix.shape
+        self.geometry.check_scale(d, total_weight(weights, n), float(largest.max()))
 
     # -- rows come in ------------------------------------------------------------------------------
 

@@ -233,14 +233,21 @@ def rows_section(found: Rows, data: Data, telling: list[int]) -> Section:
         tag(
             "p",
             "Typical rows lie nearest to the centre of their cluster. Doubtful rows lie almost as "
-            "near to another one: at a ratio of distances of 1 they are as far from both." + numbers,
+            "near to another one: at a ratio of distances of 1 they are as far from both."
+            + numbers,
         ),
         tag(
             "div",
-            table("The most typical rows of each cluster", ("cluster", named, *columns), typical, 2),
-            table("The most doubtful rows", (named, "cluster", "next", "ratio", *columns), doubtful, 3)
+            table(
+                "The most typical rows of each cluster", ("cluster", named, *columns), typical, 2
+            ),
+            table(
+                "The most doubtful rows", (named, "cluster", "next", "ratio", *columns), doubtful, 3
+            )
             if doubtful
-            else tag("p", NO_DOUBT) if len(found.typical) > 1 else None,
+            else tag("p", NO_DOUBT)
+            if len(found.typical) > 1
+            else None,
             class_="tables",
         ),
     )

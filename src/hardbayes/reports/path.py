@@ -206,7 +206,9 @@ def script_data(found: Solutions | None, plane: Plane | None, thing: str) -> dic
                 "text": counted(step.k, thing),
                 "objective": short(step.objective),
                 "labels": None if step.labels is None else encoded(step.labels, width),
-                "names": [] if plane is None or step.labels is None else [
+                "names": []
+                if plane is None or step.labels is None
+                else [
                     [each.word, each.x, each.y, *((each.own_x, each.own_y) if each.is_away else ())]
                     for each in cluster_names(plane, step.labels)
                 ],

@@ -89,7 +89,13 @@ def topics_of(given: Given) -> Topics:
         )
     mixed = _mixed(shares, typical, called) if model.n_topics_ > 1 else []
     return Topics(
-        topics, int(model.n_topics_), mixed, n, v, _background(model, given), names is not None,
+        topics,
+        int(model.n_topics_),
+        mixed,
+        n,
+        v,
+        _background(model, given),
+        names is not None,
         np.where(lengths > 0, shares.argmax(axis=1), -1).tolist(),
     )
 
