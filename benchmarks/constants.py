@@ -18,8 +18,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "hardbayes"
 # What people look at: no result depends on numbers there.
 LEFT_OUT = {"cli", "datasets", "plot", "reports"}
-# Constraints on parameters, and types.
-NO_NUMBERS = {"Interval", "IntType"}
+# Constraints on parameters, types, and what files may hold.
+NO_NUMBERS = {"Interval", "IntType", "schema"}
 # What a name or a comment may say of the reason for a number, but for a benchmark.
 REASONS = {
     "rounding": r"rounding|epsilon|float64|float32|overflow|underflow|infinity|cancel",

@@ -221,7 +221,8 @@ def findings(estimator, matrix):
                 last = traceback.extract_tb(error.__traceback__)[-1].filename
                 sentence = str(error)
                 if not isinstance(error, ValueError) or "/hardbayes/" not in last:
-                    yield f"{type(error).__name__}: {sentence[:200]} in {traceback.extract_tb(error.__traceback__)[-4:]}"
+                    where = traceback.extract_tb(error.__traceback__)[-4:]
+                    yield f"{type(error).__name__}: {sentence[:200]} in {where}"
                 elif not re.fullmatch(r"[A-Z'][^\n]+\.", sentence):
                     yield f"no sentence: {sentence}"
     status = getattr(model, "status_", "")

@@ -116,7 +116,7 @@ def test_edges(content, says, refused, tmp_path):
         ["predict", "t.csv", "t.csv"],
         ["predict", "nothing", "t.csv"],
         ["graph", "."],
-        ["experiments"],
+        ["experiments", "nothing"],
     ],
 )
 def test_options(arguments, refused, tmp_path):

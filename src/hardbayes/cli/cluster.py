@@ -75,14 +75,17 @@ def run_cluster(options: argparse.Namespace) -> None:
     gaussian = options.model == "gaussian"
     if gaussian and options.divergence != "squared_euclidean":
         raise CommandError("--model gaussian has no --divergence; leave one of them out")
+    if options.certainty:
+        check_certainty(options)
     table = open_table(options.table, options.header)
     if is_mixed(options, table):
         if options.certainty:
-            raise CommandError("--certainty takes tables of numbers alone; leave it out")
+            raise CommandError(
+                "--certainty takes tables of numbers alone; leave it out, or name such columns "
+                "with --columns"
+            )
         run_mixed(options, table)
         return
-    if options.certainty:
-        check_certainty(options)
     plain = options.divergence == "squared_euclidean" and not gaussian
     rows = read_rows(options, table, scalable=plain)
     model, warned = computed(rows.table.path, lambda: fit_clusters(options, rows), rows.cell)

@@ -14,7 +14,6 @@ from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.random import MT19937, RandomState, SeedSequence
 from numpy.typing import NDArray
 from sklearn.base import (
     BaseEstimator,
@@ -83,24 +82,17 @@ def _task(estimator: Any, given: dict[str, Any]) -> Iterator[None]:
     context.call_on_fit_task_end(**given, reconstruction_attributes={})
 
 
-class _FirstState(SeedSequence):
-    """A first state that takes no time, for a generator that is seeded at once."""
+class Absent:
+    """A method of other libraries that a model has not: reading it says what to use instead."""
 
-    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> Any:
-        return np.ones(n_words, dtype)
+    def __init__(self, instead: str) -> None:
+        self.instead = instead
 
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
 
-_FIRST = _FirstState(0)  # any seed: no result depends on a state that is replaced at once
-
-
-def seeded_stream(seed: int) -> RandomState:
-    """Return ``RandomState(seed)``, which would first collect and spread entropy for nothing.
-
-    That takes as long as all sweeps over a hundred rows.
-    """
-    stream = RandomState(MT19937(_FIRST))
-    stream.seed(seed)
-    return stream
+    def __get__(self, instance: Any, owner: type) -> Any:
+        raise AttributeError(f"{owner.__name__!r} has no {self.name!r}: {self.instead}")
 
 
 class Estimator(CallbackSupportMixin, ABC, BaseEstimator):
@@ -152,8 +144,6 @@ class Estimator(CallbackSupportMixin, ABC, BaseEstimator):
         """Return the generator of ``random_state``; for None a new one, not NumPy's global one."""
         if self.random_state is None:
             return np.random.RandomState()
-        if isinstance(self.random_state, Integral):
-            return seeded_stream(int(self.random_state))
         return check_random_state(self.random_state)
 
     def _progress(self) -> Report:

@@ -16,9 +16,9 @@ from hardbayes.experiments.results import Asked, Claim, Result, clock
 from hardbayes.plot.pictures import COLORS
 from hardbayes.samplers import DPGaussianGibbs
 
-SEED = 0
-N_ROWS = 312_320
-PATCH = (8, 16)
+SEED = 0  # any: times depend little on it
+N_ROWS = 312_320  # descriptors of the paper
+PATCH = (8, 16)  # pixels of a patch, 128 in all
 SIFT = "sift_phototourism_notredame.npz"
 SIFT_SOURCE = (
     "SIFT descriptors of the patches of Photo Tourism as array X (n, 128); the patches are at "

@@ -11,7 +11,7 @@ from hardbayes.experiments.agreement import nmi
 from hardbayes.experiments.results import Asked, Claim, Result, number
 from hardbayes.plot.pictures import COLORS
 
-SEED = 0
+SEED = 0  # any: means over draws are shown
 #: Costs of the published algorithm: the paper's rule for the local one, and a global one that gives
 #: about as many global clusters as the paper has; its own rule gives other numbers. Measured.
 GLOBAL_PENALTY = 0.2

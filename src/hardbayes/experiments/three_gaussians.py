@@ -16,7 +16,7 @@ from hardbayes.experiments.results import Asked, Claim, Result, number
 from hardbayes.plot.pictures import COLORS
 from hardbayes.samplers import DPGaussianGibbs
 
-SEED = 1
+SEED = 1  # that of the line of three Gaussians with the paper's agreement
 GAP = 4.4  # between neighbours, in standard deviations
 N_DRAWS = 8  # of the data, for how often such data behave as the paper's
 #: Of the prior of the means, as in the paper (2012).

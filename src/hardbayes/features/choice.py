@@ -167,6 +167,8 @@ class FeatureChoice(NamedTuple):
         why = "No number of features was confirmed by rows that a fit had not seen"
         if self.is_confirmed:
             why = "No feature lowers what any row costs"
+        elif not self.evidence:
+            why = "There are too few rows to confirm features by rows that a fit has not seen"
         found = "there is " + (
             "one, which tells that rows have a mean" if self.n_components else "none"
         )

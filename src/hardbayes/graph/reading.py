@@ -17,7 +17,7 @@ WHAT = (
 )
 # Edges that number their vertices much higher than there are edges would make most of the vertices
 # isolated.
-MOST_WEIGHT = 1e307  # of all links: twice their sum still fits float64
+MAX_WEIGHT = 2.0**1022  # of all links: twice their sum still fits float64
 MAX_VERTICES_BESIDE = 1_000_000
 MAX_VERTICES_PER_EDGE = 100
 
@@ -316,7 +316,7 @@ def _with_links(graph: Adjacency) -> Adjacency:
         )
     with np.errstate(over="ignore"):
         total = float(graph.links.data.sum() + graph.loops.sum())
-    if not total < MOST_WEIGHT:
+    if not total < MAX_WEIGHT:
         raise ValueError("The weights of links sum to more than float64 holds. Scale them down.")
     return graph
 

@@ -17,7 +17,7 @@ from hardbayes.mini_batch.summary import Summary
 from hardbayes.mini_batch.watch import Watch
 from hardbayes.mini_batch.windows import Window, joined
 
-COUNT = schema.Entry(int, low=0)
+COUNT = schema.Entry(int, low=0)  # rows, births, windows: any number of them
 #: What a file holds of a stream.
 SCHEMA: schema.Schema = {
     "n_features_in_": schema.length("columns"),

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hardbayes.core.arrays import Floats, is_sparse, total_weight
-from hardbayes.core.estimator import seeded_stream
 from hardbayes.core.frame import cluster_bound, frame_for
 from hardbayes.mini_batch.clusters import Clusters, Terms, choose, find_clusters
 from hardbayes.mini_batch.identities import Identities
@@ -249,7 +248,7 @@ class Stream:
         """
         assert self.frame is not None
         summary = self.summary.scaled(self.present(rules))
-        rng = seeded_stream((self.seed + self.n_rows) % 2**32)
+        rng = np.random.RandomState((self.seed + self.n_rows) % 2**32)
         weight, start = float(summary.weights.sum()), self.centres
         penalty, sentence = self.row_penalty, self.sentence
         if rules.penalty is None and penalty is None:

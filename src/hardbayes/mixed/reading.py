@@ -26,7 +26,7 @@ UNSEEN = -1.0  # the number of a level that was not there at the fit
 FEWEST_COUNTS = 11
 
 _DAY = 86_400.0  # seconds
-_EPOCH = datetime(1970, 1, 1)
+_EPOCH = datetime(1970, 1, 1)  # where days are counted from; any day would do
 
 
 class Column(NamedTuple):

@@ -34,7 +34,7 @@ GAP = 3.0
 PART = 0.1  # of the rows: a part between gaps with fewer has no say in the floor
 _QUANTILES = 512  # of a column, from which its transform is found
 
-AS_IT_IS, LOGARITHM, YEO_JOHNSON = 0.0, 1.0, 2.0
+AS_IT_IS, LOGARITHM, YEO_JOHNSON = 0.0, 1.0, 2.0  # names, as files hold them
 
 
 class Shape(NamedTuple):

@@ -95,7 +95,7 @@ def _encode_one(key: str, value: Any, arrays: dict[str, np.ndarray]) -> object:
     if isinstance(value, dict):
         pairs = [list(pair) for pair in value.items()]
         if not _are_pairs(pairs):
-            raise ValueError("a mapping in a file is one of names or numbers to texts")
+            raise ValueError("a dict in a file has names or numbers as keys, and texts as values")
         return {"pairs": pairs}
     if isinstance(value, list | tuple):
         if value and all(isinstance(text, str) for text in value):

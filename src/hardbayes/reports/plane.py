@@ -168,7 +168,9 @@ def plane_figure(plane: Plane, labels: NDArray[np.int64], thing: str) -> Markup:
     called: list[Markup] = []
     if plane.called is not None:
         words = [each if len(each) <= _SHORTEN else f"{each[:_SHORTEN]}…" for each in plane.called]
-        called = name_marks(names_apart(words, plane.points + [0.0, -0.5 * LETTER[1]]), "vertex")
+        called = name_marks(
+            names_apart(words, plane.points + np.array([0.0, -0.5 * LETTER[1]])), "vertex"
+        )
     axes = None if plane.lines is not None else frame(across, up, plane.names, (6, 5), 2.0)
     shown = len(plane.rows)
     what = "vertices" if plane.lines is not None else "rows"

@@ -74,7 +74,9 @@ def profiles_of(data: Data, labels: NDArray[np.int32], n_clusters: int) -> Profi
     telling = ranked[:N_TELLING] or list(range(min(N_TELLING, n_columns)))
     low, high = column_range(data.values)
     flags = (low == 0) & (high == 1)
-    flags[flags] = [np.isin(_column(data.values, at), (0, 1)).all() for at in np.flatnonzero(flags)]
+    flags[flags] = [
+        np.isin(_column(data.values, at), (0, 1)).all() for at in np.flatnonzero(flags).tolist()
+    ]
     return Profiles(every, found, n_clusters, telling, complete, flags, ~flags & (low >= 0))
 
 

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from hardbayes.core.arrays import Floats, Matrix
-from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, RowEstimator
+from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, Absent, RowEstimator
 from hardbayes.core.frame import cluster_bound
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.loop import Status, counted
@@ -52,6 +52,7 @@ from hardbayes.topics.problem import (
     documents_with_words,
     make_documents,
     no_topics,
+    refuse_documents,
     word_weights,
 )
 from hardbayes.topics.state import sweep_documents
@@ -78,32 +79,6 @@ def top_word_ids(model: Any, n: int, by: str = "relevance") -> NDArray[np.intp]:
     scores = model.relevance_ if by == "relevance" else model.components_
     order = np.lexsort((-model.components_, -np.maximum(scores, 0.0)), axis=1)
     return order[:, :n]
-
-
-# What to use instead of methods that topic models of other libraries have.
-INSTEAD = {
-    "partial_fit": ": topics are found from all documents at once. Use fit with all of them.",
-    "predict_proba": ". Use transform, which returns the share of each topic in each document.",
-    "predict": ". Use transform, whose largest share in each row is the main topic; labels_ has "
-    "those of the fit.",
-}
-
-
-def refuse_documents(X: Any) -> None:
-    """Raise where X holds texts, or lists of words, in place of counts of words."""
-    if isinstance(X, str):
-        first: Any = X
-    elif isinstance(X, list | tuple) or (hasattr(X, "ndim") and X.ndim == 1):
-        first = next(iter(X), None)
-        first = next(iter(first), None) if isinstance(first, list | tuple) else first
-    else:
-        return
-    if isinstance(first, str):
-        raise ValueError(
-            "HDPTopics takes counts of words, one row for each document, and X holds text. Count "
-            "its words first: CountVectorizer().fit_transform(texts), of "
-            "sklearn.feature_extraction.text."
-        )
 
 
 class HDPTopics(RowEstimator):
@@ -313,10 +288,12 @@ class HDPTopics(RowEstimator):
                 fitted["status_"] += f" {choice.sentence(self._call(choice.penalty))}"
         return fitted, solution.status
 
-    def __getattr__(self, name: str) -> Any:
-        """Raise AttributeError: with what to use instead of methods that other models have."""
-        missing = f"{type(self).__name__!r} object has no attribute {name!r}"
-        raise AttributeError(f"{missing}{INSTEAD.get(name, '')}")
+    partial_fit = Absent("topics are found from all documents at once. Use fit with all of them.")
+    predict = Absent(
+        "documents have shares of several topics. Use transform, whose largest share in each row "
+        "is the main topic; labels_ has those of the fit."
+    )
+    predict_proba = Absent("use transform, which returns the share of each topic in each document.")
 
     def _fit_rows(self, X: Any, sample_weight: Any, **params: Any) -> tuple[dict[str, Any], Status]:
         refuse_documents(X)

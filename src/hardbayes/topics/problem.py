@@ -7,7 +7,7 @@ topics of documents, and topics are paid for.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -205,3 +205,20 @@ class WordCounts(Poisson):
 
     domain = "counts >= 0"
     remedy = "Pass counts of words, as CountVectorizer returns them: not scaled, and not centred."
+
+
+def refuse_documents(X: Any) -> None:
+    """Raise where X holds texts, or lists of words, in place of counts of words."""
+    if isinstance(X, str):
+        first: Any = X
+    elif isinstance(X, list | tuple) or (hasattr(X, "ndim") and X.ndim == 1):
+        first = next(iter(X), None)
+        first = next(iter(first), None) if isinstance(first, list | tuple) else first
+    else:
+        return
+    if isinstance(first, str):
+        raise ValueError(
+            "HDPTopics takes counts of words, one row for each document, and X holds text. Count "
+            "its words first: CountVectorizer().fit_transform(texts), of "
+            "sklearn.feature_extraction.text."
+        )

@@ -77,6 +77,8 @@ class Geometry(ABC):
     nonnegative: bool = False
     #: Entries lie between zero and one.
     unit_interval: bool = False
+    #: The largest entry divided by the smallest must not exceed it.
+    max_ratio: float = np.inf
     #: Costs of at least this value stand for infinity.
     infinite_cost: float = np.inf
     #: Required number of columns; None where any number is accepted.

@@ -3,12 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.core.arrays import Floats, Matrix, is_sparse
+from hardbayes.core.arrays import Floats
 from hardbayes.core.geometry.base import Geometry
-
-# Ratio of entries that is accepted: costs are about as large, and beside one that is larger the
-# others would be lost in their sum.
-WIDEST = 1e20
 
 
 class ItakuraSaito(Geometry):
@@ -25,6 +21,7 @@ class ItakuraSaito(Geometry):
     degree = 0
     nonnegative = True
     domain = "numbers > 0"
+    max_ratio = 1e20  # costs are about as large, and beside a larger one the others would be lost
 
     def __init__(self, shape: float = 1.0) -> None:
         if not 0 < shape < np.inf:
@@ -48,18 +45,6 @@ class ItakuraSaito(Geometry):
         near = np.abs(beyond) < 0.5
         logs = np.where(near, np.log1p(np.where(near, beyond, 0.0)), np.log(x) - np.log(c))
         return self.shape * (beyond - logs)
-
-    def statistic(self, matrix: Matrix) -> Matrix:
-        """Return the rows; raise ValueError where ratios are so large that sums lose others."""
-        values = matrix.data if is_sparse(matrix) else matrix
-        least, most = float(values.min(initial=np.inf)), float(values.max(initial=0.0))
-        if least > 0 and most / WIDEST > least:
-            raise ValueError(
-                f"X holds values from {least:g} to {most:g}. Beside such a ratio no others count in "
-                "float64. Divide each column by its median, which changes no cost, or remove rows "
-                "with extreme values."
-            )
-        return matrix
 
     def outside(self, values: Floats) -> NDArray[np.bool_]:
         """Return a mask of the entries that are not positive."""

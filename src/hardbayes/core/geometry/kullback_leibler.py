@@ -3,14 +3,13 @@
 import numpy as np
 
 from hardbayes.core.arrays import Matrix
-from hardbayes.core.geometry.poisson import Poisson, without_negligible
+from hardbayes.core.geometry.poisson import Poisson
 
 
 class KullbackLeibler(Poisson):
     """``D(x, c) = sum_j x_j log(x_j / c_j)`` for rows normalised to sum one.
 
-    This is the Poisson's divergence: its other terms cancel where both sides sum to one. Shares
-    below 1e-20 count as zeros.
+    This is the Poisson's divergence: its other terms cancel where both sides sum to one.
 
     Parameters
     ----------
@@ -25,11 +24,6 @@ class KullbackLeibler(Poisson):
 
     def __init__(self, length_as_weight: bool = False) -> None:
         self.length_as_weight = length_as_weight
-
-    def statistic(self, matrix: Matrix) -> Matrix:
-        """Return the rows with zeros in place of shares that nothing could tell from them."""
-        with np.errstate(over="ignore"):  # sums beyond float64 are refused where rows are divided
-            return without_negligible(matrix, self.row_sizes(matrix))
 
     def unit_vectors(self, rows: Matrix) -> Matrix:
         """Return the square roots of the shares: their distances are Hellinger's."""

@@ -3,24 +3,25 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.core.arrays import Floats, Formula, Matrix, chunks, is_sparse
+from hardbayes.core.arrays import Floats, Formula, Matrix, chunks, is_sparse, row_sums
 from hardbayes.core.geometry.base import Geometry, t_log_t
 
 # Stands for minus the logarithm of zero: above any penalty, yet finite in float32 arithmetic.
 NEVER = 1e30
 
 
-# Of the largest entry, or of the sum of a row: beside a centre of zero less costs too little to
-# stand for infinity, and sums of rows lose it.
+# Of the sum of a row: beside a centre of zero less costs too little to stand for infinity, and the
+# sum of the row loses it.
 NEGLIGIBLE = 1e-20
 
 
-def without_negligible(matrix: Matrix, units: Floats) -> Matrix:
-    """Return rows with zeros in place of positive entries far below their ``units``, (n,) or (1,).
+def without_negligible(matrix: Matrix) -> Matrix:
+    """Return rows with zeros in place of positive entries far below the sum of their row.
 
     The matrix itself where it has none.
     """
-    limits = np.broadcast_to(NEGLIGIBLE * units, matrix.shape[0])
+    with np.errstate(over="ignore"):
+        limits = NEGLIGIBLE * np.minimum(row_sums(matrix), np.finfo(np.float64).max)
     if is_sparse(matrix):
         small = (matrix.data > 0) & (matrix.data < np.repeat(limits, np.diff(matrix.indptr)))
         if not small.any():
@@ -43,7 +44,7 @@ class Poisson(Geometry):
 
     The cost is (practically) infinite at a centre with a zero where the row has none. On data with
     zeros no other row would join a cluster opened at one row, so ``prior_weight="auto"`` is 10.
-    Entries below 1e-20 of the largest count as zeros.
+    Entries below 1e-20 of the sum of their row count as zeros.
     """
 
     degree: int | None = 1
@@ -54,8 +55,7 @@ class Poisson(Geometry):
 
     def statistic(self, matrix: Matrix) -> Matrix:
         """Return the rows with zeros in place of entries that nothing could tell from them."""
-        values = matrix.data if is_sparse(matrix) else matrix
-        return without_negligible(matrix, np.full(1, float(values.max(initial=0.0))))
+        return without_negligible(matrix)
 
     def generator(self, x: Floats) -> Floats:
         """Return ``x log x - x``."""

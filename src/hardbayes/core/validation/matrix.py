@@ -288,6 +288,15 @@ def check_domain(
                 f"{negative}X must hold {geometry.domain}. "
                 f"Got {matrix[cell]} at {place(first_row + cell[0], cell[1], names)}.{remedy}"
             )
+    if np.isfinite(geometry.max_ratio):
+        values = matrix.data if is_sparse(matrix) else matrix
+        least, most = float(values.min(initial=np.inf)), float(values.max(initial=0.0))
+        if most / geometry.max_ratio > least:
+            raise ValueError(
+                f"X holds values from {least:g} to {most:g}. Beside such a ratio no others count "
+                "in float64. Divide each column by its median, which changes no cost, or remove "
+                "rows with extreme values."
+            )
     if is_sparse(matrix) and not geometry.takes_zeros:
         cell = first_missing(matrix)
         if cell is not None:
@@ -308,7 +317,8 @@ def check_domain(
                 else f"has a {geometry.row_unit} beyond the range of float64"
             )
             raise ValueError(
-                f"Row {first_row + row} of X {what}, so {kind} cannot normalise it. Remove or rescale that row."
+                f"Row {first_row + row} of X {what}, so {kind} cannot normalise it. "
+                "Remove or rescale that row."
             )
 
 

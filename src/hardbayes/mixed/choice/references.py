@@ -20,7 +20,6 @@ import numpy as np
 from scipy.special import entr, ndtr, ndtri
 
 from hardbayes.core.arrays import Floats
-from hardbayes.core.dip import dip_p_value
 from hardbayes.mixed.clusters import Labels, Rows
 from hardbayes.mixed.coding import OTHER_VALUES
 from hardbayes.mixed.search import Problem, embeddings
@@ -90,6 +89,8 @@ def _has_modes(values: Floats) -> bool:
     within = np.arange(len(values)) - np.repeat(np.cumsum(counts) - counts, counts)
     spread = (within + 0.5) / np.repeat(counts, counts) - 0.5
     smooth = values[order] + np.median(np.diff(atoms)) * spread
+    from hardbayes.core.dip import dip_p_value  # numba comes with it, at the first fit only
+
     return bool(dip_p_value(smooth, np.ones(len(smooth))) < MODES)
 
 
