@@ -58,6 +58,8 @@ lint: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/mypy --strict tests/typing/client.py
+	$(BIN)/pyright --pythonpath $(BIN)/python tests/typing/client.py
 	$(BIN)/lint-imports
 
 check: lint test

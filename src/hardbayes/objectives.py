@@ -3,16 +3,17 @@
 from copy import copy
 from dataclasses import replace
 from numbers import Real
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from hardbayes.core.estimator import ClusterEstimator
 from hardbayes.core.frame import used_columns
 from hardbayes.core.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.core.pool import Pool, resolve_threads
-from hardbayes.core.validation import check_labels, check_matrix, check_weights
+from hardbayes.core.validation import check_labels, check_matrix, check_weights, checking_parameters
 from hardbayes.dp_means.estimator import DPMeans
 from hardbayes.dp_means.objective import measure_labels
 from hardbayes.dp_means.problem import pose
@@ -26,8 +27,10 @@ from hardbayes.groups.reading import check_groups
 from hardbayes.kernel.estimator import KernelDPMeans
 from hardbayes.mixed.estimator import MixedDPMeans
 
+E = TypeVar("E", bound=ClusterEstimator)
 
-@validate_params(
+
+@checking_parameters(
     {
         "cluster_penalty": [Interval(Real, None, None, closed="neither")],
         "divergence": [StrOptions(set(GEOMETRIES)), Geometry],
@@ -40,8 +43,7 @@ from hardbayes.mixed.estimator import MixedDPMeans
         "coef0": KernelDPMeans._parameter_constraints["coef0"],
         "kernel_params": [dict, None],
         "balance": KernelDPMeans._parameter_constraints["balance"],
-    },
-    prefer_skip_nested_validation=True,
+    }
 )
 def objective(
     X: Any,
@@ -211,7 +213,7 @@ def kernel_objective(
         return float(problem.rows.costs(clusters).sum()) + cluster_penalty * n_clusters
 
 
-def by_size(model: Any) -> Any:
+def by_size(model: E) -> E:
     """Return a fitted model with its clusters numbered by size: cluster 0 is the largest.
 
     Estimators number clusters in the order in which they were opened.

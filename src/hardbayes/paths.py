@@ -1,13 +1,15 @@
 """A path of penalties for any estimator that has a penalty."""
 
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, InvalidParameterError, validate_params
+from sklearn.utils._param_validation import Interval, InvalidParameterError
 
 from hardbayes.core.arrays import Floats
+from hardbayes.core.estimator import Estimator
 from hardbayes.core.penalty_path import PenaltyPath
+from hardbayes.core.validation import checking_parameters
 from hardbayes.dp_means.estimator import DPMeans
 from hardbayes.dp_means.penalty_path import trace_clusters
 from hardbayes.features.estimator import BPMeans
@@ -20,23 +22,45 @@ from hardbayes.kernel.spectral import SpectralDPMeans
 
 #: The estimators that have a path of penalties.
 WITH_PATHS = (DPMeans, BPMeans, GraphDPMeans, KernelDPMeans, SpectralDPMeans)
+E = TypeVar("E", bound=Estimator)  # one of them
 
 
-@validate_params(
+@overload
+def penalty_path(
+    X: Any,
+    *,
+    estimator: E,
+    penalties: Any = None,
+    n_penalties: int = 50,
+    sample_weight: Any = None,
+) -> PenaltyPath[E]: ...
+
+
+@overload
+def penalty_path(
+    X: Any,
+    *,
+    estimator: None = None,
+    penalties: Any = None,
+    n_penalties: int = 50,
+    sample_weight: Any = None,
+) -> PenaltyPath[DPMeans]: ...
+
+
+@checking_parameters(
     {
         "penalties": ["array-like", None],
         "n_penalties": [Interval(Integral, 1, None, closed="left")],
-    },
-    prefer_skip_nested_validation=True,
+    }
 )
 def penalty_path(
     X: Any,
     *,
-    estimator: DPMeans | BPMeans | GraphDPMeans | KernelDPMeans | SpectralDPMeans | None = None,
+    estimator: Any = None,
     penalties: Any = None,
     n_penalties: int = 50,
     sample_weight: Any = None,
-) -> PenaltyPath:
+) -> PenaltyPath[Any]:
     """Solve at many penalties, from one cluster to many, and choose as ``DPMeans()`` does.
 
     One way down and back finds all solutions: by one cluster at a time for squared distances

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from hardbayes import load, save
+from hardbayes import BPMeans, DPMeans, load, save
 from hardbayes.persistence import container
 from tests.persistence.tiny import TinyModel, fitted, small_model
 
@@ -215,3 +215,10 @@ def test_nothing_that_runs_code_from_files_or_finds_it_by_name_in_the_source():
             names = [node.module] if isinstance(node, ast.ImportFrom) else []
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             assert not [name for name in names if name.startswith(banned)], source
+
+
+def test_another_estimator_than_expected_is_refused(tmp_path):
+    save(DPMeans(4.0).fit([[0.0], [9.0]]), tmp_path / "model")
+    assert load(tmp_path / "model", DPMeans).n_clusters_ == 2
+    with pytest.raises(ValueError, match="holds a DPMeans, and a BPMeans is expected"):
+        load(tmp_path / "model", BPMeans)

@@ -20,7 +20,6 @@ from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
     TransformerMixin,
-    _fit_context,
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -37,7 +36,7 @@ from hardbayes.core.pool import Pool, resolve_threads
 from hardbayes.core.progress import Report, shown, to_standard_error
 from hardbayes.core.schema import Schema, array, check, contradiction
 from hardbayes.core.summaries import as_configured, numeric_table, profiles, table_of_profiles
-from hardbayes.core.validation import check_matrix, check_novelty, check_weights
+from hardbayes.core.validation import check_matrix, check_novelty, check_weights, fit_method
 from hardbayes.core.validation.cells import column_names
 from hardbayes.core.validation.extremes import remark_on_extremes
 
@@ -104,7 +103,10 @@ class Estimator(CallbackSupportMixin, ABC, BaseEstimator):
     _text_attributes: ClassVar[dict[str, type]] = {"feature_names_in_": object}
     #: Columns of ``penalty_choice_``, for estimators that have it.
     _choice_columns: ClassVar[Columns] = {}
+    n_features_in_: int
+    feature_names_in_: NDArray[np.object_]
     penalty_choice_: Table
+    status_: str
     n_jobs: int | None
     random_state: Any
     verbose: int
@@ -220,6 +222,14 @@ class Estimator(CallbackSupportMixin, ABC, BaseEstimator):
 class RowEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Base of the estimators of rows."""
 
+    inertia_: float
+    objective_: float
+    objective_history_: Floats
+    n_iter_: int
+    n_splits_: int
+    n_merges_: int
+    converged_: bool
+
     @property
     def _geometry(self) -> Geometry:
         """The divergence of a fit."""
@@ -235,7 +245,7 @@ class RowEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
     def _costs(self, matrix: Matrix, pool: Pool) -> Floats:
         """Return the cost of each row (n,) under the fitted model."""
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model to X.
 
@@ -351,7 +361,10 @@ class ClusterEstimator(ClusterMixin, RowEstimator):
     ``costs()``, ``distances()``, ``novel()`` and ``outliers(share)`` of the rows.
     """
 
+    labels_: NDArray[np.int32]
     n_clusters_: int
+    cluster_weights_: Floats
+    cluster_penalty_: float
     #: How to get a given number of clusters, for a user who passes ``n_clusters``.
     _given_number = "Pass {name}(0, max_clusters={k}) for at most so many."
 

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from numbers import Integral
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,11 @@ from hardbayes.core.arrays import Floats
 from hardbayes.core.layers import Layers, layers_of
 from hardbayes.core.plateaus import Plateau, Table
 
+E = TypeVar("E")  # the estimator whose solutions a path has
+
 
 @dataclass(frozen=True, repr=False)
-class PenaltyPath:
+class PenaltyPath(Generic[E]):
     """Solutions at penalties from large to small, that is from few clusters to many.
 
     The larger the penalty, the fewer clusters: at each penalty stands the best of all solutions
@@ -70,34 +72,35 @@ class PenaltyPath:
     penalties: Floats
     n_clusters: NDArray[np.int64]
     objectives: Floats
-    models: list[Any]
+    models: list[E]
     plateaus: list[Plateau]
     sample_indices: NDArray[np.intp] | None
     best_penalty: float
     choice: Table | None = None
     #: Numbers of clusters that `layers` shows, with the strength of their evidence.
     layer_numbers: list[tuple[int, float]] | None = None
-    _exactly: Callable[[int], Any] | None = field(default=None, compare=False)
+    _exactly: Callable[[int], E] | None = field(default=None, compare=False)
 
     @classmethod
     def of(
         cls,
         penalties: Floats,
-        models: list[Any],
+        models: list[E],
         plateaus: list[Plateau],
         best_penalty: float,
-        exactly: Callable[[int], Any],
+        exactly: Callable[[int], E],
         sample_indices: NDArray[np.intp] | None = None,
         choice: Table | None = None,
         layer_numbers: list[tuple[int, float]] | None = None,
-    ) -> PenaltyPath:
+    ) -> PenaltyPath[E]:
         """Return the path of these models, one at each penalty.
 
         ``exactly`` makes a model with a given number of clusters or features.
         """
-        number = "n_components_" if hasattr(models[0], "n_components_") else "n_clusters_"
-        counts = np.array([getattr(model, number) for model in models])
-        objectives = np.array([model.objective_ for model in models])
+        fitted: list[Any] = models
+        number = "n_components_" if hasattr(fitted[0], "n_components_") else "n_clusters_"
+        counts = np.array([getattr(model, number) for model in fitted])
+        objectives = np.array([model.objective_ for model in fitted])
         return cls(
             penalties, counts, objectives, models, plateaus, sample_indices, best_penalty, choice,
             layer_numbers, exactly,
@@ -162,7 +165,7 @@ class PenaltyPath:
             )
         return penalty
 
-    def model(self, n_clusters: int) -> Any:
+    def model(self, n_clusters: int) -> E:
         """Return a fitted estimator with exactly this number of clusters.
 
         Also where the number is best at no penalty. It is fitted to all rows, beginning with the
@@ -178,8 +181,8 @@ class PenaltyPath:
 
         Returns
         -------
-        model : DPMeans or BPMeans
-            Fitted.
+        model : estimator
+            Fitted; of the class of the template.
 
         Raises
         ------

@@ -54,6 +54,7 @@ class CentreEstimator(ClusterEstimator):
     max_clusters: int | None
     n_init: int
     max_iter: int
+    prior_weight_: float
 
     _divergence_constraints: ClassVar[dict[str, list[Any]]] = {
         "divergence": [StrOptions(set(GEOMETRIES)), Geometry],
@@ -265,6 +266,10 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):
     >>> model.predict([[5.1, 5.1], [20.0, 20.0]], novelty=True)
     array([ 1, -1], dtype=int32)
     """
+
+    plateau_width_: float
+    plateau_reference_: float
+    n_passes_: int
 
     _given_number = (
         "For exactly {k} use penalty_path(X).model({k}), or {name}(0, max_clusters={k}).fit(X)."

@@ -233,7 +233,7 @@ def status_at(solution: Solution, problem: Problem, partition: Partition) -> Sta
 
 def trace_clusters(
     X: Any, template: DPMeans, penalties: Floats | None, n_penalties: int, sample_weight: Any
-) -> PenaltyPath:
+) -> PenaltyPath[Any]:
     """Return solutions at given penalties, or at ``n_penalties`` from one cluster to many."""
     plain = clone(template).set_params(cluster_penalty=1.0)
     plain._validate_params()

@@ -46,6 +46,8 @@ class FeatureEstimator(RowEstimator):
     init: Any
     components_: NDArray[np.floating]
     n_components_: int
+    component_penalty_: float
+    membership_: NDArray[np.bool_]
 
     @abstractmethod
     def _solve(

@@ -26,7 +26,7 @@ from hardbayes.features.starts import marked_if_capped
 
 def trace_features(
     X: Any, template: BPMeans, penalties: Floats | None, n_penalties: int, sample_weight: Any
-) -> PenaltyPath:
+) -> PenaltyPath[Any]:
     """Return solutions at given penalties, or at ``n_penalties`` from no features to many.
 
     One path of K-features for K = 0, 1, 2, ... serves all penalties. It ends at the cap of the

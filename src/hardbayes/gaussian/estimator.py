@@ -285,6 +285,10 @@ class GaussianDPMeans(ClusterEstimator):
     2
     """
 
+    cluster_centers_: Floats
+    covariances_: Floats
+    covariance_prior_: Floats
+
     _choice_columns = COLUMNS
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "cluster_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],

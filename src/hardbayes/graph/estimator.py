@@ -6,15 +6,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import ClusterMixin, _fit_context
+from sklearn.base import ClusterMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from hardbayes.core.arrays import Floats
 from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, Estimator, fit_task
 from hardbayes.core.loop import Status
 from hardbayes.core.plateaus import table_of
 from hardbayes.core.pool import Pool, resolve_threads
 from hardbayes.core.schema import Schema, contradiction
+from hardbayes.core.validation import fit_method
 from hardbayes.graph.choice.rule import COLUMNS, choose, refit
 from hardbayes.graph.choice.telling import components_sentence, undivided_sentence
 from hardbayes.graph.fitted import (
@@ -121,6 +123,20 @@ class GraphDPMeans(ClusterMixin, Estimator):
     0.0
     """
 
+    labels_: NDArray[np.int32]
+    n_clusters_: int
+    cut_: float
+    cuts_per_cluster_: Floats
+    cluster_weights_: Floats
+    cluster_penalty_: float
+    objective_: float
+    objective_history_: Floats
+    n_iter_: int
+    n_splits_: int
+    n_merges_: int
+    converged_: bool
+    vertex_names_: NDArray[np.object_]
+
     _text_attributes = Estimator._text_attributes | {"vertex_names_": object}
     _choice_columns = COLUMNS
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -151,7 +167,7 @@ class GraphDPMeans(ClusterMixin, Estimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_method
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find clusters of the vertices of a graph.
 

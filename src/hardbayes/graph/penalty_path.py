@@ -27,7 +27,7 @@ MAX_TRIED = 24  # of these, patience: the last is FACTOR**24, about 17,000, time
 
 def trace_graph(
     X: Any, template: GraphDPMeans, penalties: Floats | None, n_penalties: int
-) -> PenaltyPath:
+) -> PenaltyPath[Any]:
     """Return solutions at given penalties, or at ``n_penalties`` from few clusters to many.
 
     Fits begin with few clusters and each goes on from the last, beside starts of its own. At each

@@ -5,7 +5,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from hardbayes.core.arrays import Floats, Matrix
@@ -15,6 +14,7 @@ from hardbayes.core.geometry import Geometry
 from hardbayes.core.loop import Status
 from hardbayes.core.pool import Pool, resolve_threads
 from hardbayes.core.schema import Schema
+from hardbayes.core.validation import fit_method
 from hardbayes.dp_means.choice.automatic import no_number_sentence, one_column_sentence
 from hardbayes.dp_means.choice.farthest_first import farthest_first_penalty
 from hardbayes.dp_means.estimator import CentreEstimator, add_remark, add_warning
@@ -108,6 +108,11 @@ converged_, status_, n_features_in_, feature_names_in_
     _given_number = "Pass {name}(0, 0, max_clusters={k}) for at most so many."
     _model: FittedGroups
     groups_: NDArray[Any]
+    local_labels_: NDArray[np.int32]
+    n_local_clusters_: NDArray[np.int32]
+    group_cluster_weights_: Floats
+    local_penalty_: float
+    global_penalty_: float
 
     def __init__(
         self,
@@ -140,7 +145,7 @@ converged_, status_, n_features_in_, feature_names_in_
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit the model to rows in groups.
 

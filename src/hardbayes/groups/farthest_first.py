@@ -4,23 +4,22 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from hardbayes.core.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.core.pool import Pool, resolve_threads
-from hardbayes.core.validation import check_labels, check_matrix
+from hardbayes.core.validation import check_labels, check_matrix, checking_parameters
 from hardbayes.dp_means.choice.farthest_first import farthest_first_penalty
 from hardbayes.dp_means.problem import pose
 from hardbayes.dp_means.starts import costs_at
 
 
-@validate_params(
+@checking_parameters(
     {
         "n_local": [Interval(Integral, 1, None, closed="left")],
         "n_global": [Interval(Integral, 1, None, closed="left")],
         "divergence": [StrOptions(set(GEOMETRIES)), Geometry],
-    },
-    prefer_skip_nested_validation=True,
+    }
 )
 def local_global_penalties_for(
     X: Any,

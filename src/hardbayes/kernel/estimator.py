@@ -70,7 +70,7 @@ class KernelEstimator(ClusterEstimator):
     balance: bool | str
     n_landmarks: int | None
     max_clusters: int | None
-    n_features_in_: int
+    kernel_: str
     #: Whether a fit has `eigenvalues_`, and a bound by them.
     _has_spectrum: ClassVar[bool] = False
     _choice_columns = COLUMNS

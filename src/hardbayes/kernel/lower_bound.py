@@ -4,11 +4,11 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, validate_params
+from sklearn.utils._param_validation import Interval
 
 from hardbayes.core.arrays import Floats, Matrix, is_sparse
 from hardbayes.core.geometry import geometry_for
-from hardbayes.core.validation import check_matrix, check_weights
+from hardbayes.core.validation import check_matrix, check_weights, checking_parameters
 from hardbayes.kernel.spectrum import scatter_values, weighted_mean
 
 LARGEST_MATRIX = 1 << 12  # rows or columns of the matrix whose eigenvalues are computed
@@ -16,10 +16,7 @@ EPSILON = float(np.finfo(np.float64).eps)  # twice the rounding of one operation
 GUARD = 8.0  # times rows and columns: errors of an eigenvalue, by the largest one
 
 
-@validate_params(
-    {"cluster_penalty": [Interval(Real, 0, None, closed="left")]},
-    prefer_skip_nested_validation=True,
-)
+@checking_parameters({"cluster_penalty": [Interval(Real, 0, None, closed="left")]})
 def objective_lower_bound(X: Any, cluster_penalty: float, *, sample_weight: Any = None) -> float:
     """Return a value that no partition's DP-means objective is below.
 

@@ -37,7 +37,7 @@ def trace_kernel(
     penalties: Floats | None,
     n_penalties: int,
     sample_weight: Any,
-) -> PenaltyPath:
+) -> PenaltyPath[Any]:
     """Return solutions at given penalties, or at ``n_penalties`` from one cluster to many.
 
     Fits of `KernelDPMeans` begin with one cluster and go on from one another; at each penalty

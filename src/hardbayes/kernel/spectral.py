@@ -266,6 +266,10 @@ class SpectralDPMeans(KernelEstimator):
     True
     """
 
+    n_eigenvectors_: int
+    eigenvalues_: Floats
+    lower_bound_: float
+
     _has_spectrum = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = KernelEstimator._kernel_constraints
     _given_number = "Pass {name}(0, max_clusters={k}) for the leading eigenvectors."

@@ -6,7 +6,7 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import _fit_context
+from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from hardbayes.core.arrays import Floats, Matrix
@@ -15,7 +15,7 @@ from hardbayes.core.geometry import Geometry
 from hardbayes.core.loop import Status
 from hardbayes.core.pool import Pool, resolve_threads
 from hardbayes.core.schema import Schema
-from hardbayes.core.validation import check_matrix, check_weights
+from hardbayes.core.validation import check_matrix, check_weights, fit_method
 from hardbayes.dp_means.estimator import CentreEstimator, add_warning
 from hardbayes.mini_batch.saving import SCHEMA, from_arrays, to_arrays
 from hardbayes.mini_batch.stream import Rules, Stream
@@ -154,6 +154,13 @@ class MiniBatchDPMeans(CentreEstimator):
         "refresh": [StrOptions({"auto"}), AT_LEAST_ONE],
     }  # fmt: skip
     _seen: Stream
+    cluster_ids_: NDArray[np.int64]
+    events_: list[tuple[Any, ...]]
+    micro_centers_: Floats
+    micro_weights_: Floats
+    summary_error_: float
+    n_rows_seen_: int
+    prior_weight_: float
 
     def __init__(
         self,
@@ -211,7 +218,7 @@ class MiniBatchDPMeans(CentreEstimator):
             )
         return self._fit_blocks(X, y)
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_method
     def _fit_blocks(self, X: Iterable[Any], y: Any) -> Self:
         fresh = copy(self)._set_fitted({})
         with fit_task(self, X, y):
@@ -234,7 +241,7 @@ class MiniBatchDPMeans(CentreEstimator):
         attributes, status = self._results(seen, pool)
         return attributes | {"_seen": seen}, status
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_method
     def partial_fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, time: Any = None
     ) -> Self:

@@ -4,7 +4,7 @@ import inspect
 import os
 import stat
 import warnings
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar, overload
 
 import numpy as np
 
@@ -31,6 +31,8 @@ from hardbayes.persistence.values import (
     same_geometry,
 )
 from hardbayes.topics.estimator import HDPTopics
+
+E = TypeVar("E")
 
 # The only classes that a file can name. Names are looked up here and never imported, so a file
 # cannot choose which code runs.
@@ -164,7 +166,15 @@ def save_prepared(
             ) from error
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+@overload
+def load(path: str | os.PathLike[str]) -> Any: ...
+
+
+@overload
+def load(path: str | os.PathLike[str], expected: type[E]) -> E: ...
+
+
+def load(path: str | os.PathLike[str], expected: type[Any] | None = None) -> Any:
     """Load an estimator written by `save`.
 
     No code is run from the file, and sizes are checked before memory is allocated.
@@ -173,6 +183,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     ----------
     path : str or path-like
         Name of the file.
+    expected : class or None, default=None
+        Estimator that the file must hold, such as `DPMeans`; type checkers then know what is
+        returned. None accepts any.
 
     Returns
     -------
@@ -182,8 +195,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ValueError
-        If the file is not a model file, is damaged, was written by a newer version, or describes
-        no possible model.
+        If the file is not a model file, is damaged, was written by a newer version, describes no
+        possible model, or holds another estimator than expected.
     OSError
         If the file cannot be opened; for example FileNotFoundError or IsADirectoryError.
 
@@ -203,6 +216,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     DPMeans(cluster_penalty=4.0)
     """
     model, preparation = load_prepared(path)
+    if expected is not None and not isinstance(model, expected):
+        raise ValueError(
+            f"{_text_path(path)!r} holds a {type(model).__name__}, and a {expected.__name__} is "
+            "expected. Name another file, or leave 'expected' out."
+        )
     if preparation is not None:
         warnings.warn(
             f"The model in {_text_path(path)!r} was fitted by the command `hardbayes` to prepared "

@@ -49,7 +49,7 @@ class Solutions(NamedTuple):
 
 
 def solutions_of(
-    path: PenaltyPath,
+    path: PenaltyPath[Any],
     model: Any,
     number: str,
     penalty: str,
@@ -103,7 +103,7 @@ def solutions_of(
     return Solutions(_numbered(solutions, place), place, sign, suggested, n_sampled)
 
 
-def _runs(path: PenaltyPath, sign: int) -> list[tuple[int, float, float, Any]]:
+def _runs(path: PenaltyPath[Any], sign: int) -> list[tuple[int, float, float, Any]]:
     """Return (k, lowest penalty, highest penalty, model) for each run of one k, by penalty.
 
     Ends are those of plateaus. Where a number has none, as at both ends of the path, a run reaches

@@ -65,7 +65,7 @@ def report(
     groups: Any = None,
     sample_weight: Any = None,
     image_shape: tuple[int, int] | None = None,
-    penalty_path: PenaltyPath | bool = True,
+    penalty_path: PenaltyPath[Any] | bool = True,
     certainty: Certainty | bool = True,
     overwrite: bool = False,
 ) -> None:

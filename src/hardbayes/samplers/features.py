@@ -165,6 +165,18 @@ ndarrays of shape (n_chains, n_sweeps)
            [4., 4., 0.]])
     """
 
+    n_components_draws_: NDArray[np.integer]
+    n_components_posterior_: dict[int, float]
+    membership_: NDArray[np.bool_]
+    components_: Floats
+    n_components_: int
+    concentration_draws_: Floats
+    noise_variance_draws_: Floats
+    weight_variance_draws_: Floats
+    log_posterior_draws_: Floats
+    rhat_: dict[str, float]
+    ess_: dict[str, float]
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "concentration": [StrOptions({"gamma"}), POSITIVE, tuple, list],
         "noise_variance": [StrOptions({"inverse-gamma"}), POSITIVE, tuple, list],

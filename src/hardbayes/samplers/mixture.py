@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClusterMixin, _fit_context
+from sklearn.base import ClusterMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,6 +22,7 @@ from hardbayes.core.estimator import (
 from hardbayes.core.loop import Status
 from hardbayes.core.pool import Pool, resolve_threads
 from hardbayes.core.schema import Schema
+from hardbayes.core.validation import fit_method
 from hardbayes.samplers.chains import Chain, run_chains, streams
 from hardbayes.samplers.diagnostics import effective_draws, split_r_hat
 from hardbayes.samplers.families import FAMILIES, GEOMETRIES, pose
@@ -58,7 +59,7 @@ class Sampler(Estimator):
     def _family(self) -> str:
         """The family, which says what rows are accepted."""
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_method
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw from the posterior given X.
 
@@ -121,7 +122,18 @@ class PartitionSampler(ClusterMixin, Sampler):
     """Base of the samplers of partitions."""
 
     draws_: NDArray[np.signedinteger]
+    thinning_: int
     labels_: NDArray[np.int32]
+    n_clusters_: int
+    n_clusters_posterior_: dict[int, float]
+    certainty_: Floats
+    n_clusters_draws_: NDArray[np.integer]
+    concentration_draws_: Floats
+    noise_variance_draws_: Floats
+    prior_spread_draws_: Floats
+    log_posterior_draws_: Floats
+    rhat_: dict[str, float]
+    ess_: dict[str, float]
     algorithm: str
     split_merge: bool
     start: Any

@@ -216,6 +216,12 @@ class HDPTopics(RowEstimator):
     components_: Floats
     relevance_: Floats
     n_topics_: int
+    background_: Floats | None
+    topic_weights_: Floats
+    topic_documents_: NDArray[np.integer]
+    labels_: NDArray[np.integer]
+    local_penalty_: float
+    global_penalty_: float
 
     _choice_columns = COLUMNS
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -7,6 +7,8 @@ from hardbayes.core.validation.arguments import (
     check_novelty,
     check_total_weight,
     check_weights,
+    checking_parameters,
+    fit_method,
     read_weights,
 )
 from hardbayes.core.validation.cells import lazy_kind
@@ -21,6 +23,8 @@ __all__ = [
     "check_novelty",
     "check_total_weight",
     "check_weights",
+    "checking_parameters",
+    "fit_method",
     "lazy_kind",
     "read_weights",
     "stored",

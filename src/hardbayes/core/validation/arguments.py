@@ -1,10 +1,13 @@
 """Validation of what is passed beside a data matrix: weights, labels, centres, memberships."""
 
 import numbers
-from typing import Any, SupportsFloat, cast
+from collections.abc import Callable
+from typing import Any, SupportsFloat, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import _fit_context
+from sklearn.utils._param_validation import validate_params
 from sklearn.utils.validation import check_array
 
 from hardbayes.core.arrays import Floats, Matrix, is_sparse
@@ -15,6 +18,21 @@ from hardbayes.core.validation.matrix import check_matrix, first_cell
 # A row with a share of the total weight below n times this would be lost in the sums of weights.
 LIGHTEST_SHARE = 2.0**-72
 SMALLEST_WEIGHT = 1e-250  # whose products with squares do not underflow
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# scikit-learn's decorators carry no types: what they decorate would be Any to type checkers.
+
+
+def checking_parameters(constraints: dict[str, list[Any]]) -> Callable[[F], F]:
+    """Return a decorator of functions that checks their arguments against constraints."""
+    decorator = validate_params(constraints, prefer_skip_nested_validation=True)
+    return cast(Callable[[F], F], decorator)
+
+
+def fit_method(method: F) -> F:
+    """Decorate a method that fits: parameters are checked first, and callbacks torn down."""
+    return cast(F, _fit_context(prefer_skip_nested_validation=True)(method))
 
 
 def check_weights(

@@ -5,12 +5,12 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from hardbayes.core.frame import used_columns
 from hardbayes.core.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.core.pool import Pool, resolve_threads
-from hardbayes.core.validation import check_matrix, check_weights
+from hardbayes.core.validation import check_matrix, check_weights, checking_parameters
 from hardbayes.dp_means.problem import Problem, opening_costs, pose
 from hardbayes.dp_means.starts import costs_at
 
@@ -52,12 +52,11 @@ def farthest_first_penalty(problem: Problem, n_clusters: int, prior_weight: floa
     return penalty
 
 
-@validate_params(
+@checking_parameters(
     {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "divergence": [StrOptions(set(GEOMETRIES)), Geometry],
-    },
-    prefer_skip_nested_validation=True,
+    }
 )
 def penalty_for(
     X: Any,
