@@ -40,7 +40,7 @@ def measure_cost_quantiles(
     """
     # A few rows of many, before anything as long as the data is made of them.
     weights = np.broadcast_to(weights, len(costs))
-    some = every_so_many(len(costs), np.count_nonzero(weights), len(costs))
+    some = every_so_many(len(costs), int(np.count_nonzero(weights)), len(costs))
     return cost_quantiles(costs[some], labels[some], n_clusters, weights[some])
 
 

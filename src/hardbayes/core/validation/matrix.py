@@ -308,7 +308,8 @@ def check_domain(
                 else f"has a {geometry.row_unit} beyond the range of float64"
             )
             raise ValueError(
-                f"Row {first_row + row} of X {what}, so {kind} cannot normalise it. Remove or rescale that row."
+                f"Row {first_row + row} of X {what}, so {kind} cannot normalise it. "
+                "Remove or rescale that row."
             )
 
 
