@@ -32,9 +32,10 @@ def test_a_frame_without_columns(estimator):
 
 @pytest.mark.parametrize("module", ["dask.dataframe.core", "dask_expr._collection"])
 def test_a_frame_of_dask(module):
-    frame = type("DataFrame", (), {"columns": ["a"], "__module__": module})()
+    """DPMeans alone takes it, block by block; nothing takes it into memory without a word."""
+    frame = type("DataFrame", (), {"columns": ["a"], "dask": {}, "__module__": module})()
     with pytest.raises(TypeError, match=r"X is a Dask data frame.*Call \.compute\(\) first"):
-        DPMeans().fit(frame)
+        GaussianDPMeans().fit(frame)
 
 
 def test_hashed_words_with_signs():

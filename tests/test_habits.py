@@ -14,13 +14,14 @@ STATIC_TOOLS = {"build", "import-linter", "mypy", "ruff"}
 
 def versions(lines, sign):
     """Return versions by package, of lines like ``numpy>=1.26``."""
-    found = (re.fullmatch(rf"([\w-]+){sign}([\d.]+)", line) for line in lines)
+    found = (re.fullmatch(rf"([\w-]+)(?:\[[\w,]+\])?{sign}([\d.]+)", line) for line in lines)
     return {match[1]: tuple(map(int, match[2].split("."))) for match in found if match}
 
 
 def test_the_oldest_versions_that_are_tested_are_those_that_are_promised():
     extras = PROJECT["optional-dependencies"]
-    needed = [*PROJECT["dependencies"], *extras["plot"], *extras["app"], *extras["test"]]
+    named = ("plot", "app", "blocks", "dask", "test")
+    needed = [*PROJECT["dependencies"], *(line for name in named for line in extras[name])]
     promised = versions(needed, ">=")
     tested = versions((ROOT / ".ci" / "oldest.txt").read_text(encoding="utf-8").splitlines(), "==")
     for name in set(promised) - STATIC_TOOLS:

@@ -1,6 +1,7 @@
 """Rows in memory: totals, centres, scores and costs follow the labels, whatever calls come."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -223,6 +224,11 @@ def random_proposal(rng, state):
     return PartitionProposal(0.0, ids, rng.integers(0, k + n_new, len(ids)), opened)
 
 
+def uneven(opening, local):
+    """Opening costs that depend on the row, from half to three halves of one number."""
+    return opening * (0.5 + np.abs(np.sin(1e3 * local.dense().sum(axis=1))))
+
+
 @pytest.mark.parametrize("other", [numpy_rows, block_rows], ids=["numpy", "blocks"])
 @pytest.mark.parametrize("divergence", ["squared_euclidean", "poisson"])
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
@@ -245,10 +251,14 @@ def test_any_sequence_of_changes_is_that_of_other_executors(
         if step == "sweep":
             costs = states[0].costs() if states[0].numbers().min() >= 0 else np.ones(60)
             opening = np.quantile(costs, [rng.choice([0.3, 0.8, 1.0])]) + 1e-9
+            paid = [opening, opening]
             if seed % 3 == 1:
-                opening = opening * rng.uniform(0.5, 1.5, 60)
+                rule = partial(uneven, opening)
+                paid = [state.rows.opening(rule) for state in states]
             order, cap = random_order(rng), int(rng.choice([7, 60]))
-            found = [state.sweep(opening, order, cap) for state in states]
+            found = [
+                state.sweep(each, order, cap) for state, each in zip(states, paid, strict=True)
+            ]
             assert found[0] == found[1]
         elif step == "move" and states[0].numbers().min() >= 0:
             proposal = random_proposal(rng, states[0])

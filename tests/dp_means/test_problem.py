@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from hardbayes.core import arrays
 from hardbayes.core.arrays import row_lengths
 from hardbayes.core.frame import Frame, check_size, cluster_bound
 from hardbayes.core.geometry import GEOMETRIES, geometry_for
 from hardbayes.core.pool import Pool
-from hardbayes.dp_means import problem as problems
 from hardbayes.dp_means.problem import opening_costs, overall_mean, pose, rows_in_memory
 from tests.dp_means.partition_states import pose_here
 from tests.reference.dp_means import prepared_rows
@@ -103,7 +103,7 @@ def test_without_a_cap_there_is_a_bound():
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("divergence", ["squared_euclidean", "poisson", "cosine"])
 def test_opening_costs(divergence, container, chunk, monkeypatch):
-    monkeypatch.setattr(problems, "CHUNK_BYTES", chunk)  # also a row at a time
+    monkeypatch.setattr(arrays, "CHUNK_BYTES", chunk)  # also a row at a time
     _, problem = example(divergence, container)
     partition = problem.partition(0.5, 2.0, None)
     found = problem.opening_costs(partition)
@@ -127,15 +127,6 @@ def test_equal_rows_never_pay_less_than_rounding():
     problem = pose_here(X)
     costs = problem.opening_costs(problem.partition(0.0, 1.0, None))
     assert (costs > 0).all()
-
-
-def test_no_more_rows_are_taken_than_may_be(monkeypatch):
-    _, problem = example()
-    rows, whole, taken = problem.rows, problem.rows.take, []
-    monkeypatch.setattr(rows, "most_taken", 7)
-    monkeypatch.setattr(rows, "take", lambda ids: taken.append(len(ids)) or whole(ids))
-    problem.opening_costs(problem.partition(0.5, 2.0, None))
-    assert max(taken) == 7 and sum(taken) == 40
 
 
 def test_given_centres_in_working_coordinates():

@@ -1,22 +1,27 @@
 """The contract of executors: three of them, and the same fit from each.
 
-Rows in memory (compiled), rows in plain NumPy, and rows that exist only as an iterable of blocks.
+Rows in memory (compiled), rows in plain NumPy, and rows in blocks, each read anew by every pass.
 """
 
 import inspect
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from hardbayes import DPMeans, objective, penalty_path
-from hardbayes.core.arrays import is_sparse
+from hardbayes import DPMeans, objective, penalty_path, row_blocks
+from hardbayes.core.arrays import is_sparse, total_weight
 from hardbayes.dp_means import problem as problems
+from hardbayes.dp_means.block import BlockMaker
+from hardbayes.dp_means.block_problem import make_block
+from hardbayes.dp_means.blocks import BlockFacts, BlockRows
+from hardbayes.dp_means.mapping import LocalMapper
 from hardbayes.dp_means.memory import MemoryRows
 from hardbayes.dp_means.rows import Rows
+from hardbayes.dp_means.totals import Rounding
 from tests.conftest import make_blobs, quiet_fit
-from tests.dp_means.block_rows import BlockRows
 from tests.dp_means.numpy_rows import NumpyRows
 from tests.test_divergences import rows_for
 
@@ -41,14 +46,34 @@ def numpy_rows(*arguments):
     return NumpyRows(*working(*arguments))
 
 
-def block_rows(*arguments, size=37, most_taken=5000):
-    matrix, weights, constants, largest, layout, pool = working(*arguments)
-
-    def read():
-        for start in range(0, matrix.shape[0], size):
-            yield matrix[start : start + size]
-
-    return BlockRows(read, matrix.shape, weights, constants, largest, layout, pool, most_taken)
+def block_rows(matrix, geometry, frame, weights, largest, pool, size=37, most_taken=None):
+    """Return rows in blocks of a list: the product's executor, with the reader of this process."""
+    n, d = matrix.shape
+    parts = [matrix[start : start + size] for start in range(0, n, size)]
+    every = np.broadcast_to(weights, n)
+    cut = range(size, n, size)
+    heavy = {i: np.packbits(part > 0) for i, part in enumerate(np.split(every, cut))}
+    scaled = np.ones(d) if geometry.row_unit is not None else largest * frame.scale
+    layout = geometry.layout(is_sparse(matrix), matrix.dtype)
+    rounding = Rounding(weights, n, scaled)
+    maker = BlockMaker(
+        lambda X, weights: (X, np.ones(1) if weights is None else weights),
+        partial(make_block, geometry=geometry, frame=frame, largest=largest),
+        layout,
+        rounding,
+    )
+    entries = matrix.nnz if is_sparse(matrix) else matrix.size
+    facts = BlockFacts(
+        np.array([len(part.indptr) - 1 if is_sparse(part) else len(part) for part in parts]),
+        d, max(1, entries // n), matrix.dtype, float(weights[0]) if len(weights) == 1 else None,
+        float(weights.max()), total_weight(weights, n), int(np.count_nonzero(every)), heavy,
+        frame.shift,
+    )  # fmt: skip
+    mapper = LocalMapper(row_blocks(parts, weights=every, block_bytes=1 << 40))
+    rows = BlockRows(mapper, facts, maker, layout, rounding, pool)
+    if most_taken is not None:
+        rows.most_taken = most_taken
+    return rows
 
 
 OTHERS = {"numpy": numpy_rows, "blocks": block_rows}
@@ -163,7 +188,7 @@ def test_a_few_rows_at_a_time_are_enough(options, monkeypatch):
 
 
 def test_the_contract_is_small():
-    assert len(METHODS) <= 12
+    assert len(METHODS) <= 16
 
 
 @pytest.mark.parametrize("executor", [MemoryRows, NumpyRows, BlockRows])
@@ -171,19 +196,3 @@ def test_an_executor_has_the_methods_of_the_contract_and_their_arguments(executo
     for name in METHODS:
         expected = list(inspect.signature(getattr(Rows, name)).parameters)
         assert list(inspect.signature(getattr(executor, name)).parameters) == expected
-
-
-def test_rows_are_read_as_blocks_only():
-    assert not any(
-        is_sparse(value) or (isinstance(value, np.ndarray) and value.ndim == 2)
-        for value in vars(block_rows_of(rows())).values()
-    )
-
-
-def block_rows_of(X):
-    from hardbayes.core.frame import frame_for
-    from hardbayes.core.geometry import SquaredEuclidean
-    from hardbayes.core.pool import Pool
-
-    frame, largest = frame_for(X, SquaredEuclidean())
-    return block_rows(X, SquaredEuclidean(), frame, np.ones(1), largest, Pool(1))

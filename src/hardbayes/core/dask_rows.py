@@ -76,15 +76,11 @@ def weights_by_block(X: Any, weights: Any, n_blocks: int) -> list[Any]:
     """Return the weights of each block of X: delayed objects, arrays, or None."""
     if weights is None:
         return [None] * n_blocks
-    sizes = None if hasattr(X, "columns") else X.chunks[0]
-    known = sizes is not None and not np.isnan(sizes).any()
+    sizes = () if hasattr(X, "columns") else X.chunks[0]
+    known = len(sizes) > 0 and not np.isnan(sizes).any()
     if hasattr(weights, "to_delayed"):
         if hasattr(weights, "rechunk") and known and weights.chunks[0] != sizes:
-            if weights.shape != (sum(sizes),):
-                raise ValueError(
-                    "The 'sample_weight' parameter must have one weight for each of the "
-                    f"{sum(sizes)} rows. Got shape {weights.shape} instead."
-                )
+            _check_shape(weights, sum(sizes))
             weights = weights.rechunk((sizes,))
         parts = list(np.ravel(np.asarray(weights.to_delayed(), object)))
         if len(parts) != n_blocks:
@@ -99,13 +95,17 @@ def weights_by_block(X: Any, weights: Any, n_blocks: int) -> list[Any]:
             "The 'sample_weight' parameter must be a Dask array or series where the lengths of the "
             "blocks of X are not known. Make it from X."
         )
-    if weights.shape != (sum(sizes),):  # type: ignore[arg-type]
-        raise ValueError(
-            f"The 'sample_weight' parameter must have one weight for each of the {sum(sizes)} rows."  # type: ignore[arg-type]
-            f" Got shape {weights.shape} instead."
-        )
+    _check_shape(weights, sum(sizes))
     ends = np.cumsum(sizes)
     return [Packed(part) for part in np.split(weights, ends[:-1])]
+
+
+def _check_shape(weights: Any, n_rows: int) -> None:
+    if weights.shape != (n_rows,):
+        raise ValueError(
+            f"The 'sample_weight' parameter must have one weight for each of the {n_rows} rows. "
+            f"Got shape {weights.shape} instead."
+        )
 
 
 class DaskMapper:
@@ -253,8 +253,8 @@ class _Watch:
     def _look(self, pending: dict[str, int], last: float) -> None:
         """Note which workers are lost; raise where a task is the reason, or none is left."""
         now, workers = time.monotonic(), set(_workers(self._client))
-        for lost in self._known - workers:
-            self._lost[lost] = now
+        for missed in self._known - workers:
+            self._lost[missed] = now
         self._known |= workers
         for address, keys in self._client.processing().items():
             for key in keys:
@@ -272,8 +272,8 @@ class _Watch:
 
     def _error(self, number: int, where: str) -> RuntimeError:
         return RuntimeError(
-            f"Block {number} of X could not be worked on in the phase '{self._phase}': its task was "
-            f"on {where}. Give workers more memory, or make chunks smaller; their logs tell more."
+            f"Block {number} of X could not be worked on in the phase '{self._phase}': its task "
+            f"was on {where}. Give workers more memory, or make chunks smaller; their logs tell more."
         )
 
 

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
+from numbers import Integral
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -95,7 +96,7 @@ class RowBlocks:
             writing.finish()
 
     def _needed(self, wanted: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
-        # Weights in an array go by the number of the row, which needs the rows of all blocks before.
+        # Weights in an array go by the number of the row: all blocks before are to be counted.
         return None if isinstance(self._weights, np.ndarray) else wanted
 
     def _picked(self, rows: Any, part: slice) -> tuple[Any, Any]:
@@ -284,17 +285,17 @@ def row_blocks(
     >>> from hardbayes import DPMeans, row_blocks
     >>> X = np.random.default_rng(0).normal(size=(1000, 3)) + np.repeat([[0], [9]], 500, axis=0)
     >>> blocks = row_blocks([X[:300], X[300:]])
-    >>> model = DPMeans(200.0, random_state=0).fit(blocks)
+    >>> model = DPMeans(2000.0, random_state=0).fit(blocks)
     >>> model.n_clusters_
     2
-    >>> bool((model.labels_ == DPMeans(200.0, random_state=0).fit(X).labels_).all())
+    >>> bool((model.labels_ == DPMeans(2000.0, random_state=0).fit(X).labels_).all())
     True
     """
     if isinstance(source, RowBlocks):
         raise TypeError(
             "The 'source' parameter of row_blocks must not be row_blocks. Use it as is."
         )
-    if isinstance(block_bytes, bool) or not isinstance(block_bytes, int) or block_bytes < 1:
+    if not isinstance(block_bytes, Integral) or isinstance(block_bytes, bool) or block_bytes < 1:
         raise ValueError(
             "The 'block_bytes' parameter of row_blocks must be a positive integer. "
             f"Got {block_bytes!r} instead."

@@ -120,7 +120,7 @@ def _row_item_bytes(rows: Any) -> int:
 
 
 class NumberFile:
-    """Row-major numbers in a file, which are read and not mapped: pages of a map count as memory."""
+    """Row-major numbers in a file. They are read: pages of a map would count as memory."""
 
     def __init__(
         self, path: Path, offset: int, shape: tuple[int, ...], dtype: np.dtype, block_bytes: int
@@ -182,8 +182,8 @@ def _file(path: Path, block_bytes: int, columns: list[Any] | None) -> Source:
     if is_parquet:
         return ParquetFiles(path, block_bytes, columns)
     raise ValueError(
-        f"The 'source' parameter of row_blocks: {path.name} must be a .npy file, a .parquet file or "
-        "a folder of these. For other formats pass a function that returns an iterator of blocks."
+        f"The 'source' parameter of row_blocks: {path.name} must be a .npy file, a .parquet file "
+        "or a folder of these. For other formats pass a function that returns an iterator of blocks."
     )
 
 
@@ -217,7 +217,8 @@ class ParquetFiles:
             from pyarrow import dataset, types
         except ImportError:
             raise ImportError(
-                'Parquet files are read by pyarrow, which is missing: pip install "hardbayes[blocks]"'
+                "Parquet files are read by pyarrow, which is missing: "
+                'pip install "hardbayes[blocks]"'
             ) from None
         self._dataset = dataset.dataset(path, format="parquet")
         schema = self._dataset.schema

@@ -33,7 +33,9 @@ CHOICE_ROWS = 1 << 18
 
 
 class ByBlock:
-    """Base of estimators that take rows in blocks in place of X; everything else goes to `super`."""
+    """Base of estimators that take rows in blocks in place of X; all else goes to `super`."""
+
+    _model: Any
 
     def _fit_rows(self, X: Any, sample_weight: Any, **params: Any) -> tuple[dict[str, Any], Status]:
         """Return the fitted attributes and the status."""

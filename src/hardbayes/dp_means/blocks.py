@@ -286,8 +286,8 @@ class BlockRows:
             (number, (positions, slots[where]))
             for number, where, positions in by_block(self.starts, ids)
         ]
-        for number, state, change in self._map("pass_set", "moves of rows", (n_slots,), some):
-            self._keep(number, state, change)
+        for number, after, change in self._map("pass_set", "moves of rows", (n_slots,), some):
+            self._keep(number, after, change)
 
     def _keep(self, number: int, state: BlockState | None, change: Totals) -> None:
         assert state is not None
@@ -372,8 +372,8 @@ class BlockRows:
         ]
         shared = (centres, births, sweep.opening, count)
         found = self._map("pass_offer", "births", shared, some)
-        for number, state, (still, change) in found:
-            self._keep(number, state, change)
+        for number, after, (still, change) in found:
+            self._keep(number, after, change)
             first = births.order.first(np.concatenate([first, still]), count)
         return first
 

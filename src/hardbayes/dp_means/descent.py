@@ -375,7 +375,7 @@ class Descent:
             [terms.fit + terms.prior + point.above(self.points[-1]) for point in self.points]
         )
         counts = np.array([point.n_clusters for point in self.points])
-        numbers = state.numbers()
+        numbers = state.final_numbers()
         if status is Status.OUT_OF_STEPS or numbers.min() < 0:
             # Labels that agree with the centres, as predict would give them; drop empty centres.
             has_rows = state.choose_nearest(last=True)
@@ -383,7 +383,7 @@ class Descent:
             centres = centres[has_rows]
             terms = terms_of(state.fit_term(), partition, centres)
             trace[-1], counts[-1] = terms.fit + terms.prior, len(centres)
-            numbers = state.numbers()
+            numbers = state.final_numbers()
         return Solution(
             numbers, centres, terms, np.maximum(trace, 0.0), counts, status,
             self.n_splits, self.n_merges, state.weights(),

@@ -33,7 +33,13 @@ from hardbayes.dp_means.choice.automatic import (
 )
 from hardbayes.dp_means.choice.farthest_first import farthest_first_penalty
 from hardbayes.dp_means.descent import Solution
-from hardbayes.dp_means.fitted import ATTRIBUTES, MODEL, FittedPartition, fitted_attributes
+from hardbayes.dp_means.fitted import (
+    ATTRIBUTES,
+    BY_BLOCK,
+    MODEL,
+    FittedPartition,
+    fitted_attributes,
+)
 from hardbayes.dp_means.objective import Partition
 from hardbayes.dp_means.problem import Problem, pose
 from hardbayes.dp_means.starts import Starts, minimise
@@ -463,7 +469,8 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):
     def _schema(self, state: dict[str, Any]) -> Schema:
         if self._mixed is not None:
             return MIXED_SCHEMA | self._choice_schema
-        return ATTRIBUTES | MODEL | self._choice_schema
+        by_block = BY_BLOCK if "n_passes_" in state else {}
+        return ATTRIBUTES | by_block | MODEL | self._choice_schema
 
     def _model_from(self, state: dict[str, Any]) -> FittedPartition | FittedMixed:
         mixed = self._mixed

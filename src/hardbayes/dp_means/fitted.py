@@ -33,15 +33,17 @@ if TYPE_CHECKING:
 
 #: The attributes of a fitted estimator in a file.
 ATTRIBUTES = schema.CLUSTERS | {
-    # Not in files of models of rows that are read by block: as many labels as there are rows.
-    "labels_": schema.CLUSTERS["labels_"]._replace(may_miss=True),
-    "n_passes_": schema.Entry(int, low=1, may_miss=True),
     "cluster_penalty_": schema.number(low=0),
     "prior_weight_": schema.number(low=0),
     # Only files of version 0.1.0 hold them.
     "cluster_centers_": schema.array("k", "columns", dtype=np.floating, may_miss=True),
     "plateau_width_": schema.number(may_miss=True),
     "plateau_reference_": schema.number(may_miss=True),
+}
+#: What differs after a fit of rows that are read by block: they may keep their labels.
+BY_BLOCK = {
+    "labels_": schema.CLUSTERS["labels_"]._replace(may_miss=True),
+    "n_passes_": schema.Entry(int, low=1),
 }
 #: What a file holds of a fitted partition, beside its divergence.
 MODEL = {

@@ -72,17 +72,30 @@ class Rows(Protocol):
     n_rows: int
     n_columns: int
     entries_per_row: int  # numbers that a row holds, in the mean; n_columns where rows are dense
-    weights: Floats  # (n,), or (1,) for all rows; few algorithms need them all
-    heaviest: float  # the largest weight
-    total_weight: float  # rounded once
-    n_weighted: int  # rows of positive weight
-    constants_size: float  # sum of ``weight |phi(x)|``; what it is of squared distances is not used
     rounding: Rounding  # constants of the exact totals
     layout: Layout  # how `assign` and `offer` read centres; it may change between assignments
-    most_taken: (
-        int  # how many rows `take` returns at most: `most_taken` of their number and entries
-    )
+    most_taken: int  # how many rows `take` returns at most
     pool: Pool  # threads for work on clusters
+
+    @property
+    def weights(self) -> Floats:
+        """Weights (n,), or (1,) for all rows; few algorithms need them all."""
+
+    @property
+    def heaviest(self) -> float:
+        """The largest weight."""
+
+    @property
+    def total_weight(self) -> float:
+        """The sum of the weights, rounded once."""
+
+    @property
+    def n_weighted(self) -> int:
+        """How many rows weigh more than nothing."""
+
+    @property
+    def constants_size(self) -> float:
+        """The sum of ``weight |phi(x)|``; what it is of squared distances is not used."""
 
     # -- labels and totals -------------------------------------------------------------------------
 

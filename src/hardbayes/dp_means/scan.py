@@ -95,7 +95,8 @@ def scan(
         n_rows, matrix.dtype, names, is_sparse(matrix), low, high,
         used_of(matrix) if is_sparse(matrix) else np.ones(n_columns, bool),
         int(matrix.nnz) if is_sparse(matrix) else int(matrix.size),
-        _border_matters(geometry) and touches_border(matrix, geometry), total, lightest, heaviest, least, n_weighted,
+        _border_matters(geometry) and touches_border(matrix, geometry),
+        total, lightest, heaviest, least, n_weighted,
     )  # fmt: skip
     return facts, heavy
 

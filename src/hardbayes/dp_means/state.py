@@ -146,11 +146,12 @@ class PartitionState:
 
         -1 for rows whose cluster was closed: one that held rows of no weight alone.
         """
-        number_of = None if self._table.in_order else self._number_of()
-        if ids is ALL:
-            return self.rows.numbers(number_of)
         labels = self.rows.labels(ids)
-        return labels.copy() if number_of is None else number_of[labels]
+        return labels.copy() if self._table.in_order else self._number_of()[labels]
+
+    def final_numbers(self) -> NDArray[np.int32]:
+        """Return the number of each row's cluster (n,), an array only once it is read as one."""
+        return self.rows.numbers(None if self._table.in_order else self._number_of())
 
     def member_counts(self, weighted: bool = True) -> NDArray[np.int64]:
         """Return how many rows each cluster (k,) has, of positive weight unless told of any."""

@@ -181,10 +181,17 @@ def test_the_best_divisions_come_first_where_there_is_little_room():
         proposal = propose_splits(case.state, case.partition, found)
         assert proposal.n_splits - proposal.n_merges == 2
         np.testing.assert_array_equal(proposal.opened[:2], found.right[best])
-        before = case.state.numbers(proposal.ids)
-        assert set(best) <= set(before)
-        for number, c in enumerate(best, 6):
-            assert (proposal.numbers[before == c] == number).all()
+        clusters, halves, to = proposal.divided
+        np.testing.assert_array_equal(clusters[:2], best)
+        np.testing.assert_array_equal(to[:2], [6, 7])
+        before = case.state.numbers()
+        costs = case.state.rows.take().costs(halves)
+        case.state.apply(proposal)
+        after = case.state.numbers()
+        for j, c in enumerate(best):  # each half is a cluster
+            goes = costs[:, 2 * j + 1] < costs[:, 2 * j]
+            halves = [set(after[(before == c) & side]) for side in (goes, ~goes)]
+            assert [len(half) for half in halves] == [1, 1] and halves[0] != halves[1]
 
 
 @pytest.mark.parametrize(("cap", "penalty"), [(6, 1e9), (5, 1e9), (None, 1e9)])

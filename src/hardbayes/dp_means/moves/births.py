@@ -79,7 +79,9 @@ def _openers(
     """Return which of these rows open a cluster, visited one by one, and its centre (m, d)."""
     local = rows.take(ids.astype(np.intp))
     centres = partition.opening_centres(local.dense(), local.weights_at())
-    costs = opening(local) if callable(opening) else opening
-    costs = costs[ids] if len(costs) == rows.n_rows > 1 else costs
+    if callable(opening):
+        costs = opening(local)
+    else:
+        costs = opening[ids] if len(opening) > 1 else opening
     found = local.openings(costs, partition.direct_form(centres))[:room]
     return ids[found], centres[found]
