@@ -18,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo quick test test-oldest coverage fix lint check bench docs dist clean
+.PHONY: help demo quick test test-oldest coverage fix lint check bench docs pictures dist clean
 
 help:
 	@echo "make demo    cluster a small data set and draw it (hardbayes-demo.png)"
@@ -31,6 +31,7 @@ help:
 	@echo "make test-oldest  run all tests with the oldest supported versions (TESTS=...: some)"
 	@echo "make bench   compare speed and quality with other libraries"
 	@echo "make docs    build the documentation (docs/_build/html/index.html)"
+	@echo "make pictures  draw the pictures of the documentation anew (docs/images)"
 	@echo "make dist    build the source distribution and the wheel"
 	@echo "make clean   remove everything that make has made, .venv included"
 
@@ -71,6 +72,11 @@ bench: $(VENV)/.installed-bench
 docs: $(VENV)/.installed-docs
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -d docs/_build/doctrees docs docs/_build/html
 	@echo "Open docs/_build/html/index.html"
+
+# Every example writes its picture into the folder that it runs in.
+pictures: $(VENV)/.installed-docs
+	@cd docs/images && for script in ../../examples/*.py; do $(abspath $(BIN))/python $$script || exit 1; done
+	@$(BIN)/hardbayes demo -o docs/images/demo.png && rm docs/images/demo.html
 
 dist: $(VENV)/.installed-test
 	$(BIN)/python -m build

@@ -9,7 +9,7 @@ from tests.conftest import PACKAGE, ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 # `make test-oldest` does not run them.
-STATIC_TOOLS = {"build", "import-linter", "mypy", "ruff"}
+STATIC_TOOLS = {"build", "import-linter", "mypy", "pyright", "ruff"}
 
 
 def versions(lines, sign):
