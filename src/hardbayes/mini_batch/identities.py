@@ -68,11 +68,12 @@ class Identities(NamedTuple):
             origin = int(shared[:, c].argmax()) if len(self.ids) else -1
             if origin >= 0 and left[origin] >= FROM_ANOTHER * found.weights[c]:
                 left[origin] -= found.weights[c]
+                largest[ids == self.ids[origin]] = found.weights[ids == self.ids[origin]]
                 events.append(("split", int(ids[c]), row, int(self.ids[origin])))
             else:
                 events.append(("born", int(ids[c]), row))
         for o in np.flatnonzero(~np.isin(self.ids, ids)):
-            if self.weights[o] < DYING * self.largest[o]:
+            if self.weights[o] < DYING * self.largest[o] or not shared[o].any():
                 events.append(("died", int(self.ids[o]), row))
             else:
                 into = int(ids[shared[o].argmax()])

@@ -43,6 +43,10 @@ class Window(NamedTuple):
     def __len__(self) -> int:
         return int(self.matrix.shape[0])
 
+    def total_weight(self) -> float:
+        """Return the sum of the weights."""
+        return float(len(self)) if self.weights is None else float(self.weights.sum())
+
     def part(self, rows: slice) -> Window:
         """Return some of the rows."""
         some = (None if each is None else each[rows] for each in self[1:])
