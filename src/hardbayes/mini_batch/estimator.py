@@ -52,7 +52,8 @@ class MiniBatchDPMeans(CentreEstimator):
         Cap on the number of clusters.
     max_micro_clusters : int or "auto", default="auto"
         Cap on the number of micro-clusters. More hide less of the rows and take more time and
-        memory. "auto" is 50 for each cluster, from 2,000 to 20,000; fewer where rows have thousands of columns.
+        memory. "auto" is 50 for each cluster, from 2,000 to 20,000; fewer where rows have
+        thousands of columns.
     half_life : float or None, default=None
         After so many rows, or so much of ``time``, a row counts half. None: rows count forever.
     penalty_per : {"total", "row"}, default="total"
@@ -67,7 +68,7 @@ class MiniBatchDPMeans(CentreEstimator):
     n_jobs : int or None, default=None
         Number of threads, as in `DPMeans`.
     verbose : int, default=0
-        1 reports on standard error.
+        1 reports on standard error after each call.
 
     Attributes
     ----------
@@ -140,7 +141,7 @@ class MiniBatchDPMeans(CentreEstimator):
     ...     print(model.n_rows_seen_, model.cluster_ids_, model.events_[-1])
     500 [0] ('born', 0, 500)
     1000 [0] ('born', 0, 500)
-    1500 [0 1] ('born', 1, 1500)
+    1500 [0 1] ('born', 1, 1024)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -219,7 +220,7 @@ class MiniBatchDPMeans(CentreEstimator):
 
     def _fit_rows(self, X: Any, sample_weight: Any, **params: Any) -> tuple[dict[str, Any], Status]:
         fresh = copy(self)._set_fitted({})
-        vars(fresh).pop("_seen", None)
+        fresh.__dict__.pop("_seen", None)
         for rows, weights in _blocks(X, sample_weight):
             fresh._take_up(rows, weights, None)
         if "_seen" not in vars(fresh):
@@ -280,6 +281,7 @@ class MiniBatchDPMeans(CentreEstimator):
         seen.check_range(rows)
         with Pool(resolve_threads(self.n_jobs), self._progress()) as pool:
             seen = seen.after(rows, self._rules(), pool)
+        self._say(f"{seen.n_seen:,} rows, {len(seen.summary):,} micro-clusters")
         self._set_fitted(described._columns | {"_seen": seen})
 
     @property

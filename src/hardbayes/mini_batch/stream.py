@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from hardbayes.core.pool import Pool
 
 # Micro-clusters by default: at least so many, so many for each cluster, and at most so many. More
-# take longer, fewer hide more: rows that are sorted are summarised before it shows how many clusters
-# there are, and a floor of 200 left the objective of such tables up to 14 percent above that of a
-# fit of all rows, 1,000 up to 5, 2,000 up to 4 (benchmarks.streams).
+# take longer, fewer hide more: sorted rows are summarised before it shows how many clusters there
+# are, and a floor of 200 left the objective of such tables up to 14 percent above that of a fit of
+# all rows, 1,000 up to 5, 2,000 up to 4 (benchmarks.streams).
 FEWEST_MICRO = 2000
 MICRO_A_CLUSTER = 50
 # Of the numbers that a table of centres may have, the floor above takes at most one in so many:
