@@ -273,7 +273,7 @@ class MiniBatchDPMeans(CentreEstimator):
         if geometry.length_as_weight:
             lengths = geometry.row_sizes(matrix)
             weights = lengths if weights is None else lengths * weights
-        times = self._times(time, int(matrix.shape[0]), seen)
+        times = self._times(time, int(matrix.shape[0]), seen, first)
         rows = Window(matrix, weights, times)
         if seen is None:
             seen = Stream.begin(geometry, rows, int(self._stream().randint(2**31)))
@@ -343,8 +343,10 @@ class MiniBatchDPMeans(CentreEstimator):
                 "Begin another stream, with clone."
             )
 
-    def _times(self, time: Any, n_rows: int, seen: Stream | None) -> Floats | None:
-        """Return the times of rows as float64 (n,)."""
+    def _times(
+        self, time: Any, n_rows: int, seen: Stream | None, first_row: int
+    ) -> Floats | None:
+        """Return the times of rows as float64 (n,); errors count rows from ``first_row``."""
         if seen is not None and seen.is_timed != (time is not None):
             has = "come with every call" if seen.is_timed else "be None, as in earlier calls"
             raise ValueError(
@@ -368,7 +370,7 @@ class MiniBatchDPMeans(CentreEstimator):
             row = int(np.flatnonzero(~np.isfinite(times))[0])
             raise ValueError(
                 "The 'time' parameter of partial_fit must hold finite numbers. "
-                f"Got {times[row]} at row {row}. Leave out that row, or give it a time."
+                f"Got {times[row]} at row {first_row + row}. Leave out that row, or give it a time."
             )
         return times
 

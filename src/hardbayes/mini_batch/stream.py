@@ -216,18 +216,21 @@ class Stream:
         times = window.times
         if times is None:
             times = np.arange(self.n_rows, self.n_rows + len(window), dtype=np.float64)
-        begin = self.now == -np.inf
-        self.now = max(self.now, float(times.max()))
-        if begin or rules.half_life is None:
-            self.origin = self.now
+        if self.now == -np.inf or rules.half_life is None:
+            self.origin = self.now = max(self.now, float(times.max()))
         if rules.half_life is None:
             return np.ones(1) if window.weights is None else window.weights
-        lives = np.floor((self.now - self.origin) / rules.half_life)
-        if lives > 0:
-            self.origin += lives * rules.half_life
-            self._scale(float(np.exp2(-lives)), step)
+        self._advance(float(times.max()), rules.half_life, step)
         factors = np.exp2((times - self.origin) / rules.half_life)
         return factors if window.weights is None else factors * window.weights
+
+    def _advance(self, time: float, half_life: float, step: MicroStep) -> None:
+        """Note that it is so late; rows of the last half-life weigh from one to two."""
+        self.now = max(self.now, time)
+        lives = np.floor((self.now - self.origin) / half_life)
+        if lives > 0:
+            self.origin += lives * half_life
+            self._scale(float(np.exp2(-lives)), step)
 
     def _scale(self, factor: float, step: MicroStep) -> None:
         """Multiply all weights by a power of two."""
@@ -344,25 +347,31 @@ class Stream:
         """
         new, other = self.flushed(rules, pool), other.flushed(others, pool)
         assert new.frame is not None and other.frame is not None
-        factor = other.present(others) / new.present(rules)
-        opening = other.opening
-        if new.is_timed and rules.half_life is not None:
-            factor *= float(np.exp2((other.now - new.now) / rules.half_life))
+        step = MicroStep(new.geometry, pool)
+        if not (new.is_timed and rules.half_life is not None):
+            new.origin, new.now, new.told = (
+                time + other.n_rows for time in (new.origin, new.now, new.told)
+            )
+            factor = other.present(others)
         else:
-            new.origin, new.now = new.origin + other.n_rows, new.now + other.n_rows
-            new.told += other.n_rows
+            new._advance(other.now, rules.half_life, step)
+            factor = other.present(others)
+            factor *= float(np.exp2((other.now - new.now) / rules.half_life))
+        factor /= new.present(rules)
         came = other.summary.scaled(factor).in_frame(other.frame, new.frame)
         new.summary = new.summary.followed_by(came)
-        opening *= factor * new.frame.unit / other.frame.unit
-        new.opening = max(new.opening, opening)
+        new.opening = max(new.opening, other.opening * factor * new.frame.unit / other.frame.unit)
+        if other.centres is not None:  # from those of both, the search goes on
+            centres = new.frame.to_working(other.frame.from_working(other.centres))
+            known = () if new.centres is None else (new.centres,)
+            new.centres = np.concatenate([*known, centres])
         new.n_rows += other.n_rows
         new.first += other.n_rows
         new.at_border |= other.at_border
         if new.row_penalty is None:
             new.row_penalty, new.sentence = other.row_penalty, other.sentence
-        new.n_clusters = max(new.n_clusters, other.n_clusters)
+        new.n_clusters += other.n_clusters
         new.watch = Watch.of_nothing(new.n_columns)
-        step = MicroStep(new.geometry, pool)
         if len(new.summary) > new._most(rules):
             new._shrink(rules, step)
         return new
