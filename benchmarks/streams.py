@@ -22,8 +22,8 @@ NOTES = """\
 `MiniBatchDPMeans` takes up every row once; its objective, and that of the labels of others at the
 same penalty, over that of `DPMeans` on all rows at once. Two penalties: that at which `DPMeans`
 finds as many clusters as there are labels, and an eighth of it. `MiniBatchKMeans` (scikit-learn) is
-told the number of clusters that `DPMeans` found, `Birch` finds subclusters with the threshold
-sqrt(penalty / rows) and is told that number for its last step. Rows of River's `DBSTREAM` and
+told the number of clusters that `DPMeans` found; `Birch` is told half the root mean square distance
+in these clusters as its threshold, and their number for its last step. Rows of River's `DBSTREAM` and
 `CluStream` come one by one, so they get the first 2,000 only. Then rows a second of CPU time on one
 thread, and what the process grew by."""
 COLUMNS = ["data", "what", "clusters", "micro-clusters", "value", "MiniBatchKMeans", "Birch"]
@@ -111,12 +111,12 @@ def _add_set(section: Section, known: LabelledSet, share: float) -> dict[str, fl
         model = streamed(MiniBatchDPMeans(penalty, random_state=0), X[rows])
         found[order] = model.objective_ / batch.objective_
         k, rest = batch.n_clusters_, (penalty, batch.objective_)
-        birch = Birch(threshold=(penalty / len(X)) ** 0.5, n_clusters=min(k, 50))
+        birch = Birch(threshold=0.5 * (batch.inertia_ / len(X)) ** 0.5, n_clusters=None)
         section.add(
             f"{known.name}, {len(X):,} x {X.shape[1]}", order,
             f"{model.n_clusters_} ({k})", len(model.micro_weights_), f"{found[order]:.3f}",
             _ratio(MiniBatchKMeans(k, random_state=0, n_init=3), X[rows], *rest),
-            _ratio(birch, X[rows], *rest),
+            _ratio(birch, X[rows], *rest, n_clusters=k),
             *WORST.cells(found[order]),
         )  # fmt: skip
     return found
@@ -129,17 +129,21 @@ def streamed(model: Any, X: Table) -> Any:
     return model
 
 
-def _ratio(peer: Any, X: Table, penalty: float, best: float) -> str:
-    """Return the objective of a peer's labels over that of all rows."""
-    first = max(CHUNK, getattr(peer, "n_clusters", 0))
-    try:
-        with threadpool_limits(1):
-            peer.partial_fit(X[:first])
-            if first < len(X):
-                streamed(peer, X[first:])
-            labels = peer.predict(X)
-    except ValueError as error:  # as of Birch, where there are fewer subclusters than clusters
-        return type(error).__name__
+def _ratio(peer: Any, X: Table, penalty: float, best: float, **last: Any) -> str:
+    """Return the objective of a peer's labels over that of all rows.
+
+    ``last``: parameters that are set for one call without rows, once all have been taken up.
+    """
+    first = max(CHUNK, getattr(peer, "n_clusters", None) or 0)
+    with threadpool_limits(1):
+        peer.partial_fit(X[:first])
+        if first < len(X):
+            streamed(peer, X[first:])
+        if last:
+            if len(peer.subcluster_centers_) < last["n_clusters"]:
+                return "too few"
+            peer.set_params(**last).partial_fit(None)
+        labels = peer.predict(X)
     return f"{objective(X, labels, penalty) / best:.3f}"
 
 

@@ -189,8 +189,23 @@ def test_reading_results_changes_no_number():
     for start in range(0, 4000, 500):
         assert len(read.partial_fit(X[start : start + 500]).labels_) == 500
     unread = taken_up(X, sizes)
-    names = [name for name in NUMBERS if name not in ("labels_", "cluster_ids_")]
-    assert_same_numbers(read, unread, names)
+    by_name = ("labels_", "cluster_ids_", "cluster_centers_", "cluster_weights_")
+    assert_same_numbers(read, unread, [name for name in NUMBERS if name not in by_name])
+    for name in ("cluster_centers_", "cluster_weights_"):
+        told, found = (np.sort(getattr(model, name), axis=0) for model in (read, unread))
+        np.testing.assert_array_equal(told, found)
+
+
+def test_clusters_are_in_the_order_of_their_numbers():
+    X = cloud(4000, k=10)
+    model = taken_up(X, [600] * 6)
+    assert (np.diff(model.cluster_ids_) > 0).all() and model.n_clusters_ > 3
+    np.testing.assert_array_equal(
+        np.bincount(model.predict(X), minlength=model.n_clusters_) > 0, model.cluster_weights_ > 0
+    )
+    nearest = ((model.micro_centers_[:, None] - model.cluster_centers_) ** 2).sum(axis=2)
+    sums = np.bincount(nearest.argmin(axis=1), model.micro_weights_)
+    np.testing.assert_allclose(sums, model.cluster_weights_, rtol=0.02)
 
 
 def test_in_a_pipeline():

@@ -29,9 +29,9 @@ def test_weights_and_sums_are_those_of_both():
     # Weights and sums of clusters are exact; so is what the fit term makes of them.
     rows = np.concatenate([X, Y])
     spread = ((rows - rows.mean(axis=0)) ** 2).sum()
-    between = merged.cluster_weights_ @ (
-        (merged.cluster_centers_ - rows.mean(axis=0)) ** 2
-    ).sum(axis=1)
+    between = merged.cluster_weights_ @ ((merged.cluster_centers_ - rows.mean(axis=0)) ** 2).sum(
+        axis=1
+    )
     assert merged.inertia_ == pytest.approx(spread - between, rel=1e-10)
 
 
@@ -47,9 +47,7 @@ def test_without_losses_the_objective_is_that_of_all_rows(divergence):
     batch = DPMeans(30.0, divergence=divergence, random_state=0).fit(X)
     assert merged.objective_ <= 1.02 * batch.objective_
     labels = merged.predict(X)
-    told = objective(
-        X, labels, 30.0, divergence=divergence, prior_weight=merged.prior_weight_
-    )
+    told = objective(X, labels, 30.0, divergence=divergence, prior_weight=merged.prior_weight_)
     assert told <= merged.objective_ * (1 + 1e-9)
     # Labels are still those of the last call of this model, in the clusters of both.
     assert len(merged.labels_) == len(labels_of_one) == 900

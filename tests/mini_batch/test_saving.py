@@ -46,9 +46,7 @@ def test_going_on_from_a_file_has_the_same_bits(name, at, tmp_path):
     assert "labels_" not in vars(loaded) and loaded.n_rows_seen_ == at
     assert_same_stream(loaded, model)
     assert loaded.status_ == model.status_
-    assert_same_stream(
-        continued(loaded, X, at, **beside), continued(model, X, at, **beside)
-    )
+    assert_same_stream(continued(loaded, X, at, **beside), continued(model, X, at, **beside))
 
 
 def test_an_empty_model_is_saved_as_it_is(tmp_path):

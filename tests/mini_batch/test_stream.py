@@ -85,9 +85,7 @@ def test_the_objective_is_exact_for_the_partition_told(divergence, dtype):
     X = rows_for(divergence, 2500).astype(dtype)
     weights = np.random.default_rng(0).uniform(0.2, 3.0, 2500)
     for given in (None, weights):
-        model = taken_up(
-            X, [], 20.0, weights=given, divergence=divergence, max_micro_clusters=120
-        )
+        model = taken_up(X, [], 20.0, weights=given, divergence=divergence, max_micro_clusters=120)
         assert len(model.micro_weights_) <= 120
         assert_close_to_direct(model, X, divergence, given)
         assert model.cluster_centers_.dtype == dtype

@@ -34,7 +34,8 @@ class MiniBatchDPMeans(CentreEstimator):
     each other, at most ``max_micro_clusters`` of them. With ``half_life`` the weights w_i fade.
 
     Rows come through `partial_fit`, in blocks of any size. How the stream is cut into blocks
-    changes no bit of what is found, nor does reading results in between.
+    changes no bit of what is found. Nor does reading results in between, but for the numbers of
+    clusters and with them their order: what was told stays.
 
     Parameters
     ----------
@@ -77,8 +78,8 @@ class MiniBatchDPMeans(CentreEstimator):
     n_clusters_ : int
         K, the number of clusters.
     cluster_ids_ : ndarray of shape (n_clusters_,), int64
-        The permanent number of each cluster. It stays with a cluster that drifts, and is
-        never given again.
+        The permanent number of each cluster, in rising order. It stays with a cluster that drifts,
+        and is never given again.
     events_ : list of tuples
         What happened: ``("born", id, row)``; ``("split", id, row, id of the other part)``;
         ``("merged", id, row, id of the one it went into)``; ``("died", id, row)`` for a cluster
@@ -343,9 +344,7 @@ class MiniBatchDPMeans(CentreEstimator):
                 "Begin another stream, with clone."
             )
 
-    def _times(
-        self, time: Any, n_rows: int, seen: Stream | None, first_row: int
-    ) -> Floats | None:
+    def _times(self, time: Any, n_rows: int, seen: Stream | None, first_row: int) -> Floats | None:
         """Return the times of rows as float64 (n,); errors count rows from ``first_row``."""
         if seen is not None and seen.is_timed != (time is not None):
             has = "come with every call" if seen.is_timed else "be None, as in earlier calls"
@@ -412,12 +411,14 @@ class MiniBatchDPMeans(CentreEstimator):
             )
         found, summary, _, sentence = read.find(rules, pool)
         read.name(found, summary, rules)
+        by_name = np.argsort(read.identities.ids)  # so that labels change as little as may be
+        found = found.in_order(by_name)
         assert read.recent is not None
         fitted = found.attributes | {
             "_seen": replace(self._seen, identities=read.identities, told=read.told),
             # Rows of weight zero before all others are in no micro-cluster.
             "labels_": np.append(found.labels, np.int32(0))[read.recent],
-            "cluster_ids_": read.identities.ids,
+            "cluster_ids_": read.identities.ids[by_name],
             "events_": list(read.identities.events),
         }
         status = found.status
