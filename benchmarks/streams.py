@@ -23,8 +23,8 @@ NOTES = """\
 same penalty, over that of `DPMeans` on all rows at once. Two penalties: that at which `DPMeans`
 finds as many clusters as there are labels, and an eighth of it. `MiniBatchKMeans` (scikit-learn) is
 told the number of clusters that `DPMeans` found; `Birch` is told half the root mean square distance
-in these clusters as its threshold, and their number for its last step. Rows of River's `DBSTREAM` and
-`CluStream` come one by one, so they get the first 2,000 only. Then rows a second of CPU time on one
+in these clusters as its threshold, and their number for its last step. Rows of River's `DBSTREAM`
+and `CluStream` come one by one, so they get at most 2,000. Then rows a second of CPU time on one
 thread, and what the process grew by."""
 COLUMNS = ["data", "what", "clusters", "micro-clusters", "value", "MiniBatchKMeans", "Birch"]
 COLUMNS += TARGET_COLUMNS

@@ -56,7 +56,7 @@ def take_window(micros, rows, weights, opening):
 def shrink(micros, most):
     """Unite the pair that costs least, again and again, until so many are left. IN/OUT micros."""
     while len(micros) > most:
-        cost, a, b = min(
+        _, a, b = min(
             (x.weight * y.weight / (x.weight + y.weight) * squared(x.mean, y.mean), i, j)
             for i, x in enumerate(micros)
             for j, y in enumerate(micros)

@@ -37,10 +37,10 @@ MICRO_A_CLUSTER = 50
 # with thousands of columns memory counts for more than the last percent.
 FLOOR_SHARE = 8
 MOST_MICRO = 20_000
-# Pseudo-rows of a micro-cluster, for each of a cluster's: enough to make costs finite where an entry
-# is the first of its column, and so few that rows have micro-clusters of their own while there is
-# room. With 1 in 50 counts of few columns had 100 micro-clusters in a budget of 2,000, and
-# objectives up to 4 percent above those of a fit of all rows.
+# Pseudo-rows of a micro-cluster, for each of a cluster's: enough to make costs finite where an
+# entry is the first of its column, and so few that rows have micro-clusters of their own while
+# there is room. With 1 in 50, counts of few columns had 100 micro-clusters in a budget of 2,000,
+# and objectives up to 4 percent above those of a fit of all rows.
 PRIOR_SHARE = 1e-3
 # Where the potential of a cluster has a formula, the costs of all pairs are held at once.
 MOST_PAIRED = 4096
