@@ -44,6 +44,16 @@ def test_how_a_stream_is_cut_changes_no_bit(options):
         assert_same_stream(model, models["whole"])
 
 
+def test_rows_that_come_one_by_one_wait_in_few_windows():
+    X = cloud(WINDOW - 1)
+    model = MiniBatchDPMeans(5.0, random_state=0)
+    for row in X:
+        model.partial_fit(row[np.newaxis])
+        assert len(model._seen.waiting) <= np.log2(WINDOW)
+    assert model._seen.n_waiting == WINDOW - 1
+    assert_same_numbers(model, taken_up(X, []), ["cluster_centers_", "objective_"])
+
+
 def test_weights_and_times_are_cut_like_rows():
     X, rng = cloud(3000), np.random.default_rng(1)
     weights, times = rng.uniform(0, 2, 3000), np.cumsum(rng.exponential(1.0, 3000))

@@ -145,8 +145,18 @@ class Stream:
             new._take_window(window, rules, step)
             start = stop
         if start < len(rows):
-            new.waiting = (*new.waiting, rows.part(slice(start, None)).copy())
+            new._wait(rows.part(slice(start, None)).copy())
         return new
+
+    def _wait(self, rows: Window) -> None:
+        """Let rows wait; those before them are joined, so that there are few windows to go through.
+
+        Each is longer than the next: rows that come one by one are copied a few times in all.
+        """
+        *others, last = *self.waiting, rows
+        while others and len(others[-1]) <= len(last):
+            last = joined([others.pop(), last])
+        self.waiting = (*others, last)
 
     def flushed(self, rules: Rules, pool: Pool) -> Stream:
         """Return the stream as if the waiting rows were a window of their own."""
