@@ -34,6 +34,7 @@ from benchmarks import (
     small,
     sparse,
     sparse_sweeps,
+    streams,
     tables,
     text,
     threads,
@@ -73,6 +74,7 @@ SECTIONS: dict[str, Callable[[Options], Section]] = {
     "kernels": kernels.run,
     "choosing-kernels": choosing_kernels.run,
     "samplers": samplers.run,
+    "streams": streams.run,
 }
 
 
@@ -145,7 +147,7 @@ def _parser() -> argparse.ArgumentParser:
         nargs="+",
         default=[],
         metavar="FILE",
-        help="labelled sets as .npz files, for the section choosing; counts, for choosing-topics",
+        help="labelled sets as .npz files, for choosing and streams; counts, for choosing-topics",
     )
     parser.add_argument(
         "--draws", type=int, help="draws without structure, for the sections choosing*"

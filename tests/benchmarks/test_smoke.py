@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from benchmarks import real
+from benchmarks import real, streams
 from benchmarks.__main__ import SECTIONS
 from benchmarks.cases import CASES, NOISE
 from benchmarks.contestants import delayed_births
 from benchmarks.data import plane
+from benchmarks.labelled_sets import LabelledSet
 from benchmarks.options import Options
 from benchmarks.quality import IN_VAIN, Sweep
 from benchmarks.recovery import centroid_index, penalty_interval
@@ -78,6 +79,18 @@ def test_quick_sections_give_tables(name):
 
     assert section.rows
     assert {len(row) for row in section.rows} == {len(section.columns)}
+
+
+def test_streams_are_compared_in_every_order():
+    X, member = plane(400, 4, gap=10.0, grid=True, seed=0)
+    section = Section("Streams", streams.COLUMNS, "")
+    found = streams._add_set(section, LabelledSet("plane", X, [member]), 1.0)
+
+    assert list(found) == [row[1] for row in section.rows]
+    assert [row[2] for row in section.rows] == ["4 (4)"] * 3
+    # Four clusters that are told apart by any method.
+    for row in section.rows:
+        assert [float(cell) for cell in row[4:7]] == pytest.approx([1.0] * 3, abs=2e-3)
 
 
 def test_delayed_births_end_where_no_row_is_dear():
@@ -158,4 +171,5 @@ def test_every_section_has_a_name():
         "kernels",
         "choosing-kernels",
         "samplers",
+        "streams",
     ]

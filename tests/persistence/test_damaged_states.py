@@ -13,6 +13,7 @@ from hardbayes import (
     HDPTopics,
     KernelDPMeans,
     KFeatures,
+    MiniBatchDPMeans,
     SpectralDPMeans,
 )
 from hardbayes.datasets import make_bars, make_planted_partition, make_three_gaussians
@@ -25,6 +26,7 @@ GRAPH = make_planted_partition(random_state=0)[0]
 FITS = {
     "DPMeans": lambda: DPMeans(random_state=0).fit(X),
     "DPMeans, sparse": lambda: DPMeans(50.0, random_state=0).fit(COUNTS),
+    "MiniBatchDPMeans": lambda: MiniBatchDPMeans(1.0, random_state=0).partial_fit(X),
     "HDPMeans": lambda: HDPMeans(1.0, 9.0, random_state=0).fit(X, groups=np.arange(60) % 3),
     "GaussianDPMeans": lambda: GaussianDPMeans(2.0).fit(X),
     "GaussianDPMeans, diag": lambda: GaussianDPMeans(2.0, covariance_type="diag").fit(X),
@@ -62,7 +64,8 @@ def test_a_damaged_entry_is_refused(name):
     state = model._get_state()
     again = type(model)(**model.get_params())
     again._set_state(state)
-    texts = {"status_", "kernel_", "working_kernel", "working_dtype", *model._text_attributes}
+    texts = {"status_", "kernel_", "working_kernel", "working_dtype", "sentence"}
+    texts |= {*model._text_attributes}
     for entry, value in state.items():
         if entry in texts:
             continue

@@ -141,5 +141,7 @@ def _check_range(name: str, value: Any, entry: Entry, lengths: dict[str, int]) -
     if values.dtype.kind not in "iuf" or not values.size:
         return
     high = entry.high if entry.below is None else lengths[entry.below] - 1
-    if not (entry.low <= values.min() and values.max() <= high):  # nor is NaN in any range
+    # As Python's numbers, which are compared with a bound that the dtype cannot hold, too.
+    least, most = values.min().item(), values.max().item()
+    if not (entry.low <= least and most <= high):  # nor is NaN in any range
         raise contradiction(f"{name!r} holds numbers that it cannot hold")

@@ -50,6 +50,22 @@ class Clusters(NamedTuple):
     attributes: dict[str, Any]
     status: Status
 
+    def in_order(self, order: NDArray[np.intp]) -> Clusters:
+        """Return the same clusters in another order (k,)."""
+        model = self.attributes["_model"]
+        moved = {
+            "_model": replace(
+                model, centres=model.centres[order], cost_quantiles=model.cost_quantiles[order]
+            ),
+            "cluster_weights_": self.weights[order],
+        }
+        labels = np.argsort(order).astype(np.int32)[self.labels]
+        attributes = self.attributes | moved
+        return self._replace(
+            labels=labels, centres=self.centres[order], weights=self.weights[order],
+            attributes=attributes,
+        )  # fmt: skip
+
 
 class View(NamedTuple):
     """A summary as rows that an engine takes: the means, in working coordinates."""

@@ -1,21 +1,24 @@
 """DP-means of a stream: rows come in blocks, and clusters that appear or fade are told."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from copy import copy
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from hardbayes.core.arrays import Floats, Matrix
-from hardbayes.core.estimator import AT_LEAST_ONE, checked_data, fit_task
+from hardbayes.core.estimator import AT_LEAST_ONE, fit_task
 from hardbayes.core.geometry import Geometry
 from hardbayes.core.loop import Status
 from hardbayes.core.pool import Pool, resolve_threads
+from hardbayes.core.row_blocks import rows_by_block
 from hardbayes.core.schema import Schema
-from hardbayes.core.validation import check_matrix, check_weights, fit_method
+from hardbayes.core.validation import check_matrix, fit_method, read_weights
 from hardbayes.dp_means.estimator import CentreEstimator, add_warning
 from hardbayes.mini_batch.saving import SCHEMA, from_arrays, to_arrays
 from hardbayes.mini_batch.stream import Rules, Stream
@@ -31,7 +34,8 @@ class MiniBatchDPMeans(CentreEstimator):
     each other, at most ``max_micro_clusters`` of them. With ``half_life`` the weights w_i fade.
 
     Rows come through `partial_fit`, in blocks of any size. How the stream is cut into blocks
-    changes no bit of what is found, nor does reading results in between.
+    changes no bit of what is found. Nor does reading results in between, but for the numbers of
+    clusters and with them their order: what was told stays.
 
     Parameters
     ----------
@@ -49,22 +53,23 @@ class MiniBatchDPMeans(CentreEstimator):
         Cap on the number of clusters.
     max_micro_clusters : int or "auto", default="auto"
         Cap on the number of micro-clusters. More hide less of the rows and take more time and
-        memory. "auto" is 50 for each cluster, from 200 to 20,000.
+        memory. "auto" is 50 for each cluster, from 2,000 to 20,000; fewer where rows have
+        thousands of columns.
     half_life : float or None, default=None
         After so many rows, or so much of ``time``, a row counts half. None: rows count forever.
     penalty_per : {"total", "row"}, default="total"
         Whether ``cluster_penalty`` is for the sum of all costs, so that more rows pay for more
         clusters, or for each unit of weight seen, so that the number of clusters settles.
     refresh : int or "auto", default="auto"
-        After how many rows clusters are found anew while nobody reads results, so that `events_`
-        tell of what happened in between. "auto": where the last rows cost more than the clusters
+        After how many rows clusters are found anew where no result is read, so that `events_` tell
+        of what happened in between. "auto": where the last rows cost more than the clusters
         explain, where two clusters should be one, and after a quarter more rows or of a half-life.
     random_state : int, RandomState instance or None, default=None
         Seed of the splits that are tried. The same seed gives the same bits, whatever ``n_jobs``.
     n_jobs : int or None, default=None
         Number of threads, as in `DPMeans`.
     verbose : int, default=0
-        1 reports on standard error.
+        1 reports on standard error after each call.
 
     Attributes
     ----------
@@ -73,8 +78,8 @@ class MiniBatchDPMeans(CentreEstimator):
     n_clusters_ : int
         K, the number of clusters.
     cluster_ids_ : ndarray of shape (n_clusters_,), int64
-        The permanent number of each cluster. It stays with a cluster that drifts, and is
-        never given again.
+        The permanent number of each cluster, in rising order. It stays with a cluster that drifts,
+        and is never given again.
     events_ : list of tuples
         What happened: ``("born", id, row)``; ``("split", id, row, id of the other part)``;
         ``("merged", id, row, id of the one it went into)``; ``("died", id, row)`` for a cluster
@@ -137,7 +142,7 @@ class MiniBatchDPMeans(CentreEstimator):
     ...     print(model.n_rows_seen_, model.cluster_ids_, model.events_[-1])
     500 [0] ('born', 0, 500)
     1000 [0] ('born', 0, 500)
-    1500 [0 1] ('born', 1, 1500)
+    1500 [0 1] ('born', 1, 1024)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -159,7 +164,6 @@ class MiniBatchDPMeans(CentreEstimator):
     micro_centers_: Floats
     micro_weights_: Floats
     summary_error_: float
-    n_rows_seen_: int
     prior_weight_: float
 
     def __init__(
@@ -191,55 +195,47 @@ class MiniBatchDPMeans(CentreEstimator):
 
     # -- rows come in ------------------------------------------------------------------------------
 
+    @fit_method
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Forget all rows seen before, and take up these as a stream.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), or iterable of these
+        X : array-like or sparse matrix of shape (n_samples, n_features), row_blocks, or iterable
             Rows, or blocks of rows that are taken up one after the other; `labels_` are then those
             of the last block.
         y : ignored
             Not used, present for API consistency by convention.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows. Blocks with weights go through `partial_fit`.
+            Weights of the rows. Blocks of an iterable come without: pass those that have weights to
+            `partial_fit`, or name the weights in `row_blocks`.
 
         Returns
         -------
         self : estimator
             The fitted estimator. If an error is raised, the estimator is unchanged.
         """
-        if not _are_blocks(X):
-            return super().fit(X, y, sample_weight)
-        if sample_weight is not None:
-            raise ValueError(
-                "The 'sample_weight' parameter of fit must be None where X is an iterable of "
-                "blocks. Pass each block with its weights to partial_fit."
-            )
-        return self._fit_blocks(X, y)
-
-    @fit_method
-    def _fit_blocks(self, X: Iterable[Any], y: Any) -> Self:
-        fresh = copy(self)._set_fitted({})
-        with fit_task(self, X, y):
-            for block in X:
-                fresh.partial_fit(block)
-            if not hasattr(fresh, "_seen"):
-                raise ValueError(
-                    "X must be rows, or an iterable with at least one block of rows. Got none."
-                )
-            self.__dict__ = fresh.__dict__
+        with fit_task(self, X, y, sample_weight=sample_weight):
+            self._keep(*self._fit_rows(X, sample_weight))
         return self
+
+    def _fit_rows(self, X: Any, sample_weight: Any, **params: Any) -> tuple[dict[str, Any], Status]:
+        fresh = copy(self)._set_fitted({})
+        fresh.__dict__.pop("_seen", None)
+        for rows, weights in _blocks(X, sample_weight):
+            fresh._take_up(rows, weights, None)
+        if "_seen" not in vars(fresh):
+            raise ValueError(
+                "X must be rows, or an iterable with at least one block of rows. Got none."
+            )
+        with Pool(resolve_threads(self.n_jobs), self._progress()) as pool:
+            fitted, status = fresh._results(pool)
+        return fresh._columns | fitted, status
 
     def _fitted(
         self, matrix: Matrix, weights: Floats | None, rng: np.random.RandomState, pool: Pool
     ) -> tuple[dict[str, Any], Status]:
-        rows = Window(matrix, weights, None)
-        seen = self._begun(rows, rng)
-        seen.check_range(rows)
-        seen = seen.after(rows, self._rules(), pool)
-        attributes, status = self._results(seen, pool)
-        return attributes | {"_seen": seen}, status
+        raise NotImplementedError("streams are fitted by _fit_rows")
 
     @fit_method
     def partial_fit(
@@ -250,7 +246,7 @@ class MiniBatchDPMeans(CentreEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows; one or many.
+            Rows; one or many. Errors count rows from the beginning of the stream.
         y : ignored
             Not used, present for API consistency by convention.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -263,22 +259,44 @@ class MiniBatchDPMeans(CentreEstimator):
         self : estimator
             The estimator. If an error is raised, it is unchanged.
         """
+        self._take_up(X, sample_weight, time)
+        return self
+
+    def _take_up(self, X: Any, sample_weight: Any, time: Any) -> None:
+        """Take up rows, or leave everything as it is and raise an error."""
         seen = vars(self).get("_seen")
-        if seen is None:
-            matrix, weights, names = checked_data(self, self._geometry, X, sample_weight)
-        else:
+        geometry, first = (self._geometry, 0) if seen is None else (seen.geometry, seen.n_seen)
+        if seen is not None:
             self._check_divergence(seen)
-            matrix, names = check_matrix(X, seen.geometry, self, reset=False), {}
-            weights = check_weights(sample_weight, matrix, seen.geometry)
-        rows = Window(matrix, weights, self._times(time, int(matrix.shape[0]), seen))
+        described = copy(self)  # gets the attributes of columns: errors must not change this one
+        matrix = check_matrix(X, geometry, described, reset=seen is None, first_row=first)
+        weights = None if sample_weight is None else read_weights(sample_weight, matrix, first)
+        if geometry.length_as_weight:
+            lengths = geometry.row_sizes(matrix)
+            weights = lengths if weights is None else lengths * weights
+        times = self._times(time, int(matrix.shape[0]), seen, first)
+        rows = Window(matrix, weights, times)
         if seen is None:
-            seen = self._begun(rows, self._stream())
+            seen = Stream.begin(geometry, rows, int(self._stream().randint(2**31)))
         rows = rows.like(seen.is_sparse)
         seen.check_range(rows)
         with Pool(resolve_threads(self.n_jobs), self._progress()) as pool:
             seen = seen.after(rows, self._rules(), pool)
-        columns = {name: vars(self)[name] for name in COLUMNS if name in vars(self)}
-        return self._set_fitted(columns | names | {"_seen": seen})
+        self._say(f"{seen.n_seen:,} rows, {len(seen.summary):,} micro-clusters")
+        self._set_fitted(described._columns | {"_seen": seen})
+
+    @property
+    def _columns(self) -> dict[str, Any]:
+        """The attributes that describe the columns."""
+        names = ("n_features_in_", "feature_names_in_")
+        return {name: vars(self)[name] for name in names if name in vars(self)}
+
+    @property
+    def n_rows_seen_(self) -> int:
+        """Rows of the stream; reading this finds no clusters."""
+        if "_seen" not in vars(self):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute 'n_rows_seen_'")
+        return self._seen.n_seen
 
     def merge(self, other: "MiniBatchDPMeans") -> Self:
         """Take up all that another stream has seen.
@@ -305,12 +323,10 @@ class MiniBatchDPMeans(CentreEstimator):
             )
         self._validate_params()
         mine, others = vars(self).get("_seen"), other._seen
-        columns = {name: vars(other)[name] for name in COLUMNS if name in vars(other)}
-        if mine is None:
-            self._check_divergence(others)
-            return self._set_fitted(columns | {"_seen": others})
-        self._check_divergence(mine)
         self._check_divergence(others)
+        if mine is None:
+            return self._set_fitted(other._columns | {"_seen": others})
+        self._check_divergence(mine)
         if (self.n_features_in_, mine.is_timed) != (other.n_features_in_, others.is_timed):
             raise ValueError(
                 "The 'other' parameter of merge must be a model of rows with as many features, "
@@ -318,12 +334,7 @@ class MiniBatchDPMeans(CentreEstimator):
             )
         with Pool(resolve_threads(self.n_jobs), self._progress()) as pool:
             seen = mine.united(others, self._rules(), other._rules(), pool)
-        columns = {name: vars(self)[name] for name in COLUMNS if name in vars(self)}
-        return self._set_fitted(columns | {"_seen": seen})
-
-    def _begun(self, rows: Window, rng: np.random.RandomState) -> Stream:
-        """Return a stream before these rows, its first."""
-        return Stream.begin(self._geometry, rows, int(rng.randint(2**31)))
+        return self._set_fitted(self._columns | {"_seen": seen})
 
     def _check_divergence(self, seen: Stream) -> None:
         if type(self._geometry) is not type(seen.geometry):
@@ -333,8 +344,8 @@ class MiniBatchDPMeans(CentreEstimator):
                 "Begin another stream, with clone."
             )
 
-    def _times(self, time: Any, n_rows: int, seen: Stream | None) -> Floats | None:
-        """Return the times of rows as float64 (n,)."""
+    def _times(self, time: Any, n_rows: int, seen: Stream | None, first_row: int) -> Floats | None:
+        """Return the times of rows as float64 (n,); errors count rows from ``first_row``."""
         if seen is not None and seen.is_timed != (time is not None):
             has = "come with every call" if seen.is_timed else "be None, as in earlier calls"
             raise ValueError(
@@ -358,7 +369,7 @@ class MiniBatchDPMeans(CentreEstimator):
             row = int(np.flatnonzero(~np.isfinite(times))[0])
             raise ValueError(
                 "The 'time' parameter of partial_fit must hold finite numbers. "
-                f"Got {times[row]} at row {row}. Leave out that row, or give it a time."
+                f"Got {times[row]} at row {first_row + row}. Leave out that row, or give it a time."
             )
         return times
 
@@ -382,27 +393,33 @@ class MiniBatchDPMeans(CentreEstimator):
         if name not in RESULTS or "_seen" not in vars(self):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         with Pool(resolve_threads(self.n_jobs), self._progress()) as pool:
-            results, _ = self._results(self._seen, pool)
+            results, _ = self._results(pool)
         self.__dict__ |= results
         return results[name]
 
     def __sklearn_is_fitted__(self) -> bool:
         return "_seen" in vars(self)
 
-    def _results(self, seen: Stream, pool: Pool) -> tuple[dict[str, Any], Status]:
-        """Return the attributes that tell of a stream. IN/OUT seen: names that were told stay."""
+    def _results(self, pool: Pool) -> tuple[dict[str, Any], Status]:
+        """Return the attributes that tell of the stream: of it, only names that are told change."""
         rules = self._rules()
-        read = seen.flushed(rules, pool)
+        read = self._seen.flushed(rules, pool)
+        if not len(read.summary):
+            raise NotFittedError(
+                "All rows so far have weight zero, and clusters need some with weight. Pass more "
+                "rows to partial_fit."
+            )
         found, summary, _, sentence = read.find(rules, pool)
         read.name(found, summary, rules)
-        seen.identities, seen.told = read.identities, read.told
+        by_name = np.argsort(read.identities.ids)  # so that labels change as little as may be
+        found = found.in_order(by_name)
         assert read.recent is not None
         fitted = found.attributes | {
+            "_seen": replace(self._seen, identities=read.identities, told=read.told),
             # Rows of weight zero before all others are in no micro-cluster.
             "labels_": np.append(found.labels, np.int32(0))[read.recent],
-            "cluster_ids_": read.identities.ids,
+            "cluster_ids_": read.identities.ids[by_name],
             "events_": list(read.identities.events),
-            "n_rows_seen_": read.n_rows,
         }
         status = found.status
         if sentence and fitted["n_clusters_"] == 1:
@@ -429,21 +446,36 @@ class MiniBatchDPMeans(CentreEstimator):
 
     def _set_state(self, state: dict[str, Any]) -> None:
         super()._set_state(state)
-        columns = {name: vars(self)[name] for name in COLUMNS if name in vars(self)}
-        self._set_fitted(columns | {"_seen": self._model})
+        self._set_fitted(self._columns | {"_seen": self._model})
 
 
-#: Attributes that describe the columns.
-COLUMNS = ("n_features_in_", "feature_names_in_")
 #: Attributes that are computed when they are read.
 RESULTS = frozenset(
     {
         "_model", "labels_", "n_clusters_", "cluster_ids_", "events_", "cluster_weights_",
-        "micro_centers_", "micro_weights_", "summary_error_", "n_rows_seen_", "cluster_penalty_",
-        "prior_weight_", "inertia_", "objective_", "objective_history_", "n_iter_", "n_splits_",
+        "micro_centers_", "micro_weights_", "summary_error_", "cluster_penalty_", "prior_weight_",
+        "inertia_", "objective_", "objective_history_", "n_iter_", "n_splits_",
         "n_merges_", "converged_", "status_",
     }
 )  # fmt: skip
+
+
+def _blocks(X: Any, sample_weight: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield blocks of rows with their weights; X itself where it is no iterable of blocks."""
+    if (by_block := rows_by_block(X, sample_weight)) is not None:
+        for block in by_block.blocks():
+            if block.rows.shape[0]:
+                yield block.rows, block.weights
+    elif not _are_blocks(X):
+        yield X, sample_weight
+    elif sample_weight is not None:
+        raise ValueError(
+            "The 'sample_weight' parameter of fit must be None where X is an iterable of blocks. "
+            "Pass each block with its weights to partial_fit."
+        )
+    else:
+        for block in X:
+            yield block, None
 
 
 def _are_blocks(X: Any) -> bool:

@@ -1,7 +1,8 @@
 """Names that clusters keep: permanent ids, and the events in which clusters come and go.
 
-Clusters found now are matched with those told last by the weight that they share: that of the
-micro-clusters which would go to the one and are in the other.
+Clusters found now are matched with those told last by the weight that they share. The weight that a
+cluster had is that of the micro-clusters nearest to where it was, as many as make it up: what came
+since, and lies farther out, is no part of it.
 """
 
 from __future__ import annotations
@@ -68,6 +69,7 @@ class Identities(NamedTuple):
             origin = int(shared[:, c].argmax()) if len(self.ids) else -1
             if origin >= 0 and left[origin] >= FROM_ANOTHER * found.weights[c]:
                 left[origin] -= found.weights[c]
+                largest[ids == self.ids[origin]] = found.weights[ids == self.ids[origin]]
                 events.append(("split", int(ids[c]), row, int(self.ids[origin])))
             else:
                 events.append(("born", int(ids[c]), row))
@@ -75,14 +77,23 @@ class Identities(NamedTuple):
             if self.weights[o] < DYING * self.largest[o]:
                 events.append(("died", int(self.ids[o]), row))
             else:
-                into = int(ids[shared[o].argmax()])
-                events.append(("merged", int(self.ids[o]), row, into))
+                into = shared[o].argmax()
+                if not shared[o, into]:  # its rows are in micro-clusters nearer to others
+                    into = geometry.between(self.centres[[o]], found.centres)[0].argmin()
+                events.append(("merged", int(self.ids[o]), row, int(ids[into])))
         return Identities(ids, found.centres, found.weights, largest, next_id, tuple(events))
 
     def _shared(self, found: Clusters, summary: Summary, geometry: Geometry) -> Floats:
-        """Return the weight (old, new) of the micro-clusters in each pair of clusters."""
+        """Return the weight (old, new) that clusters had and that is in those found now."""
         shared = np.zeros((len(self.ids), len(found.weights)))
-        if len(self.ids):
-            costs = geometry.between(summary.means(geometry), self.centres)
-            np.add.at(shared, (costs.argmin(axis=1), found.labels), summary.weights)
+        if not len(self.ids):
+            return shared
+        costs = geometry.between(summary.means(geometry), self.centres)
+        nearest = costs.argmin(axis=1)
+        for o, had in enumerate(self.weights):
+            near = np.flatnonzero(nearest == o)
+            near = near[np.argsort(costs[near, o], kind="stable")]
+            weights = summary.weights[near]
+            before = np.cumsum(weights) - weights
+            np.add.at(shared[o], found.labels[near], np.clip(had - before, 0.0, weights))
         return shared

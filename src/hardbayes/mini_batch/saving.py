@@ -57,8 +57,8 @@ SCHEMA: schema.Schema = {
     "first": COUNT,
     "recent": schema.array("recent", dtype=np.int32, low=-1, below="m"),
     "sentence": schema.Entry(str),
-    "waiting_rows": schema.array("waiting", "d", or_none=True),
-    "waiting_entries": schema.array("entries", or_none=True),
+    "waiting_rows": schema.array("waiting", "d", dtype=np.floating, or_none=True),
+    "waiting_entries": schema.array("entries", dtype=np.floating, or_none=True),
     "waiting_places": schema.array("entries", dtype=np.integer, low=0, below="d", or_none=True),
     "waiting_starts": schema.array("starts", dtype=np.integer, low=0, or_none=True),
     "waiting_weights": schema.array("waiting", low=0, or_none=True),
@@ -125,10 +125,10 @@ def _waiting(stream: Stream) -> dict[str, Any]:
     if stream.waiting:
         matrix, found["weights"], found["times"] = joined([*stream.waiting])
         if is_sparse(matrix):
-            found["entries"] = matrix.data.astype(np.float64)
+            found["entries"] = matrix.data
             found["places"], found["starts"] = matrix.indices, matrix.indptr
         else:
-            found["rows"] = matrix.astype(np.float64)
+            found["rows"] = matrix
     return {f"waiting_{name}": value for name, value in found.items()}
 
 
@@ -198,6 +198,8 @@ def _waiting_rows(state: dict[str, Any], d: int) -> tuple[Window, ...]:
         for name in ("rows", "entries", "places", "starts", "weights", "times")
     )
     if rows is None and entries is None:
+        if any(each is not None for each in (places, starts, weights, times)):
+            raise schema.contradiction("it has weights or times of no rows")
         return ()
     if (rows is None) != state["is_sparse"] or (times is None) == state["is_timed"]:
         raise schema.contradiction("its waiting rows are of another kind")

@@ -43,6 +43,11 @@ class Window(NamedTuple):
     def __len__(self) -> int:
         return int(self.matrix.shape[0])
 
+    def total_weight(self) -> float:
+        """Return the sum of the weights; it may be infinite."""
+        with np.errstate(over="ignore"):
+            return float(len(self) if self.weights is None else self.weights.sum())
+
     def part(self, rows: slice) -> Window:
         """Return some of the rows."""
         some = (None if each is None else each[rows] for each in self[1:])
@@ -53,7 +58,7 @@ class Window(NamedTuple):
         if is_sparse(self.matrix) == as_sparse:
             return self
         matrix = self.matrix.toarray() if is_sparse(self.matrix) else sparse.csr_array(self.matrix)
-        return self._replace(matrix=matrix)
+        return Window(matrix, self.weights, self.times)
 
     def copy(self) -> Window:
         """Return the rows in memory of their own: the user may fill theirs with others."""
