@@ -84,13 +84,17 @@ def choose(
     if largest < LEAST_EVIDENCE:
         none = [Candidate(k, penalties[k], found[k].evidence, 0.0) for k in others]
         return Choice(1, none, problem, found)
-    drawn = []
+    drawn: list[dict[int, Scored]] = []
+    reference, is_enough = 0.0, True
     for rows in references(problem, spikes, DRAWS, rng):
         drawn.append(trace(pose(rows, problem.prior), most, rng))
-    reference = max(most_evidence(each) for each in drawn)
+        reference = max(reference, most_evidence(drawn[-1]))
+        is_enough = largest > FACTOR * reference + MORE
+        if not is_enough:  # others may have more, but none changes the answer
+            break
     up_to = {k: max(0.0, *(most_evidence(each, k) for each in drawn)) for k in others}
     candidates = [Candidate(k, penalties[k], found[k].evidence, up_to[k]) for k in others]
-    if largest <= max(reference, FACTOR * reference) + MORE:
+    if not is_enough:
         return Choice(1, candidates, problem, found)
     scores = {
         k: found[k].hard - EACH * (k - 1) - _mean_hard(drawn, k)
