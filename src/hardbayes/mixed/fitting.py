@@ -69,10 +69,12 @@ def fit_table(
 
     ``call``: the call for a number of clusters, with ``{k}`` where the number stands.
     """
-    coding = find_coding(table.matrix, table.columns, weights)
+    # A weight says how often a row is there. But where rows weigh less than one, as shares of one
+    # do, their number counts.
+    counted_rows = weights * max(1.0, np.count_nonzero(weights) / weights.sum())
+    coding = find_coding(table.matrix, table.columns, counted_rows)
     numbers, levels = coding.code(table.matrix)
-    n_counted = int(np.count_nonzero(weights))
-    added = min(MOST_ADDED, numbers.shape[1] / max(n_counted, 1))
+    added = min(MOST_ADDED, numbers.shape[1] / counted_rows.sum())
     rows = Rows(numbers, levels, weights, coding.floors + added, coding.sizes)
     say("choosing the number of clusters")
     ids = take_sample(weights, _is_whole(table, coding), rng)

@@ -31,7 +31,7 @@ MATCHINGS = 8  # in so many steps
 STRONGEST = 0.995  # a correlation; a stronger one is not told from it
 BINS = 8  # of a number, where dependences are compared
 # Rows, one of which tells what a number is at another one: more blur their dependence.
-NEIGHBOURS = 7
+NEIGHBOURS = 3
 
 
 class Variable(NamedTuple):

@@ -21,7 +21,7 @@ LEAST_EVIDENCE = 0.05  # nats a row: with less there is one cluster
 FACTOR, MORE = 1.1, 0.02
 EACH = 0.02  # nats a row that each further cluster must add
 DRAWS = 4  # references of each kind: more cost time, fewer miss the largest
-MAX_CLUSTERS = 12  # that are looked for
+MAX_CLUSTERS = 30  # that are looked for; a path ends where more bring no evidence
 SAMPLE = 2000  # rows that the number is chosen on
 # Rows without missing cells are preferred, if they are this share and so many.
 WHOLE_SHARE, WHOLE_ROWS = 0.2, 100
