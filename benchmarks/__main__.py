@@ -26,6 +26,7 @@ from benchmarks import (
     kernels,
     machine,
     memory,
+    mixed,
     quality,
     real,
     recovery,
@@ -72,6 +73,7 @@ SECTIONS: dict[str, Callable[[Options], Section]] = {
     "communities": communities.run,
     "kernels": kernels.run,
     "choosing-kernels": choosing_kernels.run,
+    "mixed": mixed.run,
     "samplers": samplers.run,
 }
 
@@ -92,6 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         quick=asked.quick,
         graphs=tuple(asked.graphs),
         sets=tuple(asked.sets),
+        tables=asked.tables,
         draws=asked.draws,
     )
     header = machine.header(options)
@@ -148,7 +151,13 @@ def _parser() -> argparse.ArgumentParser:
         help="labelled sets as .npz files, for the section choosing; counts, for choosing-topics",
     )
     parser.add_argument(
-        "--draws", type=int, help="draws without structure, for the sections choosing*"
+        "--tables",
+        type=Path,
+        metavar="FOLDER",
+        help="a folder of CSV files with a column label, for the section mixed",
+    )
+    parser.add_argument(
+        "--draws", type=int, help="draws without structure, for the sections choosing* and mixed"
     )
     parser.add_argument("--output", type=Path, metavar="FILE.md", help="write the report here too")
     return parser

@@ -78,7 +78,7 @@ class MixedDPMeans(MixedAttributes, ClusterEstimator):
     prior_weight : float or "auto", default="auto"
         Pseudo-rows with the shares of all rows that each cluster carries. "auto" is 1.
     max_clusters : int or None, default=None
-        Largest number of clusters considered. None is 12.
+        Largest number of clusters considered. None is 30.
     n_init : int, default=1
         Multiplies the random starts tried at each number of clusters.
     max_iter : int, default=300
@@ -189,6 +189,11 @@ class MixedDPMeans(MixedAttributes, ClusterEstimator):
         }
         weights = check_weights(sample_weight, np.zeros((len(table.matrix), 1)))
         every = np.array(np.broadcast_to(1.0 if weights is None else weights, len(table.matrix)))
+        if not every.any():
+            raise ValueError(
+                "The 'sample_weight' parameter of MixedDPMeans must have a number above zero. Got "
+                "zeros only. Give rows that count a weight."
+            )
         self._say("fit of {} rows, {} columns".format(*table.matrix.shape))
         with Pool(resolve_threads(self.n_jobs), self._progress()):
             fitted, status = fit_table(
