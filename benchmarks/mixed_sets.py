@@ -1,4 +1,4 @@
-"""Made tables of numbers, grades, yes and no and categories: without clusters, and with planted ones.
+"""Made tables of numbers, grades, yes and no and categories, with planted clusters or without.
 
 Kinds are divided into two halves by name. What the rule for the number of clusters does was looked
 at on the tuned half alone; the untuned half tells what it does on kinds that had no say.
@@ -241,7 +241,9 @@ def _levels_by_class(rng: Generator, y: Labels, sizes: list[int], peaked: float)
     for j, size in enumerate(sizes):
         shares = rng.dirichlet(np.full(size, peaked), y.max() + 1)
         heaps = shares.cumsum(axis=1)[y]
-        found[f"category{j}"] = _words((rng.random((len(y), 1)) > heaps).sum(axis=1).clip(0, size - 1))
+        found[f"category{j}"] = _words(
+            (rng.random((len(y), 1)) > heaps).sum(axis=1).clip(0, size - 1)
+        )
     return found
 
 
@@ -269,7 +271,9 @@ def _medical(rng: Generator, y: Labels) -> Columns:
 def _spreads(rng: Generator, y: Labels) -> Columns:
     """Return clusters of which each has a spread of its own."""
     numbers = 2.2 * rng.standard_normal((4, 3))[y]
-    numbers = numbers + np.array([0.3, 0.6, 1.0, 1.5])[y][:, None] * rng.standard_normal((len(y), 3))
+    numbers = numbers + np.array([0.3, 0.6, 1.0, 1.5])[y][:, None] * rng.standard_normal(
+        (len(y), 3)
+    )
     return _named("number", numbers) | _levels_by_class(rng, y, [3, 4], 1.0)
 
 
@@ -283,7 +287,8 @@ PLANTED: dict[str, tuple[str, int, PlantedDraw]] = {
         lambda r, y: _named("number", _placed(r, y, 4, 2.5)) | _categories(r, len(y), 2, 3, 5, 8),
     ),
     "categories beside empty numbers": (
-        "untuned", 3, lambda r, y: _levels_by_class(r, y, [4, 4, 5, 3, 6], 0.4) | _numbers(r, len(y)),
+        "untuned", 3,
+        lambda r, y: _levels_by_class(r, y, [4, 4, 5, 3, 6], 0.4) | _numbers(r, len(y)),
     ),
     "12 yes/no items, 3 classes": ("tuned", 3, lambda r, y: _items(r, y, 12, 0.15, 0.85)),
     "20 yes/no items, 4 classes": ("untuned", 4, lambda r, y: _items(r, y, 20, 0.2, 0.8)),

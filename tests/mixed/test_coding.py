@@ -152,6 +152,8 @@ def test_equal_weights_below_one_code_as_ones_do():
 
     frame, _ = customers(120)
     model = MixedDPMeans(n_clusters=2, random_state=0).fit(frame)
-    shares = MixedDPMeans(n_clusters=2, random_state=0).fit(frame, sample_weight=np.full(120, 1 / 120))
+    shares = MixedDPMeans(n_clusters=2, random_state=0).fit(
+        frame, sample_weight=np.full(120, 1 / 120)
+    )
     assert shares.column_kinds_ == model.column_kinds_
     assert shares.center_names_ == model.center_names_

@@ -119,7 +119,7 @@ def test_columns_are_said_by_name_or_number():
 REFUSED = {
     "sparse": (sparse.csr_array(np.eye(3)), {}, TypeError, r"Pass X\.toarray\(\)"),
     "lazy": (pl.DataFrame({"a": [1, 2]}).lazy(), {}, TypeError, r"\.collect\(\)"),
-    "twice": (pd.DataFrame(np.eye(3), columns=["a", "a", "b"]), {}, ValueError, "named 'a'.*Rename"),
+    "twice": (pd.DataFrame(np.eye(3), columns=list("aab")), {}, ValueError, "named 'a'.*Rename"),
     "flat": (np.arange(3.0), {}, ValueError, "Expected 2D array.*reshape"),
     "words": ("abc", {}, ValueError, "Expected 2D array"),
     "no rows": (np.zeros((0, 2)), {}, ValueError, "Pass at least one row"),

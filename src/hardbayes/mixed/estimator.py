@@ -189,11 +189,6 @@ class MixedDPMeans(MixedAttributes, ClusterEstimator):
         }
         weights = check_weights(sample_weight, np.zeros((len(table.matrix), 1)))
         every = np.array(np.broadcast_to(1.0 if weights is None else weights, len(table.matrix)))
-        if not every.any():
-            raise ValueError(
-                "The 'sample_weight' parameter of MixedDPMeans must have a number above zero. Got "
-                "zeros only. Give rows that count a weight."
-            )
         self._say("fit of {} rows, {} columns".format(*table.matrix.shape))
         with Pool(resolve_threads(self.n_jobs), self._progress()):
             fitted, status = fit_table(

@@ -235,12 +235,13 @@ def _evidence(choice: dict[str, Any]) -> list[str]:
     if "modularity" in choice:
         return [f"Their modularity is {short(float(choice['modularity'][at[0]]))}."]
     if "p_value" not in choice:  # of a mixed table
-        nats, most = (short(float(choice[name][at[0]])) for name in ("evidence", "reference"))
-        return [
-            f"They describe a row better than one cluster by {nats} nats, after a price for their "
+        gain, most = (short(float(choice[name][at[0]])) for name in ("evidence", "reference"))
+        sentence = (
+            f"They describe a row better than one cluster by {gain} nats, after a price for their "
             "parameters. Tables with the same columns and dependences but without clusters gain "
             f"{most} at most."
-        ]
+        )
+        return [sentence]
     sentences = []
     if "evidence" in choice:
         nats = float(choice["evidence"][at[0]])
