@@ -38,6 +38,21 @@ def test_a_frame_of_dask(module):
         GaussianDPMeans().fit(frame)
 
 
+@pytest.mark.parametrize(
+    ("estimator", "method", "instead"),
+    [
+        (DPMeans(), "partial_fit", "MiniBatchDPMeans"),
+        (KernelDPMeans(), "predict_proba", r"certainty\(model, X\)"),
+        (BPMeans(), "predict", "transform"),
+        (KFeatures(), "partial_fit", "all rows at once"),
+    ],
+)
+def test_a_method_of_other_libraries(estimator, method, instead):
+    assert not hasattr(estimator, method)
+    with pytest.raises(AttributeError, match=f"has no '{method}': .*{instead}"):
+        getattr(estimator, method)
+
+
 def test_hashed_words_with_signs():
     words = ["alpha beta gamma", "beta gamma delta", "phi chi alpha"] * 4
     counts = HashingVectorizer(n_features=64).fit_transform(words)

@@ -44,7 +44,7 @@ def test_a_fit_is_a_task():
 
 
 @pytest.mark.filterwarnings("ignore:.*No number of clusters stood out")
-@pytest.mark.filterwarnings("ignore:.*No number of features was confirmed")
+@pytest.mark.filterwarnings("ignore:.*too few rows to confirm features")
 @pytest.mark.parametrize("kind", [HDPMeans, BPMeans, GraphDPMeans])
 def test_every_estimator(kind):
     recorder = Recorder()

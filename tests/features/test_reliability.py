@@ -26,6 +26,7 @@ BY_CHANCE = {
 
 
 @pytest.mark.filterwarnings("ignore:Converged after .* No number of features:UserWarning")
+@pytest.mark.filterwarnings("ignore:Converged after .* too few rows to confirm:UserWarning")
 @parametrize_with_checks(
     [KFeatures(n_init=2), BPMeans(n_init=2), BPMeans(1.0, method="collapsed", n_init=2)]
 )

@@ -365,6 +365,8 @@ class ClusterEstimator(ClusterMixin, RowEstimator):
     n_clusters_: int
     cluster_weights_: Floats
     cluster_penalty_: float
+    partial_fit: Any = Absent("use MiniBatchDPMeans for rows that come in parts.")
+    predict_proba = Absent("each row has one cluster. certainty(model, X) says how sure it is.")
     #: How to get a given number of clusters, for a user who passes ``n_clusters``.
     _given_number = "Pass {name}(0, max_clusters={k}) for at most so many."
 

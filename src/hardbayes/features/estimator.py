@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from hardbayes.core.arrays import Floats, Matrix, kept_in
-from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, RowEstimator
+from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, Absent, RowEstimator
 from hardbayes.core.loop import Status, counted
 from hardbayes.core.pool import Pool, resolve_threads
 from hardbayes.core.schema import Schema
@@ -48,6 +48,9 @@ class FeatureEstimator(RowEstimator):
     n_components_: int
     component_penalty_: float
     membership_: NDArray[np.bool_]
+
+    partial_fit = Absent("features are found from all rows at once. Use fit with all of them.")
+    predict = Absent("a row may have several features. Use transform, which tells which it has.")
 
     @abstractmethod
     def _solve(

@@ -15,7 +15,7 @@ from hardbayes.features.estimator import BPMeans
 from hardbayes.samplers.chains import CALL_WORK, N_KEPT, run_chains, streams
 from hardbayes.samplers.diagnostics import effective_draws, split_r_hat
 from hardbayes.samplers.families import CONCENTRATION, NOISE_SHARE, prior_and_value
-from hardbayes.samplers.mixture import CHAIN_CONSTRAINTS, POSITIVE, Sampler
+from hardbayes.samplers.sampler import CHAIN_CONSTRAINTS, POSITIVE, Sampler
 
 #: Features of a random start, of which each row has half.
 N_RANDOM = 5
@@ -213,7 +213,7 @@ ndarrays of shape (n_chains, n_sweeps)
     def _family(self) -> str:
         return "gaussian"
 
-    def _drawn(self, matrix: Matrix, rng: np.random.RandomState, pool: Pool) -> dict[str, Any]:
+    def _draw(self, matrix: Matrix, rng: np.random.RandomState, pool: Pool) -> dict[str, Any]:
         rows = np.ascontiguousarray(matrix, dtype=np.float64)
         starts = self._starts(rows, rng)
         priors, numbers = self._priors(rows)
