@@ -1,10 +1,12 @@
 """Clusters of tables with categories: k chosen and k told, tables without clusters, and time."""
 
+import io
 import json
 import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -76,7 +78,8 @@ def _command(task: Task) -> Labels:
     with tempfile.TemporaryDirectory() as folder:
         table, found = Path(folder, "table.csv"), Path(folder, "found.json")
         task.frame.to_csv(table, index=False)
-        code = run_command(["cluster", str(table), "--json", "-o", str(found)])
+        with redirect_stderr(io.StringIO()):  # the summary
+            code = run_command(["cluster", str(table), "--json", "-o", str(found)])
         if code:
             raise RuntimeError(f"the command ended with {code}")
         return np.array(json.loads(found.read_text(encoding="utf-8"))["labels"])
