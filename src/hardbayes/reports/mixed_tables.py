@@ -74,9 +74,11 @@ def columns_section(found: MixedTable) -> Section:
     """Return what each column was taken for."""
     rows = [(name, kind.partition(": ")[0], kind.partition(": ")[2] or "")
             for name, kind in found.kinds.items()]  # fmt: skip
-    caption = "Columns that are left out do not count. To overrule: columns={name: kind}."
     return section(
-        "columns", "What columns were taken for", table(caption, ("column", "as", "why"), rows)
+        "columns",
+        "What columns were taken for",
+        tag("p", "Columns that are left out do not count. To overrule: columns={name: kind}."),
+        table("All columns", ("column", "as", "why"), rows),
     )
 
 
@@ -91,8 +93,7 @@ def traits_section(found: MixedTable) -> Section:
         tag(
             "p",
             "Numbers are means in the units of their columns, categories the shares of their "
-            "levels. Columns are ordered by how far their distribution differs from that of all "
-            "rows, in nats: beyond a half is a lot.",
+            "levels. The columns that differ most from all rows come first.",
         ),
         tag("p", note) if note else None,
         _sizes(found),
@@ -131,19 +132,26 @@ def _card(cluster: int, found: MixedTable) -> Markup:
     title = tag("h3", mark(cluster), tag("span", told, class_="quiet"))
     if not apart:
         return tag("article", title, tag("p", "No column differs from all rows."), class_="card")
-    rows: list[tuple[Any, ...]] = []
-    for trait in apart:
-        if not trait.shares:
-            rows.append((trait.name, trait.words, trait.usual, tag("td"), short(trait.apart)))
-        for at, (level, share, usual) in enumerate(trait.shares):
-            rows.append((
-                trait.name if not at else "", f"{level} {percent(share)}", percent(usual),
-                tag("td", share_bar(share, 1.0, colour(cluster))),
-                short(trait.apart) if not at else "",
-            ))  # fmt: skip
-    head = ("column", "here", "all rows", "", "nats")
+    rows = [row for trait in apart for row in _lines(trait, cluster)]
+    head = ("column", "here", "all rows", "")
     caption = f"Cluster {cluster}: columns that differ most"
     return tag("article", title, table(caption, head, rows), class_="card")
+
+
+def _lines(trait: Trait, cluster: int) -> list[tuple[Any, ...]]:
+    """Return the lines of a card about a column: one for each level, or part of what is told."""
+    if trait.shares:
+        told = [
+            (f"{level} {percent(share)}", percent(usual), share_bar(share, 1.0, colour(cluster)))
+            for level, share, usual in trait.shares
+        ]
+    else:
+        parts = zip(trait.words.split("; "), trait.usual.split("; "), strict=False)
+        told = [(here, usual, None) for here, usual in parts]
+    return [
+        ("" if at else trait.name, here, usual, tag("td", bar))
+        for at, (here, usual, bar) in enumerate(told)
+    ]
 
 
 def _every_column(found: MixedTable) -> Markup:
