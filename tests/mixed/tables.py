@@ -24,7 +24,7 @@ def drawn_rows(seed, n=60, p=3, sizes=(2, 4), holes=0.0, k=3, weights=None):
     labels = np.concatenate([np.arange(k), rng.integers(0, k, n - k)])
     numbers = 2.0 * rng.standard_normal((k, p))[labels] + rng.standard_normal((n, p))
     levels = np.column_stack(
-        [(rng.integers(0, size, n) + labels * (rng.random(n) < 0.6)) % size for size in sizes]
+        [np.where(rng.random(n) < 0.5, labels % size, rng.integers(0, size, n)) for size in sizes]
         or [np.zeros((n, 0))]
     ).astype(np.int64)
     numbers[rng.random((n, p)) < holes] = np.nan

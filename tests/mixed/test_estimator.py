@@ -149,8 +149,8 @@ def test_the_divergence_of_dp_means_is_the_same():
         ("mixed", None),
         (Mixed({"stars": "category"}), {"stars": "category"}),
     ):
-        model = MixedDPMeans(columns=columns, random_state=0).fit(frame)
-        other = DPMeans(divergence=divergence, random_state=0).fit(frame)
+        model = MixedDPMeans(columns=columns, max_clusters=5, random_state=0).fit(frame)
+        other = DPMeans(divergence=divergence, max_clusters=5, random_state=0).fit(frame)
         assert_array_equal(other.labels_, model.labels_)
         assert other.objective_ == model.objective_
         assert other.column_kinds_ == model.column_kinds_
@@ -274,8 +274,8 @@ def test_too_many_clusters_are_told():
 
 def test_seeds_and_threads():
     frame, _ = customers(150, missing=0.1)
-    one = MixedDPMeans(random_state=3, n_jobs=1).fit(frame)
-    two = MixedDPMeans(random_state=3, n_jobs=2).fit(frame)
+    one = MixedDPMeans(random_state=3, max_clusters=4, n_jobs=1).fit(frame)
+    two = MixedDPMeans(random_state=3, max_clusters=4, n_jobs=2).fit(frame)
     assert_array_equal(one.labels_, two.labels_)
     assert one.objective_ == two.objective_
     assert_array_equal(one.score_samples(frame), two.score_samples(frame))
