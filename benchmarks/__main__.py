@@ -26,6 +26,7 @@ from benchmarks import (
     kernels,
     machine,
     memory,
+    mixed,
     quality,
     real,
     recovery,
@@ -73,6 +74,7 @@ SECTIONS: dict[str, Callable[[Options], Section]] = {
     "communities": communities.run,
     "kernels": kernels.run,
     "choosing-kernels": choosing_kernels.run,
+    "mixed": mixed.run,
     "samplers": samplers.run,
     "streams": streams.run,
 }
@@ -94,6 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         quick=asked.quick,
         graphs=tuple(asked.graphs),
         sets=tuple(asked.sets),
+        tables=asked.tables,
         draws=asked.draws,
     )
     header = machine.header(options)
@@ -150,7 +153,13 @@ def _parser() -> argparse.ArgumentParser:
         help="labelled sets as .npz files, for choosing and streams; counts, for choosing-topics",
     )
     parser.add_argument(
-        "--draws", type=int, help="draws without structure, for the sections choosing*"
+        "--tables",
+        type=Path,
+        metavar="FOLDER",
+        help="a folder of CSV files with a column label, for the section mixed",
+    )
+    parser.add_argument(
+        "--draws", type=int, help="draws without structure, for the sections choosing* and mixed"
     )
     parser.add_argument("--output", type=Path, metavar="FILE.md", help="write the report here too")
     return parser

@@ -15,6 +15,7 @@ class Options:
     quick: bool = False
     graphs: tuple[Path, ...] = ()  # files of more graphs
     sets: tuple[Path, ...] = ()  # files of labelled sets
+    tables: Path | None = None  # a folder of labelled CSV files
     draws: int | None = None  # without structure
 
     def repeats_up_to(self, most: int) -> int:

@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris
 
 from hardbayes.cli import main
 from hardbayes.core.compiling import Notice
-from hardbayes.datasets import load_karate_club
+from hardbayes.datasets import load_karate_club, make_customers
 from tests.cli.conftest import write_csv
 
 PAGE = (Path(__file__).parents[2] / "docs" / "command.md").read_text(encoding="utf-8")
@@ -26,6 +26,8 @@ def files():
         [*row, iris.target_names[label]] for row, label in zip(iris.data, iris.target, strict=True)
     ]
     write_csv("iris.csv", [*names, "species"], rows)
+    columns, _ = make_customers(600, random_state=0)
+    write_csv("customers.csv", list(columns), zip(*columns.values(), strict=True))
     write_csv("new.csv", names[::-1], [[0.2, 1.4, 3.5, 5.1], [9, 9, 9, 9]])
     rng = np.random.RandomState(0)
     texts = [" ".join(rng.choice(WORDS[i % 3].split(), 12)) for i in range(60)]

@@ -16,10 +16,12 @@ from hardbayes import (
     HDPMeans,
     HDPTopics,
     KFeatures,
+    MixedDPMeans,
     report,
 )
 from hardbayes.datasets import load_karate_club, make_bars
 from tests.conftest import make_blobs
+from tests.mixed.tables import customers
 
 HOSTILE = '</script><script>window.hit = 1</script><img src=x onerror="window.hit = 2">'
 _VOID = {"meta", "br", "hr", "input", "link"}
@@ -83,6 +85,12 @@ def _graph():
     return GraphDPMeans(random_state=0).fit(links), links, {}
 
 
+def _mixed():
+    frame, _ = customers(200, missing=0.05)
+    frame = frame.rename(columns={"visits": HOSTILE}).replace({"country": {"FR": HOSTILE}})
+    return MixedDPMeans(n_clusters=4, random_state=0).fit(frame), frame, {"title": "Customers"}
+
+
 def _topics():
     counts, _, _ = make_bars(40, random_state=0)
     words = [f"word{number}" for number in range(counts.shape[1] - 1)] + [HOSTILE]
@@ -103,6 +111,7 @@ def reports(table, clusters, tmp_path_factory):
         "k-features": (KFeatures(2, n_init=2, random_state=0).fit(rows), rows, {}),
         "graph": _graph(),
         "topics": _topics(),
+        "mixed": _mixed(),
     }
     paths = {}
     for name, (model, X, options) in made.items():

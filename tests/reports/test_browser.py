@@ -32,7 +32,7 @@ def colours(browser):
 
 
 @pytest.mark.parametrize(
-    "kind", ["clusters", "sparse", "gaussian", "groups", "features", "graph", "topics"]
+    "kind", ["clusters", "sparse", "gaussian", "groups", "features", "graph", "topics", "mixed"]
 )
 @pytest.mark.parametrize("window", [{}, {"dark": True}, {"width": 360, "height": 740}])
 def test_pages_load_nothing_and_fit_the_window(kind, window, browser, reports):

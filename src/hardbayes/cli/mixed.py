@@ -159,7 +159,7 @@ def run_mixed(options: argparse.Namespace, table: Table) -> None:
         labels = {"cluster": model.labels_.tolist()}
         content = csv_bytes(with_rows(options, table, rows.ids, labels), options.output)
     write_centres(options, "cluster", sizes, model.center_names_, model.cluster_centers_)
-    ids = rows.ids or list(range(1, len(rows.frame) + 1))
+    ids: list[Any] = rows.ids or [*range(1, len(rows.frame) + 1)]
     write_report(options, model, rows.frame, row_names=ids, sample_weight=rows.weights)
     if options.save is not None:
         save_values(options, model, None)

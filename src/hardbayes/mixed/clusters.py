@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from hardbayes.core.arrays import Floats
 
 Labels = NDArray[np.signedinteger]
-_CELLS = 1 << 22  # of matrices of rows with missing numbers that are held at once
 
 
 class Rows:
@@ -39,13 +38,15 @@ class Rows:
         self.floors = floors  # (p,)
         self.sizes = sizes  # (c,): numbers of levels
         seen = ~np.isnan(numbers)
-        self.numbers = np.where(seen, numbers, 0.0)  # (n, p)
+        self.numbers = np.ascontiguousarray(np.where(seen, numbers, 0.0))  # (n, p)
         self.is_whole = bool(seen.all())
         self.seen = np.ones((1, seen.shape[1]), bool)  # (g, p): of each pattern
         self.pattern = np.zeros(len(numbers), np.int64)  # (n,)
         if not self.is_whole:
             self.seen, pattern = np.unique(seen, axis=0, return_inverse=True)
             self.pattern = pattern.ravel()
+        self.order = np.argsort(self.pattern, kind="stable")  # rows (n,), pattern by pattern,
+        self.ends = np.cumsum(np.bincount(self.pattern, minlength=len(self.seen)))  # and their ends
 
     @property
     def n(self) -> int:
@@ -115,70 +116,32 @@ class Clusters(NamedTuple):
         return len(self.weights)
 
 
-class Solved(NamedTuple):
-    """Covariances restricted to the numbers that each pattern has."""
-
-    inverses: Floats  # (m, g, p, p): zero where a number is missing
-    halves: Floats  # (m, g): half the logarithm of the determinant and the cost of the floors
-
-
-def solve(clusters: Clusters, rows: Rows) -> Solved:
-    """Return inverses and determinants for every covariance and pattern."""
-    seen = rows.seen.astype(np.float64)
-    both = seen[:, :, None] * seen[:, None, :]
-    p = seen.shape[1]
-    whole = clusters.covariances[:, None] * both + (1 - seen)[:, :, None] * np.eye(p)
-    inverses = np.linalg.inv(whole) * both
-    inverses = (inverses + inverses.swapaxes(-1, -2)) / 2
-    floors = np.einsum("mgii,i->mg", inverses, rows.floors)
-    return Solved(inverses, 0.5 * (np.linalg.slogdet(whole)[1] + floors))
-
-
 class Parts(NamedTuple):
     """What rows (n,) cost in clusters (k,), in parts."""
 
     divergences: Floats  # (n, k): from the mean and the shares; never below zero
-    constants: Floats  # (n, k): what the cluster costs any row with these cells
+    halves: Floats  # (n, 1 or k): half the logarithms of determinants, and the floors
+    weights: Floats  # (k,): of the clusters
 
     @property
     def whole(self) -> Floats:
         """The cost of each row in each cluster."""
-        return self.divergences + self.constants
+        return self.divergences + (self.halves - np.log(self.weights / self.weights.sum()))
 
 
 def costs(rows: Rows, clusters: Clusters) -> Parts:
     """Return what each row costs in each cluster."""
-    solved = solve(clusters, rows)
-    shares = np.column_stack([clusters.log_shares, np.zeros(clusters.k)]).T
-    found = np.zeros((rows.n, clusters.k))
-    for places in rows.places.T:
-        found -= shares[places]
-    found += 0.5 * _squares(rows, clusters, solved)
-    shares_of_rows = np.log(clusters.weights / clusters.weights.sum())
-    constants = solved.halves.T[rows.pattern] - shares_of_rows
-    return Parts(found, np.broadcast_to(constants, found.shape))
+    from hardbayes.mixed.compiled import cost_rows
 
-
-def _squares(rows: Rows, clusters: Clusters, solved: Solved) -> Floats:
-    """Return squared distances (n, k) in the metric of the covariances."""
-    found = np.zeros((rows.n, clusters.k))
-    p = clusters.means.shape[1]
-    if not p:
-        return found
-    step = max(1, _CELLS // (p * p if not rows.is_whole else p))
-    for begin in range(0, rows.n, step):
-        part = slice(begin, begin + step)
-        pattern = rows.pattern[part]
-        seen = rows.seen[pattern]
-        for k, mean in enumerate(clusters.means):
-            inverses = solved.inverses[k % len(solved.inverses)]
-            apart = (rows.numbers[part] - mean) * seen
-            if rows.is_whole:
-                across = apart @ inverses[0]
-            else:
-                across = np.matmul(apart[:, None, :], inverses[pattern])[:, 0]
-            found[part, k] = (apart * across).sum(axis=1)
-    return np.maximum(found, 0.0)
+    p, m = len(rows.floors), len(clusters.covariances)
+    divergences = np.empty((rows.n, clusters.k))
+    halves = np.empty((m, len(rows.seen)))
+    cost_rows(
+        rows.numbers, rows.places, rows.order, rows.ends, rows.seen, rows.floors, clusters.means,
+        clusters.covariances, clusters.log_shares, divergences, halves, np.empty((p, p)),
+        np.empty(p),
+    )  # fmt: skip
+    return Parts(divergences, halves.T[rows.pattern], clusters.weights)
 
 
 def refit(rows: Rows, labels: Labels, earlier: Clusters, prior: Prior) -> Clusters:
@@ -186,24 +149,18 @@ def refit(rows: Rows, labels: Labels, earlier: Clusters, prior: Prior) -> Cluste
 
     With missing numbers they are those of one step of EM from earlier ones.
     """
-    k, p = earlier.k, rows.numbers.shape[1]
+    k = earlier.k
     weights = np.bincount(labels, rows.weights, k).astype(np.float64)
-    filled, spreads = fill(rows, labels, earlier)
-    means = np.zeros((k, p))
-    for j in range(p):
-        means[:, j] = np.bincount(labels, rows.weights * filled[:, j], k)
-    means /= weights[:, None]
-    apart = filled - means[labels]
+    _, sums, squares = fill(rows, labels, earlier)
+    shifts = sums / weights[:, None]
     if prior.covariance is None:
-        scatter = (apart * rows.weights[:, None]).T @ apart + spreads.sum(axis=0)
-        covariances = scatter[None] / rows.total
+        covariances = (squares - sums.T @ shifts) / rows.total
     else:
-        covariances = np.empty((k, p, p))
-        for each in range(k):
-            own = apart[labels == each] * np.sqrt(rows.weights[labels == each])[:, None]
-            scatter = own.T @ own + spreads[each] + prior.strength * prior.covariance
-            covariances[each] = scatter / (weights[each] + prior.strength)
-    return Clusters(weights, means, covariances, log_shares_of(rows, labels, k, prior))
+        own = squares - sums[:, :, None] * shifts[:, None, :]
+        totals = (weights + prior.strength)[:, None, None]
+        covariances = (own + prior.strength * prior.covariance) / totals
+    log_shares = log_shares_of(rows, labels, k, prior)
+    return Clusters(weights, earlier.means + shifts, covariances, log_shares)
 
 
 def log_shares_of(rows: Rows, labels: Labels, k: int, prior: Prior) -> Floats:
@@ -216,31 +173,22 @@ def log_shares_of(rows: Rows, labels: Labels, k: int, prior: Prior) -> Floats:
     return np.log(np.maximum(counts / np.maximum(totals, tiny), tiny))
 
 
-def fill(rows: Rows, labels: Labels, earlier: Clusters) -> tuple[Floats, Floats]:
-    """Return numbers (n, p) without holes, and sums of variances of cells by cluster (k, p, p)."""
-    k, p = earlier.k, rows.numbers.shape[1]
-    counts = np.zeros((k, len(rows.seen)))
-    np.add.at(counts, (labels, rows.pattern), rows.weights)
-    floors = np.diag(rows.floors)
-    if rows.is_whole or not p:
-        return rows.numbers, counts.sum(axis=1)[:, None, None] * floors
-    solved = solve(earlier, rows)
-    backs = earlier.covariances[:, None] @ solved.inverses  # (m, g, p, p): from seen to all
-    left = earlier.covariances[:, None] - backs @ earlier.covariances[:, None]
-    left = left + backs @ floors @ backs.swapaxes(-1, -2)
-    spreads = np.stack(
-        [np.einsum("g,gij->ij", counts[each], left[each % len(left)]) for each in range(k)]
-    )
+def fill(rows: Rows, labels: Labels, earlier: Clusters) -> tuple[Floats, Floats, Floats]:
+    """Return numbers (n, p) without holes, and sums of deviations from earlier means.
+
+    The sums are those of each cluster (k, p), and of products for each covariance (m, p, p).
+    """
+    from hardbayes.mixed.compiled import total_rows
+
+    p = len(rows.floors)
     filled = np.empty_like(rows.numbers)
-    step = max(1, _CELLS // (p * p))
-    for begin in range(0, rows.n, step):
-        part = slice(begin, begin + step)
-        own, pattern = labels[part], rows.pattern[part]
-        middle = earlier.means[own]
-        apart = (rows.numbers[part] - middle) * rows.seen[pattern]
-        moved = np.matmul(backs[own % len(backs), pattern], apart[:, :, None])[:, :, 0]
-        filled[part] = np.where(rows.seen[pattern], rows.numbers[part], middle + moved)
-    return filled, spreads
+    sums = np.zeros_like(earlier.means)
+    squares = np.zeros_like(earlier.covariances)
+    total_rows(
+        rows.numbers, rows.weights, labels, rows.order, rows.ends, rows.seen, rows.floors,
+        earlier.means, earlier.covariances, filled, sums, squares, np.empty((p, p)), np.empty(p),
+    )  # fmt: skip
+    return filled, sums, squares
 
 
 def first_clusters(rows: Rows, labels: Labels, k: int, prior: Prior, like: Floats) -> Clusters:

@@ -44,12 +44,12 @@ class Mixed:
             )
         if not isinstance(columns, Mapping):
             columns = {at: kind for at, kind in enumerate(columns) if kind is not None}
-        unknown = [kind for kind in columns.values() if kind not in KINDS]
-        if unknown:
-            raise ValueError(
-                f"The 'columns' parameter of Mixed must give each column one of {', '.join(KINDS)}."
-                f" Got {unknown[0]!r} instead."
-            )
+        for column, kind in columns.items():
+            if kind not in KINDS:
+                raise ValueError(
+                    "The 'columns' parameter of Mixed must give each column one of "
+                    f"{', '.join(KINDS)}. Got {kind!r} for column {column!r} instead."
+                )
         self.columns = dict(columns)
 
     def __repr__(self) -> str:

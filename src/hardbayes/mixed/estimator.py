@@ -78,7 +78,7 @@ class MixedDPMeans(MixedAttributes, ClusterEstimator):
     prior_weight : float or "auto", default="auto"
         Pseudo-rows with the shares of all rows that each cluster carries. "auto" is 1.
     max_clusters : int or None, default=None
-        Largest number of clusters considered. None is 12.
+        Largest number of clusters considered. None is 16.
     n_init : int, default=1
         Multiplies the random starts tried at each number of clusters.
     max_iter : int, default=300

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from hardbayes.core import schema
 from hardbayes.core.arrays import Floats
 from hardbayes.core.fitted import QUANTILES, Assigned, CostAssignment, costs_at_share
 from hardbayes.core.pool import Pool
-from hardbayes.mixed.clusters import Clusters, Parts, Rows, costs, solve
+from hardbayes.mixed.clusters import Clusters, Parts, Rows, costs
 from hardbayes.mixed.coding import Category, Coding, Number
 from hardbayes.mixed.divergence import Mixed
 from hardbayes.mixed.reading import KINDS, LEFT_OUT, Column, cells_of, read_cells
@@ -60,8 +60,6 @@ class FittedMixed:
     penalty: float
     cost_quantiles: Floats  # of each cluster's rows, of their divergences
 
-    column_chunk: ClassVar[int] = 1 << 16  # rows that are assigned at once
-
     def read(self, X: Any, estimator: Any) -> Floats:
         """Return new rows as numbers (n, d); raise where their columns are others."""
         names, cells = cells_of(X)
@@ -85,11 +83,7 @@ class FittedMixed:
 
     def parts(self, matrix: Floats) -> Parts:
         """Return what rows (n, d) cost in each cluster."""
-        pieces = [
-            costs(self.rows(matrix[begin : begin + self.column_chunk]), self.clusters)
-            for begin in range(0, len(matrix), self.column_chunk)
-        ]
-        return Parts(*(np.concatenate(each) for each in zip(*pieces, strict=True)))
+        return costs(self.rows(matrix), self.clusters)
 
     def reordered(self, order: NDArray[np.intp]) -> FittedMixed:
         """Return the model with its clusters in another order (k,)."""
@@ -248,8 +242,7 @@ class MixedAssignment(CostAssignment):
 
     def novel(self) -> NDArray[np.bool_]:
         """Return which rows cost more than a cluster of their own, which has one row of all."""
-        rows = self.model.rows(self.matrix)
-        shared = solve(self.model.clusters, rows).halves.min(axis=0)[rows.pattern]
+        shared = self.parts.halves.min(axis=1)
         alone = np.log(self.model.clusters.weights.sum() + 1.0)
         return self.costs() > self.model.penalty + shared + alone
 

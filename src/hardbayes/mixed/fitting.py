@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hardbayes.core.arrays import Floats
 from hardbayes.core.fitted import AtOnce, measure_cost_quantiles, trace_attributes
@@ -69,13 +68,15 @@ def fit_table(
 
     ``call``: the call for a number of clusters, with ``{k}`` where the number stands.
     """
-    coding = find_coding(table.matrix, table.columns, weights)
+    # A weight says how often a row is there. But where rows weigh less than one, as shares of one
+    # do, their number counts.
+    counted_rows = weights * max(1.0, np.count_nonzero(weights) / weights.sum())
+    coding = find_coding(table.matrix, table.columns, counted_rows)
     numbers, levels = coding.code(table.matrix)
-    n_counted = int(np.count_nonzero(weights))
-    added = min(MOST_ADDED, numbers.shape[1] / max(n_counted, 1))
+    added = min(MOST_ADDED, numbers.shape[1] / counted_rows.sum())
     rows = Rows(numbers, levels, weights, coding.floors + added, coding.sizes)
     say("choosing the number of clusters")
-    ids = take_sample(weights, _is_whole(table, coding), rng)
+    ids = take_sample(weights, rng)
     result = _solve_sample(rows, ids, coding, options, rng)
     say(f"{counted(result.found.k, 'cluster')} of a sample of {counted(len(result.ids), 'row')}")
     found = _of_all(rows, result, options)
@@ -86,12 +87,6 @@ def fit_table(
         said = status.sentence(fitted["n_iter_"], found.k)
         fitted["status_"] = f"{said} {remark}"
     return fitted, status
-
-
-def _is_whole(table: Table, coding: Coding) -> NDArray[np.bool_]:
-    """Return which rows (n,) lack no cell of the columns that are used."""
-    used = {each.column for each in coding.numbers} | {each.column for each in coding.categories}
-    return ~np.isnan(table.matrix[:, sorted(used)]).any(axis=1)
 
 
 def _solve_sample(

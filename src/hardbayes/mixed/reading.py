@@ -8,7 +8,9 @@ that the fit has not seen. What comes after knows nothing of frames.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -177,7 +179,9 @@ def _cells_of_objects(column: Any) -> Cells:
     """Return the cells of a column of Python's objects: numbers, dates, or else text."""
     cells = [None if _is_missing(cell) else cell for cell in column.tolist()]
     kinds = {type(cell) for cell in cells if cell is not None}
-    if kinds and all(issubclass(kind, int | float | np.number) for kind in kinds - {bool}):
+    if kinds and all(
+        issubclass(kind, int | float | np.number | Decimal) for kind in kinds - {bool}
+    ):
         if bool not in kinds:
             return Cells(np.array([np.nan if c is None else float(c) for c in cells], np.float64))
     elif kinds and all(issubclass(kind, date) for kind in kinds):
@@ -197,7 +201,9 @@ def _cells_of_objects(column: Any) -> Cells:
 
 def _is_missing(cell: Any) -> bool:
     """Whether an object is None, NaN, or pandas' NA or NaT."""
-    return cell is None or type(cell).__name__ in ("NAType", "NaTType") or cell != cell
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(cell, Number | np.generic) and bool(cell != cell)
 
 
 def _days(cell: Any) -> float:
@@ -209,7 +215,8 @@ def _days(cell: Any) -> float:
     if isinstance(cell, timedelta):
         return cell.total_seconds() / _DAY
     if isinstance(cell, datetime):
-        return (cell.replace(tzinfo=None) - _EPOCH).total_seconds() / _DAY
+        local = cell if cell.tzinfo is None else cell.astimezone(UTC).replace(tzinfo=None)
+        return (local - _EPOCH).total_seconds() / _DAY
     return float((cell - _EPOCH.date()).days)
 
 
@@ -228,15 +235,12 @@ def _text(cell: Any) -> str:
 
 
 def _kinds_said(said: Mapping[Any, str], names: list[str]) -> dict[str, str]:
-    """Return kinds by name; raise at a column that is not there, and at unknown kinds."""
+    """Return kinds by name; raise at a column that is not there."""
     found = {}
-    for key, kind in said.items():
-        if kind not in KINDS:
-            raise ValueError(
-                f"The 'columns' parameter must give each column one of {', '.join(KINDS)}. Got "
-                f"{kind!r} for column {key!r} instead."
-            )
-        is_number = isinstance(key, int | np.integer) and key not in names
+    for given, kind in said.items():
+        # Frames may name columns by numbers.
+        key: Any = str(given) if str(given) in names else given
+        is_number = isinstance(key, int | np.integer)
         if key not in names and not (is_number and -len(names) <= key < len(names)):
             raise ValueError(
                 f"The 'columns' parameter names column {key!r}, which X has not. Its columns are "
@@ -263,11 +267,17 @@ def _column(name: str, cells: Cells, said: str | None) -> tuple[Floats, Column]:
     in_order = cells.order
     if said == "ordered" and in_order is None:
         in_order = tuple(sorted(present, key=_rank_of_text))
-    if in_order is not None and said not in CATEGORIES and len(present) > 2:
+    if in_order is not None and said not in CATEGORIES and len(present) > 2 - (said is not None):
         return _codes(texts, in_order), Column(name, "ordered", in_order)
     levels = tuple(sorted(present, key=_rank_of_text))
     if len(levels) < 2:
-        return _codes(texts, levels), Column(name, LEFT_OUT, levels, "one value")
+        why = "one value" if levels else "no values"
+        return _codes(texts, levels), Column(name, LEFT_OUT, levels, why)
+    if said == "yes/no" and len(levels) > 2:
+        raise ValueError(
+            f"Column {name!r} of X was said to be yes/no, but it has {len(levels)} values: "
+            f"{', '.join(levels[:4])}{' ...' if len(levels) > 4 else ''}. Make it a category."
+        )
     return _codes(texts, levels), Column(name, "yes/no" if len(levels) == 2 else "category", levels)
 
 
@@ -282,12 +292,12 @@ def _number(name: str, values: Floats, said: str | None, is_date: bool) -> tuple
     present = np.unique(values[~np.isnan(values)])
     if len(present) < 2:
         return values, Column(name, LEFT_OUT, why="one value" if len(present) else "no values")
+    if said is not None:
+        return values, Column(name, said)
     if len(present) == 2:
         levels = tuple(_text(value) for value in present.tolist())
         codes = np.where(np.isnan(values), np.nan, (values == present[1]).astype(np.float64))
         return codes, Column(name, "yes/no", levels)
-    if said is not None:
-        return values, Column(name, said)
     if is_date:
         return values, Column(name, "date")
     if present[0] >= 0 and (present == np.floor(present)).all():

@@ -103,10 +103,13 @@ def descend(rows: Rows, labels: Labels, clusters: Clusters, prior: Prior, steps:
         if stands and (rows.is_whole or is_level):
             # Rows of no weight follow the others.
             return Found(after, clusters, fit, history, True)
+        alive = np.bincount(after, rows.weights, clusters.k) > 0
         if step == steps:
+            if alive.all():  # labels are those that these parameters predict
+                labels, fit = after, float(rows.weights @ table[every, after])
+                history[-1] = fit + prior_cost(rows, clusters, prior)
             break
         labels = after
-        alive = np.bincount(labels, rows.weights, clusters.k) > 0
         if not alive.all():
             labels, clusters = _closed(rows, table, labels, clusters, alive)
         clusters = refit(rows, labels, clusters, prior)

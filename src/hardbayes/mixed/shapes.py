@@ -71,13 +71,14 @@ def shape_of(values: Floats, weights: Floats) -> Shape:
     low, middle, high = ranked.quantiles([0.1, 0.5, 0.9])
     unit = float((high - low) / 2.56) or float(np.sqrt(ranked.variance())) or 1.0
     least = float(ranked.values[0])
-    tried = [_drawn_in(Shape(AS_IT_IS, middle, unit, 1.0, -np.inf, np.inf, 0, 1, 0), ranked)]
+    plain = Shape(AS_IT_IS, middle, unit, 1.0, -np.inf, np.inf, 0, 1, 0)
+    tried = [_drawn_in(plain, ranked)]
     skew = ranked.clipped(middle - 50 * unit, middle + 50 * unit).skewness()
     if abs(skew) > SKEWED:
         if least > 0 and skew > 0:
-            tried.append(_drawn_in(tried[0]._replace(transform=LOGARITHM), ranked))
+            tried.append(_drawn_in(plain._replace(transform=LOGARITHM), ranked))
         from_least = least >= 0 or skew > 0
-        bent = tried[0]._replace(transform=YEO_JOHNSON, shift=least if from_least else middle)
+        bent = plain._replace(transform=YEO_JOHNSON, shift=least if from_least else middle)
         bent = bent._replace(exponent=_exponent(ranked, bent))
         tried.append(_drawn_in(bent, ranked))
     skews = [abs(_of(each, ranked).skewness()) for each in tried]

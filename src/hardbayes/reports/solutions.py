@@ -234,6 +234,14 @@ def _evidence(choice: dict[str, Any]) -> list[str]:
         return []
     if "modularity" in choice:
         return [f"Their modularity is {short(float(choice['modularity'][at[0]]))}."]
+    if "p_value" not in choice:  # of a mixed table
+        gain, most = (short(float(choice[name][at[0]])) for name in ("evidence", "reference"))
+        sentence = (
+            f"They describe a row better than one cluster by {gain} nats, after a price for their "
+            "parameters. Tables with the same columns and dependences but without clusters gain "
+            f"{most} at most."
+        )
+        return [sentence]
     sentences = []
     if "evidence" in choice:
         nats = float(choice["evidence"][at[0]])

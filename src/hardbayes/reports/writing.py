@@ -31,6 +31,12 @@ from hardbayes.reports.downloads import labels_link
 from hardbayes.reports.features import examples_section, features_of, features_section
 from hardbayes.reports.graph import communities_section, graph_of, matrix_section
 from hardbayes.reports.how_sure import how_sure_section
+from hardbayes.reports.mixed_tables import (
+    columns_section,
+    mixed_rows_section,
+    mixed_table_of,
+    traits_section,
+)
 from hardbayes.reports.page import contents, header, page, usage_section
 from hardbayes.reports.path import script_data, solutions_section, trace_section
 from hardbayes.reports.pieces import Section, short
@@ -240,6 +246,30 @@ def partition(given: Given) -> Content:
     )  # fmt: skip
 
 
+def mixed_table(given: Given) -> Content:
+    """Return the report of clusters of a table with categories."""
+    model, found = given.model, mixed_table_of(given)
+    k, n, d = len(found.sizes), len(found.labels), len(found.kinds)
+    return Content(
+        counted(k, "cluster"),
+        [f"{counted(n, 'row')} of {counted(d, 'column')} fall into {counted(k, 'cluster')}."],
+        _facts(model, [("rows", short(n)), ("columns", short(d))]),
+        [
+            solutions_section(
+                f"Why {counted(k, 'cluster')}", reasons_for(model, "cluster", None), None, None,
+                None, "cluster", getattr(model, "penalty_choice_", None),
+            ),
+            traits_section(found),
+            mixed_rows_section(found),
+            columns_section(found),
+            trace_section(model),
+            usage_section(model, "partition", given.in_pipeline),
+        ],
+        {},
+        {"row": _names(found.row_names, n), "cluster": found.labels.tolist()},
+    )  # fmt: skip
+
+
 def topics(given: Given) -> Content:
     """Return the report of topics of documents."""
     model, found = given.model, topics_of(given)
@@ -337,6 +367,7 @@ BY_ATTRIBUTE: dict[str, Callable[[Given], Content]] = {
     "topic_weights_": topics,
     "membership_": features,
     "cuts_per_cluster_": graph,
+    "column_kinds_": mixed_table,
 }
 
 

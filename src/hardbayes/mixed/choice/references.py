@@ -30,7 +30,8 @@ SIMULATED = 4000  # rows by which the correlations behind columns are found,
 MATCHINGS = 8  # in so many steps
 STRONGEST = 0.995  # a correlation; a stronger one is not told from it
 BINS = 8  # of a number, where dependences are compared
-# Rows, one of which tells what a number is at another one: more blur their dependence.
+# Rows, one of which tells what a number is at another one: more blur their dependence, fewer draw
+# clumps of rows that are nearly equal.
 NEIGHBOURS = 7
 
 
