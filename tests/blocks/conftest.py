@@ -1,5 +1,7 @@
 """Rows that are cut into blocks, and fits that are compared bit for bit."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -22,7 +24,7 @@ def cut(X, how):
         ends = np.linspace(0, n, inner + 1).astype(int)
     else:
         ends = [0, *(min(end, n) for end in inner), n]
-    slices = [slice(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    slices = [slice(a, b) for a, b in pairwise(ends)]
     return [X.iloc[s] if hasattr(X, "iloc") else X[s] for s in slices]
 
 

@@ -65,7 +65,11 @@ def blocks_of(X: Any) -> list[Any]:
     """Return the blocks of rows of an array or a frame, as delayed objects."""
     if hasattr(X, "columns"):
         return list(X.to_delayed())
-    if getattr(X, "ndim", 2) != 2:
+    if not hasattr(X, "ndim"):
+        raise TypeError(
+            f"X must be a Dask array or data frame. Got {type(X).__name__} of Dask instead."
+        )
+    if X.ndim != 2:
         raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: a Dask array of rows.")
     if X.numblocks[1] > 1:
         X = X.rechunk({1: -1})
@@ -130,6 +134,8 @@ class DaskMapper:
         """Let workers call the task for some blocks."""
         import dask
 
+        if not calls:
+            return
         self.n_passes += 1
         every = dask.delayed(Packed(shared), pure=False, traverse=False)
         do = dask.delayed(call, pure=False, traverse=False)
@@ -273,7 +279,8 @@ class _Watch:
     def _error(self, number: int, where: str) -> RuntimeError:
         return RuntimeError(
             f"Block {number} of X could not be worked on in the phase '{self._phase}': its task "
-            f"was on {where}. Give workers more memory, or make chunks smaller; their logs tell more."
+            f"was on {where}. Give workers more memory, or make chunks smaller; their logs say "
+            "more."
         )
 
 

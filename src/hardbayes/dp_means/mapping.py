@@ -8,7 +8,8 @@ A mapper is all that an executor needs to know of the place where blocks are. It
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from queue import Empty, Full, Queue
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -16,7 +17,8 @@ import numpy as np
 
 if TYPE_CHECKING:
     from hardbayes.core.pool import Pool
-    from hardbayes.core.row_blocks import RawBlock, RowBlocks
+    from hardbayes.core.row_blocks import RowBlocks
+    from hardbayes.core.row_sources import RawBlock
 
 # Seconds after which a reader looks whether it is still wanted, and Ctrl-C is let through.
 PATIENCE = 0.1
@@ -32,9 +34,7 @@ class Call(NamedTuple):
 class Mapper(Protocol):
     """Where blocks are."""
 
-    @property
-    def n_passes(self) -> int:
-        """How often the blocks have been gone through, in whole or in part."""
+    n_passes: int  # how often the blocks have been gone through, in whole or in part
 
     def threads(self, pool: Pool) -> Pool | int:
         """Return the threads that work on a block, or how many there are elsewhere."""
@@ -59,11 +59,7 @@ class LocalMapper:
 
     def __init__(self, blocks: RowBlocks) -> None:
         self._blocks = blocks
-
-    @property
-    def n_passes(self) -> int:
-        """How often the blocks have been gone through."""
-        return self._blocks.n_passes
+        self.n_passes = 0
 
     def threads(self, pool: Pool) -> Pool:
         """Return those of the fit."""
@@ -75,12 +71,14 @@ class LocalMapper:
         """Read wanted blocks and call the task."""
         if not calls:
             return
+        self.n_passes += 1
         wanted = np.zeros(calls[-1].number + 1, bool)
         wanted[[call.number for call in calls]] = True
         left = {call.number: call for call in calls}
-        for raw in read_ahead(lambda: self._blocks.blocks(wanted)):
-            call = left.pop(raw.number)
-            yield call.number, task(raw.rows, raw.weights, *call.arguments, *shared)
+        with closing(read_ahead(lambda: self._blocks.blocks(wanted))) as blocks:
+            for raw in blocks:
+                call = left.pop(raw.number)
+                yield call.number, task(raw.rows, raw.weights, *call.arguments, *shared)
         if left:
             raise ValueError(
                 f"Block {min(left)} of X is no longer there: the source must yield the same blocks "
@@ -89,16 +87,21 @@ class LocalMapper:
 
     def scan(self, task: Callable[..., Any], shared: tuple[Any, ...]) -> Iterator[tuple[int, Any]]:
         """Read all blocks and call the task."""
-        for raw in read_ahead(self._blocks.blocks):
-            yield raw.number, task(raw.rows, raw.weights, *shared)
+        self.n_passes += 1
+        with closing(read_ahead(self._blocks.blocks)) as blocks:
+            for raw in blocks:
+                yield raw.number, task(raw.rows, raw.weights, *shared)
 
     def one(self, number: int, task: Callable[..., Any], shared: tuple[Any, ...]) -> Any:
         """Read one block and call the task."""
         return dict(self.map(task, [Call(number, ())], "a block", shared))[number]
 
 
-def read_ahead(read: Callable[[], Iterator[RawBlock]]) -> Iterator[RawBlock]:
-    """Yield blocks while another thread reads the next; its errors are raised here."""
+def read_ahead(read: Callable[[], Generator[RawBlock]]) -> Generator[RawBlock]:
+    """Yield blocks while another thread reads the next; its errors are raised here.
+
+    To be closed, so that the thread ends and what it reads from is closed at once.
+    """
     queue: Queue[RawBlock | BaseException | None] = Queue(1)
     stopped = threading.Event()
 
@@ -113,9 +116,10 @@ def read_ahead(read: Callable[[], Iterator[RawBlock]]) -> Iterator[RawBlock]:
 
     def work() -> None:
         try:
-            for block in read():
-                if not put(block):
-                    return
+            with closing(read()) as blocks:
+                for block in blocks:
+                    if not put(block):
+                        return
             put(None)
         except BaseException as error:
             put(error)

@@ -34,8 +34,8 @@ def refuse_lazy(X: Any) -> None:
     if (kind := lazy_kind(X)) is not None:
         how = "Call .compute() first" if kind.startswith("a Dask") else "Read them into an array"
         raise TypeError(
-            f"X is {kind}, which holds no rows yet: only DPMeans fits and applies such data block "
-            f"by block. {how}, if the rows fit into memory."
+            f"X is {kind}, which holds no rows yet: only 'fit', 'predict' and 'transform' of "
+            f"DPMeans go through such data block by block. {how}, if the rows fit into memory."
         )
 
 
