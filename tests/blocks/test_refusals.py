@@ -36,17 +36,17 @@ def test_a_bad_cell_of_the_last_block_is_named_by_its_place_among_all_rows(bad, 
 def test_missing_cells_of_parquet_are_named(tmp_path):
     cells = {"a": pa.array([1, 2, None, 4]), "b": pa.array([True, False, True, None])}
     parquet.write_table(pa.table(cells), tmp_path / "x.parquet")
-    refused(tmp_path / "x.parquet", match="NaN.*row 2, column 0")
-    refused(tmp_path / "x.parquet", match="NaN.*row 3, column 0", columns=["b"])
+    refused(tmp_path / "x.parquet", match=r"NaN.*row 2, column 0")
+    refused(tmp_path / "x.parquet", match=r"NaN.*row 3, column 0", columns=["b"])
 
 
 def test_bad_cells_of_new_rows_are_named():
     model = DPMeans(8.0, random_state=0).fit(X)
     rows = X.copy()
     rows[100, 2] = np.nan
-    with pytest.raises(ValueError, match="NaN.*row 100, column 2"):
+    with pytest.raises(ValueError, match=r"NaN.*row 100, column 2"):
         model.predict(row_blocks(cut(rows, "17")))
-    with pytest.raises(ValueError, match="X has 2 features, but DPMeans is expecting 3"):
+    with pytest.raises(ValueError, match=r"X has 2 features, but DPMeans is expecting 3"):
         model.predict(row_blocks(cut(X[:, :2], "3")))
     with pytest.raises(ValueError, match=r"0 sample\(s\)"):
         model.predict(row_blocks([X[:0]]))
@@ -55,11 +55,13 @@ def test_bad_cells_of_new_rows_are_named():
 def test_a_weight_that_is_none():
     weights = np.ones(len(X))
     weights[77] = -1.0
-    refused(cut(X, "17"), match="77", weights=weights)
-    refused(cut(X, "17"), match="All are zero", weights=np.zeros(len(X)))
-    refused(cut(X, "3"), match="one weight for each", weights=np.ones(100))
-    refused(cut(X, "3"), match="one weight for each of the 120 rows. Got 130", weights=np.ones(130))
-    with pytest.raises(ValueError, match="must be None where row_blocks has weights"):
+    refused(cut(X, "17"), match=r"77", weights=weights)
+    refused(cut(X, "17"), match=r"All are zero", weights=np.zeros(len(X)))
+    refused(cut(X, "3"), match=r"one weight for each", weights=np.ones(100))
+    refused(
+        cut(X, "3"), match=r"one weight for each of the 120 rows. Got 130", weights=np.ones(130)
+    )
+    with pytest.raises(ValueError, match=r"must be None where row_blocks has weights"):
         DPMeans(8.0).fit(row_blocks(X, weights=np.ones(120)), sample_weight=np.ones(120))
 
 
@@ -89,17 +91,17 @@ def test_frames_with_other_names():
 
 
 def test_options_of_row_blocks(tmp_path):
-    refused(X, match="'block_bytes' parameter.*Got 0 instead", block_bytes=0)
+    refused(X, match=r"'block_bytes' parameter.*Got 0 instead", block_bytes=0)
     refused(X, match=r"'columns' parameter.*pass \['a'\]", columns="a")
-    refused(X, match="'columns' parameter.*the 3 columns have no names", columns=[7])
-    refused(X, match="'columns' parameter.*the 3 columns have no names", columns=["a"])
+    refused(X, match=r"'columns' parameter.*the 3 columns have no names", columns=[7])
+    refused(X, match=r"'columns' parameter.*the 3 columns have no names", columns=["a"])
     frame = pd.DataFrame(X, columns=list("abc"))
     refused(frame, match=r"Got 'z'; there are \['a', 'b', 'c'\]", columns=["z"])
     frame.to_parquet(tmp_path / "x.parquet")
     refused(tmp_path / "x.parquet", match=r"x\.parquet.*Got 'z'; there are", columns=["z"])
-    with pytest.raises(ValueError, match="'weights' parameter.*name of a column. Got 'z'"):
+    with pytest.raises(ValueError, match=r"'weights' parameter.*name of a column. Got 'z'"):
         DPMeans(8.0).fit(row_blocks(frame, weights="z"))
-    with pytest.raises(ValueError, match="'weights' parameter.*no named columns"):
+    with pytest.raises(ValueError, match=r"'weights' parameter.*no named columns"):
         DPMeans(8.0).fit(row_blocks(X, weights="z"))
 
 
@@ -111,11 +113,11 @@ def test_files_that_are_no_tables(tmp_path):
     (tmp_path / "empty").mkdir()
     pd.DataFrame({"a": [1.0], "t": ["x"]}).to_parquet(tmp_path / "t.parquet")
     refused(tmp_path / "flat.npy", match=r"must hold a table of numbers.*\(120,\)")
-    refused(tmp_path / "text.npy", match="must hold a table of numbers")
+    refused(tmp_path / "text.npy", match=r"must hold a table of numbers")
     refused(tmp_path / "broken.npy", match=r"broken\.npy is no \.npy file")
-    refused(tmp_path / "x.csv", match="For others pass a function")
-    refused(tmp_path / "empty", match="or a folder of these")
-    refused(tmp_path / "t.parquet", match="Column 't' of t.parquet holds")
+    refused(tmp_path / "x.csv", match=r"For others pass a function")
+    refused(tmp_path / "empty", match=r"or a folder of these")
+    refused(tmp_path / "t.parquet", match=r"Column 't' of t.parquet holds")
 
 
 def test_a_file_that_becomes_shorter_while_it_is_read(tmp_path):
@@ -154,11 +156,11 @@ def test_results_are_written_whole_or_not_at_all(tmp_path):
     np.testing.assert_array_equal(distances, model.transform(X))
     rows = X.copy()
     rows[-1, 0] = np.nan
-    with pytest.raises(ValueError, match="NaN"):
+    with pytest.raises(ValueError, match=r"NaN"):
         model.predict(row_blocks(cut(rows, "17")), out=tmp_path / "other.npy")
     mixed = row_blocks([X[:50].astype(np.float32), X[50:]])
     with pytest.raises(ValueError, match=r"'out' parameter.*Got float64 from row 50 on"):
         model.transform(mixed, out=tmp_path / "other.npy")
     assert {path.name for path in tmp_path.iterdir()} == {"labels.npy", "distances.npy"}
-    with pytest.raises(ValueError, match="'out' parameter must be None unless X is row_blocks"):
+    with pytest.raises(ValueError, match=r"'out' parameter must be None unless X is row_blocks"):
         model.predict(X, out=tmp_path / "other.npy")

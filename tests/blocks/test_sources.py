@@ -63,7 +63,9 @@ def parquet_folder(folder):
 
 
 def zarr_array(folder):
-    rows = zarr.create_array(store=str(folder / "x.zarr"), shape=X.shape, chunks=(20, 2), dtype="f8")
+    rows = zarr.create_array(
+        store=str(folder / "x.zarr"), shape=X.shape, chunks=(20, 2), dtype="f8"
+    )
     rows[:] = X
     return rows
 

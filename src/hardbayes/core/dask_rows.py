@@ -63,17 +63,22 @@ def running_client() -> Any:
 
 def blocks_of(X: Any) -> list[Any]:
     """Return the blocks of rows of an array or a frame, as delayed objects."""
-    if hasattr(X, "columns"):
-        return list(X.to_delayed())
-    if not hasattr(X, "ndim"):
+    if not isinstance(getattr(X, "ndim", None), int):
         raise TypeError(
             f"X must be a Dask array or data frame. Got {type(X).__name__} of Dask instead."
         )
+    if X.ndim == 2 and hasattr(X, "columns"):
+        return list(X.to_delayed())
     if X.ndim != 2:
-        raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: a Dask array of rows.")
-    if X.numblocks[1] > 1:
-        X = X.rechunk({1: -1})
-    return list(X.to_delayed().ravel())
+        raise ValueError(
+            f"Expected 2D array, got {X.ndim}D array instead: X must have rows and columns."
+        )
+    return list(with_whole_rows(X).to_delayed().ravel())
+
+
+def with_whole_rows(X: Any) -> Any:
+    """Return an array whose blocks hold all columns."""
+    return X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
 
 
 def weights_by_block(X: Any, weights: Any, n_blocks: int) -> list[Any]:
@@ -303,16 +308,26 @@ def lazily(
     import dask.array as da
 
     packed = dask.delayed(Packed((model, *arguments)), pure=False, traverse=False)
-    do = dask.delayed(apply, pure=False, traverse=False)
-    sizes = [np.nan] * len(blocks_of(X)) if hasattr(X, "columns") else X.chunks[0]
     more = () if width is None else (width,)
-    parts = [
-        da.from_delayed(do(function, block, packed), (size, *more), dtype)
-        for block, size in zip(blocks_of(X), sizes, strict=True)
-    ]
-    return da.concatenate(parts)
+    if hasattr(X, "columns"):
+        do = dask.delayed(apply, pure=False, traverse=False)
+        return da.concatenate(
+            [
+                da.from_delayed(do(block, packed, function), (np.nan, *more), dtype)
+                for block in blocks_of(X)
+            ]
+        )
+    X = with_whole_rows(X)
+    return X.map_blocks(
+        apply,
+        packed,
+        function=function,
+        chunks=(X.chunks[0], *((n,) for n in more)),
+        drop_axis=1 if width is None else [],
+        meta=np.empty((0,) * (1 + len(more)), dtype),
+    )
 
 
-def apply(function: Callable[..., Any], X: Any, packed: Packed) -> Any:
+def apply(X: Any, packed: Packed, function: Callable[..., Any]) -> Any:
     """Call a function of a block and a model in a worker."""
     return function(X, *packed.value)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from hardbayes.core.row_sources import BLOCK_BYTES, RawBlock, Source, source_of
 from hardbayes.core.row_spool import Spool
+from hardbayes.core.validation.cells import refuse_lazy
 
 #: What a block of weights may be given by.
 Weights = str | NDArray[np.floating] | Callable[[Any], Any] | None
@@ -146,6 +147,7 @@ def checked_weights(weights: Any) -> Weights:
     """Return ``weights`` in a form that blocks can be weighted by."""
     if weights is None or isinstance(weights, str) or callable(weights):
         return weights
+    refuse_lazy(weights, "weights")
     found = np.asarray(weights)
     if found.ndim != 1 or found.dtype.kind not in "biuf":
         raise ValueError(

@@ -25,6 +25,7 @@ from hardbayes.dp_means.block_problem import Scanned, pose_blocks, read_rows, sc
 from hardbayes.dp_means.fitted import fitted_attributes
 from hardbayes.dp_means.mapping import LocalMapper, Mapper, read_ahead
 from hardbayes.dp_means.rows import most_taken
+from hardbayes.mixed.divergence import mixed_for
 
 if TYPE_CHECKING:
     from hardbayes.dp_means.fitted import FittedPartition
@@ -37,6 +38,7 @@ CHOICE_ROWS = 1 << 18
 class ByBlock:
     """Base of estimators that take rows in blocks in place of X; all else goes to `super`."""
 
+    divergence: Any
     _model: Any
 
     def _fit_rows(self, X: Any, sample_weight: Any, **params: Any) -> tuple[dict[str, Any], Status]:
@@ -85,12 +87,11 @@ class ByBlock:
         labels : ndarray of shape (n_samples,), int32
             Numbers of clusters.
         """
-        blocks = rows_by_block(X)
-        if blocks is not None:
-            parts = (self._labels(part, novelty) for part in self._checked_blocks(blocks))  # type: ignore[attr-defined]
+        if isinstance(X, RowBlocks) and self._goes_by_block:
+            parts = (self._labels(part, novelty) for part in self._checked_blocks(X))  # type: ignore[attr-defined]
             return _joined(parts, out)
         _refuse_out(out)
-        if lazy_kind(X) is None:
+        if lazy_kind(X) is None or not self._goes_by_block:
             return super().predict(X, novelty)  # type: ignore[misc]
         from hardbayes.core.dask_rows import lazily
 
@@ -116,12 +117,11 @@ class ByBlock:
             `divergence`. Rows of Dask give a lazy array with their chunks; `row_blocks` without
             ``out`` an iterator over the distances of each block.
         """
-        blocks = rows_by_block(X)
-        if blocks is not None:
-            parts = (self._distances(part) for part in self._checked_blocks(blocks))
+        if isinstance(X, RowBlocks) and self._goes_by_block:
+            parts = (self._distances(part) for part in self._checked_blocks(X))
             return parts if out is None else _joined(parts, out)  # type: ignore[return-value]
         _refuse_out(out)
-        if lazy_kind(X) is None:
+        if lazy_kind(X) is None or not self._goes_by_block:
             return super().transform(X)  # type: ignore[misc]
         from hardbayes.core.dask_rows import lazily
 
@@ -129,6 +129,11 @@ class ByBlock:
         return lazily(
             X, distances_of_block, self._model, self._model.dtype, (), self._model.centres.shape[0]
         )
+
+    @property
+    def _goes_by_block(self) -> bool:
+        """Whether rows need not be in memory: tables of mixed columns must be."""
+        return mixed_for(self.divergence) is None
 
     def _distances(self, matrix: Matrix) -> Floats:
         with Pool(resolve_threads(self.n_jobs)) as pool:  # type: ignore[attr-defined]

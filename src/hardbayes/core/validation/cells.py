@@ -24,11 +24,15 @@ def refuse_other_things(X: Any) -> None:
         )
 
 
-def refuse_lazy(X: Any) -> None:
+def refuse_lazy(X: Any, name: str = "X") -> None:
     """Raise if X holds no rows yet: a lazy table, a Dask collection, or rows read by block.
 
-    Reading them would take into memory what may not fit there.
+    Reading them would take into memory what may not fit there. ``name``: of the parameter.
     """
+    if name != "X" and (kind := lazy_kind(X)) is not None:
+        raise TypeError(
+            f"The {name!r} parameter is {kind}, which holds no numbers yet. Call .compute() first."
+        )
     if type(X).__name__ == "LazyFrame":
         raise TypeError("X is a LazyFrame, which holds no rows yet. Call .collect() first.")
     if (kind := lazy_kind(X)) is not None:
