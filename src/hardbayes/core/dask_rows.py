@@ -185,6 +185,8 @@ def _kept(X: Any, client: Any) -> Any:
     if futures_of(X):
         return X
     size = getattr(X, "nbytes", np.nan)
+    if not _workers(client):  # they may be starting, or coming back
+        client.wait_for_workers(1, timeout=GIVEN_UP)
     free = 0.0
     for worker in _workers(client).values():
         used = worker.get("metrics", {}).get("memory", 0)
