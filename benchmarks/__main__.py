@@ -30,6 +30,7 @@ from benchmarks import (
     real,
     recovery,
     samplers,
+    scale,
     search_cost,
     small,
     sparse,
@@ -73,6 +74,7 @@ SECTIONS: dict[str, Callable[[Options], Section]] = {
     "kernels": kernels.run,
     "choosing-kernels": choosing_kernels.run,
     "samplers": samplers.run,
+    "scale": scale.run,
 }
 
 
@@ -93,6 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         graphs=tuple(asked.graphs),
         sets=tuple(asked.sets),
         draws=asked.draws,
+        rows=tuple(asked.rows),
     )
     header = machine.header(options)
     sections: list[Section] = []
@@ -149,6 +152,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--draws", type=int, help="draws without structure, for the sections choosing*"
+    )
+    parser.add_argument(
+        "--rows", type=int, nargs="+", default=[], metavar="N", help="sizes for the section scale"
     )
     parser.add_argument("--output", type=Path, metavar="FILE.md", help="write the report here too")
     return parser

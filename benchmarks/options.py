@@ -16,6 +16,7 @@ class Options:
     graphs: tuple[Path, ...] = ()  # files of more graphs
     sets: tuple[Path, ...] = ()  # files of labelled sets
     draws: int | None = None  # without structure
+    rows: tuple[int, ...] = ()  # sizes of files
 
     def repeats_up_to(self, most: int) -> int:
         """Return the number of repeats of something so slow that `most` are enough."""
