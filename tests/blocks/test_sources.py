@@ -1,5 +1,6 @@
 """What blocks of rows are read from, and how often."""
 
+import re
 import threading
 
 import h5py
@@ -177,6 +178,14 @@ def test_passes_are_counted(search):
     assert first.n_passes_ == source.times > 2
     second = fit(blocks, search=search)
     assert second.n_passes_ == first.n_passes_ and source.times == 2 * first.n_passes_
+
+
+@pytest.mark.usefixtures("small_memory")
+def test_a_log_tells_what_passes_took(capsys):
+    model = fit(row_blocks(cut(X, "3")), verbose=1)
+    logged = re.findall(r"\] (.*): (\d+) pass(?:es)?, .* s in all", capsys.readouterr().err)
+    assert {"first pass", "assignment", "objective"} <= {phase for phase, _ in logged}
+    assert sum(int(n) for _, n in logged) == model.n_passes_
 
 
 def test_rows_that_fit_into_memory_are_read_twice():

@@ -23,7 +23,7 @@ from hardbayes.core.validation import check_matrix, check_novelty, lazy_kind
 from hardbayes.core.validation.cells import column_names
 from hardbayes.dp_means.block_problem import Scanned, pose_blocks, read_rows, scan_blocks
 from hardbayes.dp_means.fitted import fitted_attributes
-from hardbayes.dp_means.mapping import LocalMapper, Mapper, read_ahead
+from hardbayes.dp_means.mapping import LocalMapper, Mapper, TimedMapper, read_ahead
 from hardbayes.dp_means.rows import most_taken
 from hardbayes.mixed.divergence import mixed_for
 
@@ -182,6 +182,7 @@ def _refuse_out(out: Any) -> None:
 def fit_blocks(estimator: Any, mapper: Mapper) -> tuple[dict[str, Any], Status]:
     """Return the attributes of an estimator fitted to rows in blocks, and the status of the fit."""
     geometry = estimator._geometry
+    mapper = timed = TimedMapper(mapper)
     found = scan_blocks(mapper, geometry)
     facts = found.facts
     estimator._say(f"fit of {facts.n_rows} rows, {facts.n_columns} columns, in blocks")
@@ -192,6 +193,8 @@ def fit_blocks(estimator: Any, mapper: Mapper) -> tuple[dict[str, Any], Status]:
             fitted, status = estimator._fitted(matrix, weights, rng, pool)
         else:
             fitted, status = _fit_large(estimator, mapper, found, rng, pool)
+    for line in timed.lines():
+        estimator._say(line)
     fitted["n_passes_"] = mapper.n_passes
     fitted["n_features_in_"] = facts.n_columns
     if facts.names is not None:

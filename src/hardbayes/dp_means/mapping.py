@@ -8,12 +8,15 @@ A mapper is all that an executor needs to know of the place where blocks are. It
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from queue import Empty, Full, Queue
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
+
+from hardbayes.core.loop import counted
 
 if TYPE_CHECKING:
     from hardbayes.core.pool import Pool
@@ -95,6 +98,52 @@ class LocalMapper:
     def one(self, number: int, task: Callable[..., Any], shared: tuple[Any, ...]) -> Any:
         """Read one block and call the task."""
         return dict(self.map(task, [Call(number, ())], "a block", shared))[number]
+
+
+class TimedMapper:
+    """A mapper that notes how long the passes of each phase take, with the work on their results."""
+
+    def __init__(self, mapper: Mapper) -> None:
+        self._mapper = mapper
+        self._seconds: dict[str, list[float]] = {}
+
+    @property
+    def n_passes(self) -> int:
+        """How often the blocks have been gone through."""
+        return self._mapper.n_passes
+
+    def threads(self, pool: Pool) -> Pool | int:
+        """Return the threads that work on a block."""
+        return self._mapper.threads(pool)
+
+    def map(
+        self, task: Callable[..., Any], calls: list[Call], phase: str, shared: tuple[Any, ...] = ()
+    ) -> Iterator[tuple[int, Any]]:
+        """Do what the mapper does."""
+        results = self._mapper.map(task, calls, phase, shared)
+        return self._timed(phase, results) if calls else results
+
+    def scan(self, task: Callable[..., Any], shared: tuple[Any, ...]) -> Iterator[tuple[int, Any]]:
+        """Do what the mapper does."""
+        return self._timed("first pass", self._mapper.scan(task, shared))
+
+    def one(self, number: int, task: Callable[..., Any], shared: tuple[Any, ...]) -> Any:
+        """Do what the mapper does."""
+        return self._mapper.one(number, task, shared)
+
+    def _timed(self, phase: str, results: Iterator[Any]) -> Iterator[Any]:
+        begin = time.perf_counter()
+        yield from results
+        self._seconds.setdefault(phase, []).append(time.perf_counter() - begin)
+
+    def lines(self) -> list[str]:
+        """Return what was done, a line for each phase, the longest first."""
+        found = sorted(self._seconds.items(), key=lambda item: -sum(item[1]))
+        return [
+            f"{phase}: {counted(len(each), 'pass', 'passes')}, {sum(each):.3g} s in all, "
+            f"{max(each):.3g} s at most"
+            for phase, each in found
+        ]
 
 
 def read_ahead(read: Callable[[], Generator[RawBlock]]) -> Generator[RawBlock]:
