@@ -23,8 +23,10 @@ Rows of float32 in 16 columns around 20 centres, in a `.npy` file that the syste
 fresh process fits a part of them, which compiles, and then all: `beyond` is the peak of its memory
 less what it held before; for rows in memory it leaves them out. The published algorithm starts at
 20 centres that lie apart from the true ones and stops after six sweeps; a step is the time of the
-fit, the fastest of three, over its sweeps, the first pass included. `split-merge` is the default
-search from one cluster, for forty steps. One thread, and `dask`: two worker processes of one thread
+fit, the fastest of three, over its sweeps, the first pass included. Its ratio to that in memory is
+one of times, or of seconds of the processor, reading included, where `processor` is said: other
+processes on the machine disturb these less. `split-merge` is the default search from one cluster,
+for forty steps. One thread, and `dask`: two worker processes of one thread
 each that keep the rows. Peers read the same blocks and are given 20 clusters and our start.
 
 The model of a pass is `max(4 n d / r, 2 n d K / g)`: r bytes read a second, g operations of the
@@ -99,7 +101,10 @@ def _sizes(section: Section, path: Path, n: int) -> dict[str, float]:
     blocks = _fit(path, "blocks")
     if blocks["inertia"] != memory["inertia"]:
         raise RuntimeError("Blocks and memory give different results.")
-    _add(section, n, "blocks", blocks, memory, SWEEP)
+    _add(section, n, "blocks", blocks, memory)
+    ratio = blocks["cpu"] / memory["cpu"]
+    cells = [*[NOTHING] * 4, f"{blocks['cpu'] / SWEEPS:.3f} s", f"{ratio:.2f}", *[NOTHING] * 2]
+    section.add(f"{n:,}", "blocks, processor", *cells, *SWEEP.cells(ratio))
     if n in MEMORY:
         beyond = blocks["beyond"] / MB
         cells = [*[NOTHING] * 6, f"{beyond:.0f} MB", NOTHING, *MEMORY[n].cells(beyond)]

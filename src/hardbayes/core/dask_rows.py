@@ -239,24 +239,28 @@ class _Watch:
         try:
             while pending:
                 try:
-                    key = ended.get(timeout=TICK)
+                    keys = [ended.get(timeout=TICK)]
                 except Empty:
                     self._look(pending, last)
                     continue
+                while not ended.empty():
+                    keys.append(ended.get())
                 last = time.monotonic()
-                if key not in pending:
-                    continue
-                number = pending.pop(key)
-                yield number, self._result(held.pop(key), number)
+                keys = [key for key in dict.fromkeys(keys) if key in pending]
+                for key in keys:
+                    self._check(held[key], pending[key])
+                # Together: each call would be a round of messages.
+                found = self._client.gather([held.pop(key) for key in keys])
+                yield from zip([pending.pop(key) for key in keys], found, strict=True)
         finally:
             if held:
                 self._client.cancel(list(held.values()), force=True)
             held.clear()
 
-    def _result(self, future: Any, number: int) -> Any:
-        """Return what a task returned; raise what it raised."""
+    def _check(self, future: Any, number: int) -> None:
+        """Raise what a task raised."""
         if future.status == "finished":
-            return future.result()
+            return
         error = future.exception()
         if type(error).__name__ == "KilledWorker":
             worker = getattr(getattr(error, "last_worker", None), "address", "unknown")

@@ -101,7 +101,7 @@ class LocalMapper:
 
 
 class TimedMapper:
-    """A mapper that notes how long the passes of each phase take, with the work on their results."""
+    """A mapper that notes how long the passes of each phase take, and work on their results."""
 
     def __init__(self, mapper: Mapper) -> None:
         self._mapper = mapper
