@@ -53,3 +53,21 @@ def small_memory(monkeypatch):
     monkeypatch.setattr(contract, "TAKEN_ENTRIES", 80)
     monkeypatch.setattr(contract, "TAKEN_ROWS", 80)
     monkeypatch.setattr(contract, "TAKEN_WIDE_ENTRIES", 240)
+
+
+@pytest.fixture
+def rows():
+    """Rows for a cluster."""
+    import dask.array as da
+
+    from tests.blocks.clusters import X
+
+    return da.from_array(X, chunks=(40, 3))
+
+
+@pytest.fixture
+def expected(small_memory):
+    """The fit of these rows in memory."""
+    from tests.blocks.clusters import X, fit
+
+    return fit(X)

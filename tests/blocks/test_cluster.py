@@ -24,16 +24,6 @@ def client():
         yield client
 
 
-@pytest.fixture
-def rows():
-    return da.from_array(X, chunks=(40, 3))
-
-
-@pytest.fixture
-def expected(small_memory):
-    return fit(X)
-
-
 def test_workers_change_no_bit(client, rows, expected):
     model = fit(rows)
     assert_same_bits(model, expected)

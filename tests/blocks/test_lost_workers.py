@@ -21,16 +21,6 @@ def client():
         yield client
 
 
-@pytest.fixture
-def rows():
-    return da.from_array(X, chunks=(40, 3))
-
-
-@pytest.fixture
-def expected(small_memory):
-    return fit(X)
-
-
 def test_a_worker_is_killed_in_several_phases(client, rows, expected, monkeypatch):
     """The tasks of a pass, and the blocks that were kept, are lost with the worker."""
     wanted = ["first pass", "assignment", "births", "divisions"]
