@@ -31,6 +31,7 @@ from benchmarks import (
     real,
     recovery,
     samplers,
+    scale,
     search_cost,
     small,
     sparse,
@@ -77,6 +78,7 @@ SECTIONS: dict[str, Callable[[Options], Section]] = {
     "mixed": mixed.run,
     "samplers": samplers.run,
     "streams": streams.run,
+    "scale": scale.run,
 }
 
 
@@ -98,6 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sets=tuple(asked.sets),
         tables=asked.tables,
         draws=asked.draws,
+        rows=tuple(asked.rows),
     )
     header = machine.header(options)
     sections: list[Section] = []
@@ -160,6 +163,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--draws", type=int, help="draws without structure, for the sections choosing* and mixed"
+    )
+    parser.add_argument(
+        "--rows", type=int, nargs="+", default=[], metavar="N", help="sizes for the section scale"
     )
     parser.add_argument("--output", type=Path, metavar="FILE.md", help="write the report here too")
     return parser

@@ -17,6 +17,7 @@ class Options:
     sets: tuple[Path, ...] = ()  # files of labelled sets
     tables: Path | None = None  # a folder of labelled CSV files
     draws: int | None = None  # without structure
+    rows: tuple[int, ...] = ()  # sizes of files
 
     def repeats_up_to(self, most: int) -> int:
         """Return the number of repeats of something so slow that `most` are enough."""

@@ -55,7 +55,7 @@ def test_links_lead_somewhere(page):
         assert not anchor or anchor in headings(target), link
 
 
-@pytest.mark.parametrize("page", ["tour.md", "migrating.md", "mixed.md", "streams.md"])
+@pytest.mark.parametrize("page", ["tour.md", "migrating.md", "mixed.md", "streams.md", "scale.md"])
 def test_code_runs_as_printed(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     run_blocks(DOCS / page, capsys)

@@ -2,6 +2,7 @@
 
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from numbers import Real
 from typing import Any, TypeVar
 
@@ -248,7 +249,12 @@ def by_size(model: E) -> E:
     numbers = np.empty(len(order), np.int32)
     numbers[order] = np.arange(len(order))
     numbered: Any = copy(model)
-    numbered.labels_ = numbers[model.labels_]
+    numbered.__dict__.pop("_block_labels", None)
+    labels = getattr(model, "labels_", None)  # a model of Dask from a file has none
+    if labels is not None:
+        of_block = partial(np.take, numbers)
+        is_here = isinstance(labels, np.ndarray)
+        numbered.labels_ = of_block(labels) if is_here else labels.map_blocks(of_block)
     for name in ("cluster_centers_", "cluster_weights_", "covariances_"):
         if name in vars(model):  # centres may be computed from the model
             setattr(numbered, name, getattr(model, name)[order])

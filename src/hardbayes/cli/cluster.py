@@ -6,6 +6,7 @@ import shlex
 from typing import Any
 
 from hardbayes.cli import options as shared
+from hardbayes.cli.by_block import is_larger_than_memory, run_by_block
 from hardbayes.cli.messages import (
     about_rows,
     other_warnings,
@@ -85,6 +86,9 @@ def run_cluster(options: argparse.Namespace) -> None:
                 "with --columns"
             )
         run_mixed(options, table)
+        return
+    if is_larger_than_memory(options, table):
+        run_by_block(options, table)
         return
     plain = options.divergence == "squared_euclidean" and not gaussian
     rows = read_rows(options, table, scalable=plain)

@@ -7,17 +7,26 @@ from typing import Any
 import numpy as np
 
 from hardbayes.cli import options as shared
+from hardbayes.cli.by_block import holds_plain_numbers, prepared
 from hardbayes.cli.graph import links_of_new, read_edges
 from hardbayes.cli.messages import say
 from hardbayes.cli.mixed import mixed_frame
 from hardbayes.cli.preparation import Preparation, assembled, complete, is_missing
 from hardbayes.cli.readers import open_table
-from hardbayes.cli.results import check_outputs, csv_bytes, json_bytes, with_rows, write_result
+from hardbayes.cli.results import (
+    check_outputs,
+    csv_bytes,
+    json_bytes,
+    with_rows,
+    write_numbers,
+    write_result,
+)
 from hardbayes.cli.rows import check_column
 from hardbayes.cli.tables import Table
 from hardbayes.cli.terminal import CommandError, cannot_read, computed, listed
 from hardbayes.cli.topics import count_known_words, read_counts, read_texts, shares_bytes
 from hardbayes.core.loop import counted
+from hardbayes.core.row_blocks import row_blocks
 
 Values = dict[str, Any]
 
@@ -142,6 +151,9 @@ def predict_rows(options: argparse.Namespace, model: Any, values: Values | None,
         check_column(table, name)
     preparation = preparation or Preparation(table.names, {})
     refuse_missing(options, table, preparation)
+    if kind == "DPMeans" and goes_by_block(options, table, preparation):
+        predict_by_block(options, table, model, preparation)
+        return
     cells = table.read(preparation.columns, list(dict.fromkeys([*preparation.levels, *texts])))
     X = assembled(preparation, cells.numbers, cells.texts)
     notes = new_levels(preparation, cells.texts)
@@ -174,6 +186,25 @@ def predict_rows(options: argparse.Namespace, model: Any, values: Values | None,
         write_result(options, csv_bytes(with_rows(options, table, ids, named), options.output))
     labels = None if features else found
     tell(options, counted(len(found), "row"), labels, [*notes, *more, *warned])
+
+
+def goes_by_block(options: argparse.Namespace, table: Table, preparation: Preparation) -> bool:
+    """Whether rows are read block by block: those of files of numbers that are used as they are."""
+    asked = (options.id_column, options.group_column, options.json, options.append)
+    missing = options.missing or preparation.missing
+    plain = not preparation.levels and missing == "refuse" and not any(asked)
+    return plain and holds_plain_numbers(table, preparation.columns)
+
+
+def predict_by_block(
+    options: argparse.Namespace, table: Table, model: Any, preparation: Preparation
+) -> None:
+    """Write the clusters of new rows, of which no more than a block is in memory."""
+    blocks = row_blocks(lambda: prepared(table, preparation))
+    novelty = False if options.novelty is None else options.novelty
+    labels, warned = computed(table.path, lambda: model.predict(blocks, novelty=novelty))
+    write_numbers(options, "cluster", labels)
+    tell(options, counted(len(labels), "row"), labels, ["Read block by block.", *warned])
 
 
 def predict_mixed(options: argparse.Namespace, table: Table, model: Any) -> None:

@@ -135,7 +135,7 @@ def complete(
     if not len(bad_rows):
         return X, None, fill, []
     cells = np.asarray(X[bad_rows])
-    _refuse_infinite(table, cells, bad_rows, names)
+    refuse_infinite(table, cells, bad_rows, names)
     many = f"{counted(len(bad_rows), 'row')} of {len(X):,}"
     holes = listed([name for j, name in enumerate(names) if np.isnan(cells[:, j]).any()])
     if missing == "refuse":
@@ -162,7 +162,26 @@ def complete(
     return X, None, fill, [f"Filled in means where {many} lack values: {holes}."]
 
 
-def _refuse_infinite(table: Table, cells: Any, rows: np.ndarray, names: list[str]) -> None:
+def refuse_incomplete(table: Table, X: Any, names: list[str], first: int) -> None:
+    """Raise a CommandError at the first cell of a block that is infinite or missing.
+
+    ``first``: the number of the first row of the block.
+    """
+    if np.isfinite(X.sum()):
+        return
+    bad_rows = np.flatnonzero(~np.isfinite(X).all(axis=1))
+    if not len(bad_rows):  # the sum alone is too large
+        return
+    refuse_infinite(table, X[bad_rows], first + bad_rows, names)
+    row = bad_rows[0]
+    j = int(np.isnan(X[row]).argmax())
+    raise CommandError(
+        f"{table.path}: {table.row_name(first + row)} has no value in column {names[j]!r}: add "
+        "--missing drop to leave such rows out, or --missing mean to fill in means"
+    )
+
+
+def refuse_infinite(table: Table, cells: Any, rows: np.ndarray, names: list[str]) -> None:
     """Raise a CommandError at the first infinite one of the cells (m, d) of these rows (m,)."""
     infinite = np.argwhere(np.isinf(cells))
     if len(infinite):

@@ -111,6 +111,11 @@ class ParquetTable(ColumnTable):
             raise cannot_read(path, "it is not a Parquet file, or damaged") from error
         super().__init__(path, schema, n_rows)
 
+    def is_plain(self, name: str) -> bool:
+        """Whether a column is of integers or of binary fractions, which need no conversion."""
+        kind = self._schema[name]
+        return bool(kind.is_integer() or kind.is_float())
+
     def column(self, name: str) -> Any:
         """Return one column."""
         try:

@@ -10,7 +10,7 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,6 +28,7 @@ from hardbayes.persistence.atomic import atomic_write
 _NO_TEXT = (".parquet", ".pq", ".npy", ".npz", ".xlsx", ".xls", ".gz", ".zip")
 DIGITS = 4  # of a certainty: there are some thousand draws
 ENDINGS = (".png", ".pdf", ".svg")
+ROWS_AT_ONCE = 1 << 16  # of a result that is written in parts
 
 
 def report_rows(
@@ -132,6 +133,35 @@ def write_result(options: argparse.Namespace, content: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
+def write_numbers(options: argparse.Namespace, name: str, numbers: Any) -> None:
+    """Write the number of each row and one found for it, some rows at a time."""
+    separator = "\t" if _is_tabbed(options.output) else ","
+
+    def parts() -> Iterator[bytes]:
+        yield f"row{separator}{name}\n".encode()
+        for start in range(0, len(numbers), ROWS_AT_ONCE):
+            some = numbers[start : start + ROWS_AT_ONCE].tolist()
+            lines = [f"{row}{separator}{value}\n" for row, value in enumerate(some, start + 1)]
+            yield "".join(lines).encode()
+
+    if options.output is None:
+        sys.stdout.flush()
+        sys.stdout.buffer.writelines(parts())
+        sys.stdout.buffer.flush()
+        return
+    path = Path(options.output)
+    check_writable(path)
+    try:
+        with atomic_write(os.fspath(path), overwrite=True) as file:
+            file.writelines(parts())
+    except (OSError, ValueError) as error:
+        raise cannot_write(path, error) from error
+
+
+def _is_tabbed(output: str | None) -> bool:
+    return output is not None and Path(output).suffix.lower() in (".tsv", ".tab")
+
+
 def with_rows(
     options: argparse.Namespace, table: Table, ids: list[Any] | None, found: dict[str, list[Any]]
 ) -> dict[str, list[Any]]:
@@ -160,8 +190,8 @@ def _shown(cells: list[Any]) -> list[Any]:
 def csv_bytes(columns: Mapping[str, Iterable[Any]], output: str | None) -> bytes:
     """Return columns as CSV, or as TSV where the file is one; text cannot act as a formula."""
     text = io.StringIO()
-    tabs = output is not None and Path(output).suffix.lower() in (".tsv", ".tab")
-    writer = csv.writer(text, delimiter="\t" if tabs else ",", lineterminator="\n")
+    delimiter = "\t" if _is_tabbed(output) else ","
+    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
     writer.writerow([harmless(name) for name in columns])
     safe = [
         [harmless(cell) if isinstance(cell, str) else cell for cell in column]

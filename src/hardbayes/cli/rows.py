@@ -24,7 +24,7 @@ from hardbayes.core.loop import counted
 # 1.9 %), some of which have mixed units too. After division, k-means agrees better with the known
 # classes in the first three and worse in vehicles.
 NO_SAY = 0.015
-_ID = re.compile(r"(^|[^a-z])(id|index|key)$|[a-z]I[Dd]$")
+ID_NAME = re.compile(r"(^|[^a-z])(id|index|key)$|[a-z]I[Dd]$")
 
 
 class Roles(NamedTuple):
@@ -147,7 +147,16 @@ def with_scale(
         )
     if not scalable or sparse.issparse(X) or standardize is False or not n_numbers:
         return preparation, ""
-    found = spreads(X[:, :n_numbers], weights)
+    return scaled_by(
+        preparation, spreads(X[:, :n_numbers], weights), standardize=standardize, centred=centred
+    )
+
+
+def scaled_by(
+    preparation: Preparation, found: Spreads, *, standardize: bool | None, centred: bool
+) -> tuple[Preparation, str]:
+    """Return the preparation with scales, where these spreads ask for them, and why or why not."""
+    n_numbers = len(preparation.columns)
     half = f"{100 * found.smaller_half:.2g} %"
     silent = found.smaller_half < NO_SAY
     if standardize is None and not silent and not preparation.levels:
@@ -296,7 +305,7 @@ def names_rows(name: str, column: Any) -> bool:
         return False
     if column[1] - column[0] == 1 and np.array_equal(column - column[0], np.arange(len(column))):
         return True
-    if _ID.search(name) is None or not np.array_equal(column, np.floor(column)):
+    if ID_NAME.search(name) is None or not np.array_equal(column, np.floor(column)):
         return False
     return len(np.unique(column)) == len(column)
 

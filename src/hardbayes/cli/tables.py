@@ -54,13 +54,14 @@ class Table(ABC):
 
 def new_matrix(n_rows: int, n_columns: int) -> np.ndarray:
     """Return an array to fill: of more than half of the memory, in a temporary file."""
-    if 8 * n_rows * n_columns <= _memory_bytes() // 2:
+    if 8 * n_rows * n_columns <= memory_bytes() // 2:
         return np.empty((n_rows, n_columns))
     with tempfile.TemporaryFile() as file:  # the map outlives its name
         return np.memmap(file, np.float64, "w+", shape=(n_rows, n_columns))
 
 
-def _memory_bytes() -> int:
+def memory_bytes() -> int:
+    """Return how much memory the machine has."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

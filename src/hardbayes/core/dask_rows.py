@@ -63,13 +63,22 @@ def running_client() -> Any:
 
 def blocks_of(X: Any) -> list[Any]:
     """Return the blocks of rows of an array or a frame, as delayed objects."""
-    if hasattr(X, "columns"):
+    if not isinstance(getattr(X, "ndim", None), int):
+        raise TypeError(
+            f"X must be a Dask array or data frame. Got {type(X).__name__} of Dask instead."
+        )
+    if X.ndim == 2 and hasattr(X, "columns"):
         return list(X.to_delayed())
-    if getattr(X, "ndim", 2) != 2:
-        raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: a Dask array of rows.")
-    if X.numblocks[1] > 1:
-        X = X.rechunk({1: -1})
-    return list(X.to_delayed().ravel())
+    if X.ndim != 2:
+        raise ValueError(
+            f"Expected 2D array, got {X.ndim}D array instead: X must have rows and columns."
+        )
+    return list(with_whole_rows(X).to_delayed().ravel())
+
+
+def with_whole_rows(X: Any) -> Any:
+    """Return an array whose blocks hold all columns."""
+    return X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
 
 
 def weights_by_block(X: Any, weights: Any, n_blocks: int) -> list[Any]:
@@ -130,6 +139,8 @@ class DaskMapper:
         """Let workers call the task for some blocks."""
         import dask
 
+        if not calls:
+            return
         self.n_passes += 1
         every = dask.delayed(Packed(shared), pure=False, traverse=False)
         do = dask.delayed(call, pure=False, traverse=False)
@@ -174,6 +185,8 @@ def _kept(X: Any, client: Any) -> Any:
     if futures_of(X):
         return X
     size = getattr(X, "nbytes", np.nan)
+    if not _workers(client):  # they may be starting, or coming back
+        client.wait_for_workers(1, timeout=GIVEN_UP)
     free = 0.0
     for worker in _workers(client).values():
         used = worker.get("metrics", {}).get("memory", 0)
@@ -226,24 +239,28 @@ class _Watch:
         try:
             while pending:
                 try:
-                    key = ended.get(timeout=TICK)
+                    keys = [ended.get(timeout=TICK)]
                 except Empty:
                     self._look(pending, last)
                     continue
+                while not ended.empty():
+                    keys.append(ended.get())
                 last = time.monotonic()
-                if key not in pending:
-                    continue
-                number = pending.pop(key)
-                yield number, self._result(held.pop(key), number)
+                keys = [key for key in dict.fromkeys(keys) if key in pending]
+                for key in keys:
+                    self._check(held[key], pending[key])
+                # Together: each call would be a round of messages.
+                found = self._client.gather([held.pop(key) for key in keys])
+                yield from zip([pending.pop(key) for key in keys], found, strict=True)
         finally:
             if held:
                 self._client.cancel(list(held.values()), force=True)
             held.clear()
 
-    def _result(self, future: Any, number: int) -> Any:
-        """Return what a task returned; raise what it raised."""
+    def _check(self, future: Any, number: int) -> None:
+        """Raise what a task raised."""
         if future.status == "finished":
-            return future.result()
+            return
         error = future.exception()
         if type(error).__name__ == "KilledWorker":
             worker = getattr(getattr(error, "last_worker", None), "address", "unknown")
@@ -273,7 +290,8 @@ class _Watch:
     def _error(self, number: int, where: str) -> RuntimeError:
         return RuntimeError(
             f"Block {number} of X could not be worked on in the phase '{self._phase}': its task "
-            f"was on {where}. Give workers more memory, or make chunks smaller; their logs tell more."
+            f"was on {where}. Give workers more memory, or make chunks smaller; their logs say "
+            "more."
         )
 
 
@@ -296,16 +314,26 @@ def lazily(
     import dask.array as da
 
     packed = dask.delayed(Packed((model, *arguments)), pure=False, traverse=False)
-    do = dask.delayed(apply, pure=False, traverse=False)
-    sizes = [np.nan] * len(blocks_of(X)) if hasattr(X, "columns") else X.chunks[0]
     more = () if width is None else (width,)
-    parts = [
-        da.from_delayed(do(function, block, packed), (size, *more), dtype)
-        for block, size in zip(blocks_of(X), sizes, strict=True)
-    ]
-    return da.concatenate(parts)
+    if hasattr(X, "columns"):
+        do = dask.delayed(apply, pure=False, traverse=False)
+        return da.concatenate(
+            [
+                da.from_delayed(do(block, packed, function), (np.nan, *more), dtype)
+                for block in blocks_of(X)
+            ]
+        )
+    X = with_whole_rows(X)
+    return X.map_blocks(
+        apply,
+        packed,
+        function=function,
+        chunks=(X.chunks[0], *((n,) for n in more)),
+        drop_axis=1 if width is None else [],
+        meta=np.empty((0,) * (1 + len(more)), dtype),
+    )
 
 
-def apply(function: Callable[..., Any], X: Any, packed: Packed) -> Any:
+def apply(X: Any, packed: Packed, function: Callable[..., Any]) -> Any:
     """Call a function of a block and a model in a worker."""
     return function(X, *packed.value)

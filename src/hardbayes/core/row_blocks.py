@@ -7,38 +7,27 @@ is checked in the first pass over them (`dp_means.scan`).
 from __future__ import annotations
 
 import hashlib
-import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from functools import cached_property
 from numbers import Integral
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.core.row_sources import BLOCK_BYTES, NamedRows, Source, source_of
+from hardbayes.core.row_sources import BLOCK_BYTES, RawBlock, Source, source_of
+from hardbayes.core.row_spool import Spool
+from hardbayes.core.validation.cells import refuse_lazy
 
 #: What a block of weights may be given by.
 Weights = str | NDArray[np.floating] | Callable[[Any], Any] | None
 
 
-class RawBlock(NamedTuple):
-    """Rows as the source has them."""
-
-    number: int
-    rows: Any  # an array, a CSR matrix or a data frame
-    weights: Any  # (m,), or None
-
-
 class RowBlocks:
-    """Rows that are read block by block. Made by `row_blocks`.
-
-    Attributes
-    ----------
-    n_passes : int
-        How often they have been gone through, in whole or in part.
-    """
+    """Rows that are read block by block. Made by `row_blocks`."""
 
     def __init__(
         self,
@@ -51,7 +40,6 @@ class RowBlocks:
         self._columns = columns
         self._weights = weights
         self._cache = cache
-        self.n_passes = 0
 
     def __repr__(self) -> str:
         """Return what they are read from."""
@@ -66,38 +54,34 @@ class RowBlocks:
             )
         return RowBlocks(self._source, self._columns, checked_weights(weights), self._cache)
 
-    def blocks(self, wanted: NDArray[np.bool_] | None = None) -> Iterator[RawBlock]:
+    def blocks(self, wanted: NDArray[np.bool_] | None = None) -> Generator[RawBlock]:
         """Yield all blocks, or those with these numbers and none after them, with their weights."""
-        self.n_passes += 1
-        spool = self._spool()
-        if spool is not None and spool.is_complete:
-            yield from spool.blocks(wanted)
-            return
-        writing = None if spool is None or wanted is not None else spool.begin()
+        if self._spool is None or (wanted is not None and not self._spool.is_complete):
+            yield from self._read(wanted)
+        elif self._spool.is_complete:
+            yield from self._spool.blocks(wanted)
+        else:
+            with self._spool.writer() as writer:
+                for block in self._read(None):
+                    writer.add(block)
+                    yield block
+                writer.finish()
+
+    def _read(self, wanted: NDArray[np.bool_] | None) -> Iterator[RawBlock]:
+        """Yield blocks as the source has them."""
         start = 0
-        for number, rows in enumerate(self._source.blocks(self._needed(wanted))):
-            if rows is None:
-                continue
+        for number, rows in enumerate(self._source.blocks(wanted)):
+            n_rows = rows if isinstance(rows, int) else rows.shape[0]
             if wanted is None or wanted[number]:
-                part = slice(start, start + rows.shape[0])
-                block = RawBlock(number, *self._picked(rows, part))
-                if writing is not None:
-                    writing.add(block)
-                yield block
-            start += rows.shape[0]
+                yield RawBlock(number, *self._picked(rows, slice(start, start + n_rows)))
+            start += n_rows
             if wanted is not None and number == len(wanted) - 1:
                 return
-        if isinstance(self._weights, np.ndarray) and wanted is None and start != len(self._weights):
+        if isinstance(self._weights, np.ndarray) and start != len(self._weights):
             raise ValueError(
                 f"The 'weights' parameter of row_blocks must have one weight for each of the "
                 f"{start} rows. Got {len(self._weights)} instead."
             )
-        if writing is not None:
-            writing.finish()
-
-    def _needed(self, wanted: NDArray[np.bool_] | None) -> NDArray[np.bool_] | None:
-        # Weights in an array go by the number of the row: all blocks before are to be counted.
-        return None if isinstance(self._weights, np.ndarray) else wanted
 
     def _picked(self, rows: Any, part: slice) -> tuple[Any, Any]:
         """Return the wanted columns of rows, and their weights."""
@@ -126,7 +110,13 @@ class RowBlocks:
         if chosen is None:
             return rows, found
         if names is None:
-            return rows[:, chosen], found
+            try:
+                return rows[:, chosen], found
+            except IndexError as error:
+                raise ValueError(
+                    "The 'columns' parameter of row_blocks must hold numbers of columns, because "
+                    f"the {rows.shape[1]} columns have no names. Got {chosen} instead: {error}."
+                ) from None
         absent = [name for name in chosen if name not in list(names)]
         if absent:
             raise ValueError(
@@ -135,94 +125,17 @@ class RowBlocks:
             )
         return rows[chosen], found
 
+    @cached_property
     def _spool(self) -> Spool | None:
         if self._cache is None:
             return None
-        weights = self._weights.tobytes() if isinstance(self._weights, np.ndarray) else b""
-        named = None if callable(self._weights) else str(self._weights)
-        told = repr((self._source.identity, self._columns, named)).encode()
-        return Spool(self._cache, hashlib.sha256(told + weights).hexdigest()[:16])
-
-
-class Spool:
-    """Dense rows and their weights in a folder, written once and read back in the same blocks."""
-
-    def __init__(self, folder: Path, name: str) -> None:
-        self._folder = folder
-        self._name = name
-
-    def _path(self, what: str) -> Path:
-        return self._folder / f"hardbayes-{self._name}-{what}"
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether all rows have been written."""
-        return self._path("blocks.json").is_file()
-
-    def begin(self) -> SpoolWriter:
-        """Return what writes blocks."""
-        self._folder.mkdir(parents=True, exist_ok=True)
-        return SpoolWriter(self._path)
-
-    def blocks(self, wanted: NDArray[np.bool_] | None) -> Iterator[RawBlock]:
-        """Yield blocks as they were written."""
-        told = json.loads(self._path("blocks.json").read_text())
-        d, dtype = told["columns"], np.dtype(told["dtype"])
-        with open(self._path("rows.bin"), "rb") as rows, open(self._path("weights.bin"), "rb") as w:
-            start = 0
-            for number, n in enumerate(told["sizes"]):
-                if wanted is None or wanted[number]:
-                    rows.seek(start * d * dtype.itemsize)
-                    block = np.fromfile(rows, dtype, n * d).reshape(n, d)
-                    weights = None
-                    if told["weighted"]:
-                        w.seek(8 * start)
-                        weights = np.fromfile(w, np.float64, n)
-                    names = told["names"]
-                    named = block if names is None else NamedRows(block, names)
-                    yield RawBlock(number, named, weights)
-                start += n
-
-
-class SpoolWriter:
-    """Writes blocks one after the other; what is not finished does not count."""
-
-    def __init__(self, path: Callable[[str], Path]) -> None:
-        self._path = path
-        self._rows = open(path("rows.bin"), "wb")  # noqa: SIM115 - closed by `finish`
-        self._weights = open(path("weights.bin"), "wb")  # noqa: SIM115
-        self._told: dict[str, Any] = {"sizes": [], "weighted": False, "names": None}
-
-    def add(self, block: RawBlock) -> None:
-        """Write a block."""
-        names = getattr(block.rows, "columns", None)
-        dense = np.asarray(block.rows)
-        if dense.dtype.kind not in "biuf" or dense.ndim != 2:
-            raise ValueError(
-                "The 'cache' parameter of row_blocks must be None for rows that are no dense "
-                "numbers. Leave it out."
-            )
-        kind = self._told.setdefault("dtype", dense.dtype.str)
-        if kind != dense.dtype.str:
-            raise ValueError(
-                f"The 'cache' parameter of row_blocks must be None for blocks of different types. "
-                f"Got {dense.dtype} after {np.dtype(kind)}: convert the blocks, or leave it out."
-            )
-        self._told["columns"] = dense.shape[1]
-        self._told["names"] = None if names is None else [str(name) for name in names]
-        self._told["sizes"].append(len(dense))
-        np.ascontiguousarray(dense).tofile(self._rows)
-        if block.weights is not None:
-            self._told["weighted"] = True
-            np.asarray(block.weights, np.float64).tofile(self._weights)
-
-    def finish(self) -> None:
-        """Say that all rows have been written."""
-        self._rows.close()
-        self._weights.close()
-        partial = self._path("blocks.json.partial")
-        partial.write_text(json.dumps(self._told))
-        os.replace(partial, self._path("blocks.json"))
+        weights: Any = self._weights
+        if isinstance(weights, np.ndarray):
+            weights = hashlib.sha256(weights.tobytes()).hexdigest(), weights.dtype.str
+        elif callable(weights):  # two functions cannot be told from each other
+            weights = uuid4().hex
+        told = repr((self._source.identity, self._columns, weights))
+        return Spool(self._cache, hashlib.sha256(told.encode()).hexdigest()[:16])
 
 
 def _names_of(names: Any) -> str:
@@ -234,6 +147,7 @@ def checked_weights(weights: Any) -> Weights:
     """Return ``weights`` in a form that blocks can be weighted by."""
     if weights is None or isinstance(weights, str) or callable(weights):
         return weights
+    refuse_lazy(weights, "weights")
     found = np.asarray(weights)
     if found.ndim != 1 or found.dtype.kind not in "biuf":
         raise ValueError(
@@ -272,7 +186,8 @@ def row_blocks(
         About how much is read at a time. Larger blocks of a list or an iterator are divided.
     cache : path or None, default=None
         A folder in which the first pass leaves dense rows as they are read fastest, for later
-        passes and later fits of the same file. Nothing ever removes them but you.
+        passes and later fits of the same file; of rows that are not in a file, for later passes
+        alone. Nothing ever removes them but you.
 
     Returns
     -------

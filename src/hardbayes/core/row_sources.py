@@ -1,8 +1,8 @@
 """Where blocks of rows are read from: files, things with slices, lists and functions.
 
 A source has ``what``, words for messages, and ``identity``, what tells it from others; and
-``blocks(wanted)``, which yields the rows of each block in order, or None for a block that is not
-wanted and that it need not read.
+``blocks(wanted)``, which yields the rows of each block in order, or their number for a block that
+is not wanted and need not be read.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import mmap
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,14 @@ ITEM_BYTES = 8
 Wanted = NDArray[np.bool_] | None
 
 
+class RawBlock(NamedTuple):
+    """Rows as the source has them."""
+
+    number: int
+    rows: Any  # an array, a CSR matrix or a data frame
+    weights: Any  # (m,), or None
+
+
 class Source(Protocol):
     """Blocks of rows."""
 
@@ -34,7 +43,7 @@ class Source(Protocol):
     identity: tuple[Any, ...]
 
     def blocks(self, wanted: Wanted) -> Iterator[Any]:
-        """Yield the rows of each block in order; None instead of some that are not wanted."""
+        """Yield the rows of each block in order; their number for some that are not wanted."""
 
 
 def source_of(source: Any, block_bytes: int, columns: list[Any] | None) -> Source:
@@ -92,23 +101,32 @@ class NamedRows:
         return np.asarray(self.values, dtype)
 
 
+def unlike_any_other() -> tuple[Any, ...]:
+    """Return the identity of rows in memory, which may change and whose place is used again."""
+    return (uuid4().hex,)
+
+
 class Sliced:
     """Anything with ``shape`` and slices: arrays of zarr and h5py, CSR matrices, data frames."""
 
-    def __init__(self, rows: Any, block_bytes: int) -> None:
+    def __init__(self, rows: Any, block_bytes: int, identity: tuple[Any, ...] = ()) -> None:
         self._rows = rows
         self.what = f"{type(rows).__name__} of shape {tuple(rows.shape)}"
-        self.identity = ("object", id(rows), self.what)
+        self.identity = identity or unlike_any_other()
         self._size = rows_a_block(rows.shape, _row_item_bytes(rows), block_bytes)
+        stored = (getattr(rows, "chunks", None) or (0,))[0]  # rows that are read at a time
+        if isinstance(stored, int) and 0 < stored < self._size:
+            self._size -= self._size % stored
 
     def blocks(self, wanted: Wanted) -> Iterator[Any]:
         """Yield slices."""
         n = self._rows.shape[0]
         for number, start in enumerate(range(0, n, self._size)):
+            stop = min(start + self._size, n)
             if wanted is not None and not wanted[number]:
-                yield None
+                yield stop - start
             else:
-                yield sliced(self._rows, start, min(start + self._size, n))
+                yield sliced(self._rows, start, stop)
 
 
 def _row_item_bytes(rows: Any) -> int:
@@ -133,15 +151,15 @@ class NumberFile:
         self.what = f"{path.name}, {shape[0]} rows of {shape[1]} columns"
         self.identity = (*_file_identity(path), offset, shape, dtype.str)
 
-    def blocks(self, wanted: Wanted) -> Iterator[NDArray[Any]]:
+    def blocks(self, wanted: Wanted) -> Iterator[Any]:
         """Yield blocks as they are read."""
         n, d = self._shape
         with open(self._path, "rb") as file:
             for number, start in enumerate(range(0, n, self._size)):
-                if wanted is not None and not wanted[number]:
-                    yield None  # type: ignore[misc]
-                    continue
                 m = min(self._size, n - start)
+                if wanted is not None and not wanted[number]:
+                    yield m
+                    continue
                 file.seek(self._offset + start * d * self._dtype.itemsize)
                 block = np.fromfile(file, self._dtype, m * d)
                 if len(block) < m * d:
@@ -174,7 +192,7 @@ def _file(path: Path, block_bytes: int, columns: list[Any] | None) -> Source:
                 f"{path.name} must hold a table of numbers. It holds {dtype} of shape {shape}."
             )
         if in_columns:  # column-major: a block is a few numbers of each column
-            return Sliced(np.load(path, mmap_mode="r"), block_bytes)
+            return Sliced(np.load(path, mmap_mode="r"), block_bytes, _file_identity(path))
         return NumberFile(path, offset, shape, dtype, block_bytes)
     is_parquet = path.suffix.lower() in (".parquet", ".pq")
     if path.is_dir():
@@ -183,7 +201,7 @@ def _file(path: Path, block_bytes: int, columns: list[Any] | None) -> Source:
         return ParquetFiles(path, block_bytes, columns)
     raise ValueError(
         f"The 'source' parameter of row_blocks: {path.name} must be a .npy file, a .parquet file "
-        "or a folder of these. For other formats pass a function that returns an iterator of blocks."
+        "or a folder of these. For others pass a function that returns an iterator of blocks."
     )
 
 
@@ -249,15 +267,13 @@ class ParquetFiles:
         )
         for number, batch in enumerate(batches):
             if wanted is not None and not wanted[number]:
-                yield None
+                yield batch.num_rows
                 continue
             rows = np.empty((batch.num_rows, len(self._names)), self._dtype)
             for column in range(len(self._names)):
                 values = batch.column(column)
-                if values.null_count:
-                    values = values.cast(
-                        "float64"
-                    )  # nulls become NaN, which is told with its place
+                if values.null_count:  # nulls become NaN, which is told with its place
+                    values = values.cast("float64")
                 rows[:, column] = values.to_numpy(zero_copy_only=False)
             yield NamedRows(rows, self._names)
 
@@ -273,7 +289,7 @@ class Listed:
         self._parts = parts
         self._block_bytes = block_bytes
         self.what = f"{len(parts)} blocks"
-        self.identity = ("list", *map(id, parts))
+        self.identity = unlike_any_other()
 
     def blocks(self, wanted: Wanted) -> Iterator[Any]:
         """Yield the parts, large ones divided."""
@@ -288,7 +304,7 @@ class Called:
         self._function = function
         self._block_bytes = block_bytes
         self.what = f"what {getattr(function, '__name__', type(function).__name__)}() yields"
-        self.identity = ("function", id(function), self.what)
+        self.identity = unlike_any_other()
 
     def blocks(self, wanted: Wanted) -> Iterator[Any]:
         """Yield the blocks of a fresh iterator, large ones divided."""

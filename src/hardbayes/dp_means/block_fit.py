@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from hardbayes.core.arrays import Floats, Matrix
+from hardbayes.core.arrays import Floats, Matrix, kept_in
 from hardbayes.core.loop import Status, counted
 from hardbayes.core.pool import Pool, resolve_threads
 from hardbayes.core.row_blocks import RowBlocks, rows_by_block
@@ -21,8 +23,9 @@ from hardbayes.core.validation import check_matrix, check_novelty, lazy_kind
 from hardbayes.core.validation.cells import column_names
 from hardbayes.dp_means.block_problem import Scanned, pose_blocks, read_rows, scan_blocks
 from hardbayes.dp_means.fitted import fitted_attributes
-from hardbayes.dp_means.mapping import LocalMapper, Mapper
+from hardbayes.dp_means.mapping import LocalMapper, Mapper, TimedMapper, read_ahead
 from hardbayes.dp_means.rows import most_taken
+from hardbayes.mixed.divergence import mixed_for
 
 if TYPE_CHECKING:
     from hardbayes.dp_means.fitted import FittedPartition
@@ -35,6 +38,7 @@ CHOICE_ROWS = 1 << 18
 class ByBlock:
     """Base of estimators that take rows in blocks in place of X; all else goes to `super`."""
 
+    divergence: Any
     _model: Any
 
     def _fit_rows(self, X: Any, sample_weight: Any, **params: Any) -> tuple[dict[str, Any], Status]:
@@ -83,12 +87,11 @@ class ByBlock:
         labels : ndarray of shape (n_samples,), int32
             Numbers of clusters.
         """
-        blocks = rows_by_block(X)
-        if blocks is not None:
-            parts = (self._labels(part, novelty) for part in self._checked_blocks(blocks))  # type: ignore[attr-defined]
-            return _joined(parts, np.dtype(np.int32), out)
+        if isinstance(X, RowBlocks) and self._goes_by_block:
+            parts = (self._labels(part, novelty) for part in self._checked_blocks(X))  # type: ignore[attr-defined]
+            return _joined(parts, out)
         _refuse_out(out)
-        if lazy_kind(X) is None:
+        if lazy_kind(X) is None or not self._goes_by_block:
             return super().predict(X, novelty)  # type: ignore[misc]
         from hardbayes.core.dask_rows import lazily
 
@@ -114,12 +117,11 @@ class ByBlock:
             `divergence`. Rows of Dask give a lazy array with their chunks; `row_blocks` without
             ``out`` an iterator over the distances of each block.
         """
-        blocks = rows_by_block(X)
-        if blocks is not None:
-            parts = (self._distances(part) for part in self._checked_blocks(blocks))
-            return parts if out is None else _joined(parts, None, out)  # type: ignore[return-value]
+        if isinstance(X, RowBlocks) and self._goes_by_block:
+            parts = (self._distances(part) for part in self._checked_blocks(X))
+            return parts if out is None else _joined(parts, out)  # type: ignore[return-value]
         _refuse_out(out)
-        if lazy_kind(X) is None:
+        if lazy_kind(X) is None or not self._goes_by_block:
             return super().transform(X)  # type: ignore[misc]
         from hardbayes.core.dask_rows import lazily
 
@@ -128,22 +130,26 @@ class ByBlock:
             X, distances_of_block, self._model, self._model.dtype, (), self._model.centres.shape[0]
         )
 
+    @property
+    def _goes_by_block(self) -> bool:
+        """Whether rows need not be in memory: tables of mixed columns must be."""
+        return mixed_for(self.divergence) is None
+
     def _distances(self, matrix: Matrix) -> Floats:
         with Pool(resolve_threads(self.n_jobs)) as pool:  # type: ignore[attr-defined]
             distances = self._model.assign(matrix, pool).distances()
-        return distances.astype(matrix.dtype, copy=False)
+        return kept_in(distances, matrix.dtype)
 
     def _checked_blocks(self, blocks: RowBlocks) -> Iterator[Matrix]:
         """Yield the rows of each block, checked; errors name a row by its number among all."""
         check_is_fitted(self)
         first = 0
-        from hardbayes.dp_means.mapping import read_ahead
-
-        for raw in read_ahead(blocks.blocks):
-            n_rows = raw.rows.shape[0]
-            if n_rows:
-                yield checked_rows(self, raw.rows, first)
-            first += n_rows
+        with closing(read_ahead(blocks.blocks)) as read:
+            for raw in read:
+                n_rows = raw.rows.shape[0]
+                if n_rows:
+                    yield checked_rows(self, raw.rows, first)
+                first += n_rows
 
     def _get_state(self) -> dict[str, Any]:
         """Return the state for a file: labels only where they are in memory."""
@@ -176,6 +182,7 @@ def _refuse_out(out: Any) -> None:
 def fit_blocks(estimator: Any, mapper: Mapper) -> tuple[dict[str, Any], Status]:
     """Return the attributes of an estimator fitted to rows in blocks, and the status of the fit."""
     geometry = estimator._geometry
+    mapper = timed = TimedMapper(mapper)
     found = scan_blocks(mapper, geometry)
     facts = found.facts
     estimator._say(f"fit of {facts.n_rows} rows, {facts.n_columns} columns, in blocks")
@@ -186,6 +193,8 @@ def fit_blocks(estimator: Any, mapper: Mapper) -> tuple[dict[str, Any], Status]:
             fitted, status = estimator._fitted(matrix, weights, rng, pool)
         else:
             fitted, status = _fit_large(estimator, mapper, found, rng, pool)
+    for line in timed.lines():
+        estimator._say(line)
     fitted["n_passes_"] = mapper.n_passes
     fitted["n_features_in_"] = facts.n_columns
     if facts.names is not None:
@@ -311,31 +320,40 @@ def distances_of_block(X: Any, model: FittedPartition) -> Floats:
     return distances.astype(model.dtype, copy=False)
 
 
-def _joined(parts: Iterator[Any], dtype: np.dtype | None, out: Any) -> Any:
+def _joined(parts: Iterator[Any], out: Any) -> Any:
     """Return what was found of all blocks as one array, or as a memory map of a file written."""
     if out is None:
         found = list(parts)
-        return np.concatenate(found) if found else np.empty(0, dtype)
+        _refuse_no_rows(len(found))
+        return np.concatenate(found)
     path = Path(out)
-    partial = path.with_name(path.name + ".partial")
-    n_rows, header, width = 0, b"", None
+    partial = path.with_name(f"{path.name}.partial-{uuid4().hex}")
+    n_rows, width, dtype = 0, (), np.dtype(np.float64)
     try:
         with open(partial, "wb") as file:
             for part in parts:
-                if width is None:
+                if not n_rows:
                     width, dtype = part.shape[1:], part.dtype
                     _write_header(file, (0, *width), dtype)
-                    header = b"written"
-                part.tofile(file)
+                if not np.can_cast(part.dtype, dtype):
+                    raise ValueError(
+                        f"The 'out' parameter must be None where results have different types. Got "
+                        f"{part.dtype} from row {n_rows} on, after {dtype}: convert the blocks."
+                    )
+                part.astype(dtype, copy=False).tofile(file)
                 n_rows += len(part)
-            if not header:
-                raise ValueError("X has no rows. Pass at least one row.")
+            _refuse_no_rows(n_rows)
             file.seek(0)
-            _write_header(file, (n_rows, *(width or ())), dtype)
+            _write_header(file, (n_rows, *width), dtype)
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)
     return np.load(path, mmap_mode="r")
+
+
+def _refuse_no_rows(n: int) -> None:
+    if not n:
+        raise ValueError("Found array with 0 sample(s): X has no rows. Pass at least one row.")
 
 
 def _write_header(file: Any, shape: tuple[int, ...], dtype: Any) -> None:

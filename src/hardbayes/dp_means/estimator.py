@@ -144,7 +144,7 @@ def add_warning(fitted: dict[str, Any], status: Status, *sentences: str) -> Stat
     return status
 
 
-class DPMeans(MixedAttributes, ByBlock, CentreEstimator):
+class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[override]
     """Clustering that finds the number of clusters from what a cluster costs.
 
     Minimises ``sum_i w_i D(x_i, mu_z(i)) + sum_c [cluster_penalty + prior_weight D(m, mu_c)]`` over

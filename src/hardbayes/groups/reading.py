@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hardbayes.core.validation.cells import refuse_lazy
+
 
 def check_groups(groups: Any, n_rows: int) -> tuple[NDArray[np.intp], NDArray[Any]]:
     """Return the number of each row's group (n,), and the labels of the groups.
@@ -53,6 +55,7 @@ def _as_labels(groups: Any, n_rows: int) -> NDArray[Any]:
             f"Got {type(groups).__name__} instead."
         )
     if hasattr(groups, "__array__"):
+        refuse_lazy(groups, "groups")
         labels = np.asarray(groups)
     else:
         members = list(groups)

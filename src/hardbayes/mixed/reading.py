@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from hardbayes.core.arrays import Floats
+from hardbayes.core.validation.cells import refuse_lazy
 
 #: What a column may be said to hold.
 KINDS = ("number", "count", "ordered", "date", "yes/no", "category", "ignore")
@@ -88,8 +89,7 @@ def cells_of(X: Any) -> tuple[list[str], list[Cells]]:
         raise TypeError(
             "Sparse X was passed, but tables of mixed columns are dense. Pass X.toarray()."
         )
-    if type(X).__name__ == "LazyFrame":
-        raise TypeError("X is a LazyFrame, which holds no rows yet. Call .collect() first.")
+    refuse_lazy(X)
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
         names = [str(name) for name in X.columns]
         if len(set(names)) < len(names):

@@ -15,6 +15,7 @@ from hardbayes.core.estimator import Estimator
 from hardbayes.core.html import join, tag
 from hardbayes.core.loop import counted
 from hardbayes.core.penalty_path import PenaltyPath
+from hardbayes.core.validation.cells import refuse_lazy
 from hardbayes.paths import WITH_PATHS, penalty_path
 from hardbayes.persistence.atomic import atomic_write
 from hardbayes.reports.data import (
@@ -144,6 +145,7 @@ def report(
     True
     """
     name = os.fspath(path)
+    refuse_lazy(X)
     if not isinstance(penalty_path, bool | PenaltyPath):
         raise TypeError(
             "The 'penalty_path' parameter of report must be True, False or the result of "

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from hardbayes.core.arrays import Floats, is_sparse
 from hardbayes.core.geometry import geometry_for
 from hardbayes.core.loop import counted
+from hardbayes.core.validation.cells import refuse_lazy
 from hardbayes.dp_means.estimator import DPMeans
 from hardbayes.gaussian.estimator import GaussianDPMeans
 from hardbayes.samplers.families import DIVERGENCES, GEOMETRIES, residual_variance
@@ -112,6 +113,7 @@ def certainty(
     """
     family = family_of(model)
     check_is_fitted(model)
+    refuse_lazy(X)
     labels = np.asarray(model.labels_)
     n, d = np.shape(X)
     if n != len(labels):

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_array
 
 from hardbayes.core.arrays import Floats, Matrix, is_sparse
 from hardbayes.core.geometry import Geometry
-from hardbayes.core.validation.cells import one_sentence, place
+from hardbayes.core.validation.cells import one_sentence, place, refuse_lazy
 from hardbayes.core.validation.matrix import check_matrix, first_cell
 
 # A row with a share of the total weight below n times this would be lost in the sums of weights.
@@ -55,6 +55,7 @@ def read_weights(sample_weight: Any, matrix: Matrix, first_row: int = 0) -> Floa
     if isinstance(sample_weight, numbers.Number):
         weights = np.full(matrix.shape[0], float(cast(SupportsFloat, sample_weight)))
     else:
+        refuse_lazy(sample_weight, "sample_weight")
         weights = np.asarray(sample_weight)
         if weights.dtype.kind not in "buif":
             raise ValueError(
