@@ -6,9 +6,11 @@ from numbers import Real
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from hardbayes.core.arrays import Floats
 from hardbayes.core.estimator import ClusterEstimator
 from hardbayes.core.frame import used_columns
 from hardbayes.core.geometry import GEOMETRIES, Geometry, geometry_for
@@ -151,7 +153,9 @@ def objective(
             kernel=kernel, gamma=gamma, degree=degree, coef0=coef0,
             kernel_params=kernel_params, balance=balance, random_state=0,
         )  # fmt: skip
-        return kernel_objective(X, labels, cluster_penalty, template, sample_weight)
+        return kernel_objective(
+            X, labels, cluster_penalty, template, sample_weight, groups, local_penalty
+        )
     return rows_objective(
         X, labels, cluster_penalty, geometry_for(divergence), prior_weight, sample_weight, groups,
         local_penalty,
@@ -178,10 +182,7 @@ def rows_objective(
         partition = problem.partition(cluster_penalty, prior_weight, None)
         terms = measure_labels(problem.state(partition), numbers.astype(np.int32))
     in_units = GroupedPartition(replace(partition, penalty=cluster_penalty), local_penalty)
-    members = check_groups(groups, len(numbers))[0]
-    if weights is not None and len(weights) > 1:
-        members, numbers = members[weights > 0], numbers[weights > 0]
-    n_local = len(np.unique(members * (int(numbers.max()) + 1) + numbers))
+    n_local = count_local_clusters(groups, numbers, weights)
     penalties = in_units.total_penalty(n_local, terms.n_clusters)
     return (terms.fit + terms.prior) / problem.unit + penalties
 
@@ -200,7 +201,13 @@ def graph_objective(
 
 
 def kernel_objective(
-    X: Any, labels: Any, cluster_penalty: float, template: KernelDPMeans, sample_weight: Any
+    X: Any,
+    labels: Any,
+    cluster_penalty: float,
+    template: KernelDPMeans,
+    sample_weight: Any,
+    groups: Any,
+    local_penalty: float,
 ) -> float:
     """Return the objective of any labels in the space of the kernel of an estimator."""
     matrix = check_matrix(X, geometry_for("squared_euclidean"))
@@ -210,7 +217,17 @@ def kernel_objective(
         problem = template._posed(matrix, weights, template._stream(), pool)
         clusters = problem.rows.statistics(numbers, int(numbers.max()) + 1)
         n_clusters = int(np.count_nonzero(clusters.volumes))
-        return float(problem.rows.costs(clusters).sum()) + cluster_penalty * n_clusters
+        fit = float(problem.rows.costs(clusters).sum())
+    n_local = count_local_clusters(groups, numbers, weights)
+    return fit + cluster_penalty * n_clusters + local_penalty * n_local
+
+
+def count_local_clusters(groups: Any, numbers: NDArray[np.intp], weights: Floats | None) -> int:
+    """Return how many pairs of a group and a cluster hold rows of positive weight."""
+    members = check_groups(groups, len(numbers))[0]
+    if weights is not None and len(weights) > 1:
+        members, numbers = members[weights > 0], numbers[weights > 0]
+    return len(np.unique(members * (int(numbers.max()) + 1) + numbers))
 
 
 def by_size(model: E) -> E:
