@@ -39,6 +39,11 @@ FEATURE_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
+# The cap of "stepwise" where there is none. Where noise is worth a feature, it goes on up to its cap,
+# and each number beyond takes seconds: features that could be found, against a fit that does not end.
+STEPWISE_COMPONENTS = 12
+
+
 class FeatureEstimator(RowEstimator):
     """Base of the estimators that explain each row as a sum of components."""
 
@@ -198,7 +203,8 @@ class BPMeans(FeatureEstimator):
         `penalty_choice_`. With a penalty so small that features of
         noise lower the objective there are many of them, and a fit takes long: set a cap.
     max_components : int or None, default=None
-        Cap on the number of features. None stops at 64, with a warning.
+        Cap on the number of features. None stops at 64, with a warning; "stepwise" at 12, unless
+        the penalty is "auto" or the search "paper".
     method : {"joint", "collapsed", "stepwise"}, default="joint"
         "joint" decides on rows with components frozen (section 3 of the paper), "collapsed" with
         components integrated out (section 4.1): slower, with fewer local optima. "stepwise" runs
@@ -351,7 +357,10 @@ class BPMeans(FeatureEstimator):
         else:
             penalty, starts = float(self.component_penalty), []
             problem.check_penalty(penalty)
-        structure = FeatureAllocation(penalty * problem.unit, problem.cap(self.max_components))
+        most = self.max_components
+        if self.method == "stepwise" and path is None and self.search != "paper":
+            most = most or STEPWISE_COMPONENTS
+        structure = FeatureAllocation(penalty * problem.unit, problem.cap(most))
         literal, collapsed = self.search == "paper", self.method == "collapsed"
         search = FeatureSearch(structure, literal, collapsed, self.max_iter, self._with_base)
         rows = problem.rows
