@@ -32,7 +32,11 @@ EXPERIMENTS = (
     Experiment("uci", "KJ Table 1", "eight sets of the UCI repository, against their classes"),
     Experiment("photo-tourism", "KJ 6.2", "sweeps over 312,320 image patches"),
     Experiment("shared-gaussians", "KJ 6.3, Figure 2d", "50 data sets that share 15 Gaussians"),
-    Experiment("limit", "KJ 3.1, BKJ supplements A-D", "samplers and probabilities as the variance falls"),
+    Experiment("tabletop", "BKJ Figures 1 and 2", "pictures of a table, and the IBP sampler"),
+    Experiment(
+        "limit", "KJ 3.1, BKJ supplements A-D", "samplers and probabilities as the variance falls"
+    ),
+    Experiment("images", "JKJ 5.2", "images as counts of visual words"),
     Experiment("dice", "BKJ simulated data", "pictures that are sums of four dice"),
 )
 
