@@ -18,7 +18,7 @@ from hardbayes.datasets import make_bars, make_shared_gaussians, make_three_gaus
 
 X = make_three_gaussians(150, random_state=0)[0]
 SHARED, GROUPS, _ = make_shared_gaussians(random_state=0)
-BARS = sparse.csr_array(make_bars(120, random_state=0)[0])
+BARS = sparse.csr_array(make_bars(80, random_state=0)[0])
 
 CASES = {
     "gaussian": (GaussianDPMeans(random_state=0), X, {}),
@@ -35,7 +35,7 @@ CASES = {
 @pytest.fixture(scope="module", params=CASES)
 def case(request):
     template, rows, params = CASES[request.param]
-    return template, rows, params, penalty_path(rows, estimator=template, n_penalties=8, **params)
+    return template, rows, params, penalty_path(rows, estimator=template, n_penalties=5, **params)
 
 
 def test_each_penalty_has_the_fit_of_its_own(case):
@@ -43,10 +43,10 @@ def test_each_penalty_has_the_fit_of_its_own(case):
     name = "global_penalty" if hasattr(template, "global_penalty") else "cluster_penalty"
     assert (np.diff(path.penalties) < 0).all()
     assert path.n_clusters[0] == 1 and path.n_clusters[-1] > 3
-    model = clone(path.models[4])
-    assert getattr(model, name) == path.penalties[4]
+    model = clone(path.models[3])
+    assert getattr(model, name) == path.penalties[3]
     model.fit(rows, **params)
-    assert model.objective_ == path.objectives[4]
+    assert model.objective_ == path.objectives[3]
 
 
 def test_plateaus_and_numbers_are_of_the_fits(case):

@@ -1,4 +1,4 @@
-"""JKJ 5.2: images as counts of visual words, by squared distances and by word frequencies.
+"""JKJ 5, Figure 1 left: images as counts of visual words, by squared distances and by word frequencies.
 
 The paper's images, 100 in each of ten classes of ImageNet, cannot be shipped: documents are drawn
 in which each class has its own frequencies of words, most of which a document does not have.

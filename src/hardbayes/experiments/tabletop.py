@@ -94,7 +94,7 @@ def run(asked: Asked) -> Result:
     )  # fmt: skip
     rows.append(("features, penalty found", "-", "-", str(auto.n_components_), "-"))
 
-    n_sweeps = asked.either(1000, 200)
+    n_sweeps = asked.either(1000, 100)
     ten = np.random.RandomState(SEED).rand(len(X), 10) < 0.5
     starts = {"one shared": "one", "five random": "random", "ten random": ten, "BP-means": "hard"}
     chains: dict[str, Any] = {}
@@ -161,7 +161,11 @@ def run(asked: Asked) -> Result:
         for at, (ax, (name, draws)) in enumerate(
             zip(bottom.subplots(1, 4, sharey=True), chains.items(), strict=True)
         ):
-            ax.hist(draws, bins=np.arange(0.5, 1.5 + max(chain.max() for chain in chains.values())), color=COLORS[at % len(COLORS)])
+            ax.hist(
+                draws,
+                bins=np.arange(0.5, 1.5 + max(chain.max() for chain in chains.values())),
+                color=COLORS[at % len(COLORS)],
+            )
             ax.set_title(f"sampler from {name}", fontsize="small")
             ax.set(xlabel="features")
             for number in sorted({model.n_components_ for model in ours.values()}):
