@@ -1,4 +1,4 @@
-"""The limit itself: probabilities are what they are said to be, and samplers choose as they must."""
+"""The limit itself: probabilities are as they are said to be, and samplers choose as they must."""
 
 import numpy as np
 import pytest

@@ -161,9 +161,9 @@ def run(asked: Asked) -> Result:
         seed=SEED,
         draw=draw,
         data=what,
-        notes=f"The published algorithm has {n_init} starts. base=True: all pictures have the first "
-        "feature and cannot do without it, as the paper's have it with the mean kept. Digits are "
-        "not faces, so that counts differ; what is compared is the form of the answer.",
-        caption="Above: a picture, the base, the base with each feature, and how many pictures have "
-        "each combination. Below: the centres of four clusters.",
+        notes=f"The published algorithm has {n_init} starts. base=True: all pictures have the "
+        "first feature and cannot do without it, as the paper's have it with the mean kept. "
+        "Digits are not faces, so that counts differ; what is compared is the form of the answer.",
+        caption="Above: a picture, the base, the base with each feature, and how many pictures "
+        "have each combination. Below: the centres of four clusters.",
     )

@@ -1,4 +1,4 @@
-"""JKJ 5, Figure 1 left: images as counts of visual words, by squared distances and by word frequencies.
+"""JKJ 5, Figure 1 left: images as counts of visual words, by two divergences.
 
 The paper's images, 100 in each of ten classes of ImageNet, cannot be shipped: documents are drawn
 in which each class has its own frequencies of words, most of which a document does not have.
@@ -11,7 +11,6 @@ from scipy import sparse
 from sklearn.cluster import KMeans
 
 from hardbayes import DPMeans, penalty_for
-from hardbayes.core.arrays import Floats
 from hardbayes.datasets import make_word_histograms
 from hardbayes.experiments.agreement import nmi
 from hardbayes.experiments.results import Asked, Claim, Result, number, span
@@ -33,8 +32,8 @@ PUBLISHED: dict[str, Any] = {
 NAMES = {"squared_euclidean": "Gaussian", "kl": "multinomial"}
 PICTURES = "vbow_tinyimagenet10.npz"
 SOURCE = (
-    "counts of 1000 visual words in 100 images of each of ten classes, as CSR arrays data, indices, "
-    "indptr, shape, and labels"
+    "counts of 1000 visual words in 100 images of each of ten classes, as CSR arrays data, "
+    "indices, indptr, shape, and labels"
 )
 
 
@@ -139,9 +138,9 @@ def run(asked: Asked) -> Result:
         seed=SEED,
         draw=draw,
         data=what,
-        notes=f"Means over {len(sets)} sets. The published algorithm has the farthest-first penalty "
-        "for ten clusters, farthest-first clusters to start from, rows permuted anew in each sweep, "
-        "and no prior; the others have the prior of the library, ten pseudo-rows. "
+        notes=f"Means over {len(sets)} sets. The published algorithm has the farthest-first "
+        "penalty for ten clusters, farthest-first clusters to start from, rows permuted anew in "
+        "each sweep, and no prior; the others have the prior of the library, ten pseudo-rows. "
         "The Gaussian version has shares of words.",
         caption="Agreement with the classes; dashed: the paper's two values, on other images.",
     )  # fmt: skip

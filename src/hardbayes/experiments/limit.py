@@ -147,7 +147,7 @@ def limits(X: Floats, labels: Any, Z: Floats, penalty: float) -> dict[str, Limit
 
 
 def run(asked: Asked) -> Result:
-    """Compare sweeps of both algorithms from the same clusters, and probabilities with objectives."""
+    """Compare sweeps of both from the same clusters, and probabilities with objectives."""
     n_starts = asked.either(100, 10)
     X, y = make_three_gaussians(120, random_state=SEED)
     X = X - X.mean(axis=0)
@@ -215,9 +215,10 @@ def run(asked: Asked) -> Result:
         draw=draw,
         data=f"drawn: {len(X)} rows from three Gaussians (make_three_gaussians), centred",
         notes=f"One sweep of Neal's Algorithm 2 with KJ's alpha at lambda {PENALTY:g}, and one of "
-        f"Algorithm 1, from the three Gaussians with {MOVED:.0%} of the rows moved, {n_starts} times; rows are counted under the "
-        "best naming of the clusters. Probabilities are those of the three Gaussians, and of three "
-        "features: a base, one of the Gaussians, and one at random.",
+        f"Algorithm 1, from the three Gaussians with {MOVED:.0%} of the rows moved, "
+        f"{n_starts} times; rows are counted under the best naming of the clusters. "
+        "Probabilities are those of the three Gaussians, and of three features: a base, one of "
+        "the Gaussians, and one at random.",
         caption="Left: how many rows choose as Algorithm 1 does. Right: how far probabilities are "
         "from the objectives that they tend to.",
     )

@@ -48,6 +48,11 @@ def sampled(X: Floats, start: Any, n_sweeps: int, **options: Any) -> tuple[Any, 
     return sampler.n_components_draws_[0, -LAST:], time.perf_counter() - begin
 
 
+def told(model: BPMeans) -> str:
+    """Return the number of features and the objective."""
+    return f"{model.n_components_}, objective {model.objective_:.1f}"
+
+
 def run(asked: Asked) -> Result:
     """Run the published algorithms with many starts, ours, and the sampler from many starts."""
     pictures, _ = make_tabletop(random_state=SEED)
@@ -75,10 +80,8 @@ def run(asked: Asked) -> Result:
             (
                 f"{method}: seconds a run, in all; features",
                 f"{a_run}, {in_all:,}; {number}",
-                f"{clock(seconds / n_init)}, {clock(seconds)}; {found.n_components_}, objective "
-                f"{found.objective_:.1f}",
-                f"{clock(own)}; {ours[method].n_components_}, objective "
-                f"{ours[method].objective_:.1f}",
+                f"{clock(seconds / n_init)}, {clock(seconds)}; {told(found)}",
+                f"{clock(own)}; {told(ours[method])}",
                 "-",
             )
         )
@@ -139,7 +142,7 @@ def run(asked: Asked) -> Result:
         Claim(
             "the sampler never has fewer than seven",
             fewest >= 7,
-            f"here {fewest} at the least: variances are drawn too, and chains stay near their start",
+            f"here {fewest} at the least: variances are drawn too, and chains stay near starts",
         ),
         Claim(
             "five features are the optimum",

@@ -39,8 +39,8 @@ FEATURE_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-# The cap of "stepwise" where there is none. Where noise is worth a feature, it goes on up to its cap,
-# and each number beyond takes seconds: features that could be found, against a fit that does not end.
+# The cap of "stepwise" where none is given. Where noise is worth a feature it goes on to its cap, and
+# numbers beyond take seconds each: features that may exist, against a fit that takes minutes.
 STEPWISE_COMPONENTS = 12
 
 
@@ -357,10 +357,10 @@ class BPMeans(FeatureEstimator):
         else:
             penalty, starts = float(self.component_penalty), []
             problem.check_penalty(penalty)
-        most = self.max_components
+        cap = self.max_components
         if self.method == "stepwise" and path is None and self.search != "paper":
-            most = most or STEPWISE_COMPONENTS
-        structure = FeatureAllocation(penalty * problem.unit, problem.cap(most))
+            cap = cap or STEPWISE_COMPONENTS
+        structure = FeatureAllocation(penalty * problem.unit, problem.cap(cap))
         literal, collapsed = self.search == "paper", self.method == "collapsed"
         search = FeatureSearch(structure, literal, collapsed, self.max_iter, self._with_base)
         rows = problem.rows
