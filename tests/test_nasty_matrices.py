@@ -19,6 +19,7 @@ from hardbayes import (
     HDPMeans,
     HDPTopics,
     KernelDPMeans,
+    KernelHDPMeans,
     KFeatures,
     SpectralDPMeans,
 )
@@ -156,6 +157,7 @@ ESTIMATORS = {
     "BPMeans": (lambda: BPMeans(), as_given),
     "KFeatures": (lambda: KFeatures(2), as_given),
     "HDPMeans": (lambda: HDPMeans(), as_given),
+    "KernelHDPMeans": (lambda: KernelHDPMeans(), as_given),
     "HDPTopics": (lambda: HDPTopics(), absolute),
     "GraphDPMeans": (lambda: GraphDPMeans(), graph),
 }

@@ -17,6 +17,7 @@ __all__ = [
     "HDPTopics",
     "KFeatures",
     "KernelDPMeans",
+    "KernelHDPMeans",
     "MiniBatchDPMeans",
     "Mixed",
     "MixedDPMeans",
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from hardbayes.groups.estimator import HDPMeans
     from hardbayes.groups.farthest_first import local_global_penalties_for
     from hardbayes.kernel.estimator import KernelDPMeans
+    from hardbayes.kernel.grouped import KernelHDPMeans
     from hardbayes.kernel.lower_bound import objective_lower_bound
     from hardbayes.kernel.spectral import SpectralDPMeans
     from hardbayes.mini_batch.estimator import MiniBatchDPMeans
@@ -76,6 +78,7 @@ else:
         "groups.estimator": ["HDPMeans"],
         "groups.farthest_first": ["local_global_penalties_for"],
         "kernel.estimator": ["KernelDPMeans"],
+        "kernel.grouped": ["KernelHDPMeans"],
         "kernel.lower_bound": ["objective_lower_bound"],
         "kernel.spectral": ["SpectralDPMeans"],
         "mini_batch.estimator": ["MiniBatchDPMeans"],

@@ -4,24 +4,38 @@ from numbers import Integral
 from typing import Any, TypeVar, overload
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, InvalidParameterError
 
 from hardbayes.core.arrays import Floats
 from hardbayes.core.estimator import Estimator
 from hardbayes.core.penalty_path import PenaltyPath
+from hardbayes.core.separate_fits import Names, trace_separate_fits
 from hardbayes.core.validation import checking_parameters
 from hardbayes.dp_means.estimator import DPMeans
 from hardbayes.dp_means.penalty_path import trace_clusters
 from hardbayes.features.estimator import BPMeans
 from hardbayes.features.penalty_path import trace_features
+from hardbayes.gaussian.estimator import GaussianDPMeans
 from hardbayes.graph.estimator import GraphDPMeans
 from hardbayes.graph.penalty_path import trace_graph
+from hardbayes.groups.estimator import HDPMeans
 from hardbayes.kernel.estimator import KernelDPMeans
 from hardbayes.kernel.penalty_path import trace_kernel
 from hardbayes.kernel.spectral import SpectralDPMeans
+from hardbayes.topics.estimator import HDPTopics
 
 #: The estimators that have a path of penalties.
-WITH_PATHS = (DPMeans, BPMeans, GraphDPMeans, KernelDPMeans, SpectralDPMeans)
+WITH_PATHS = (
+    DPMeans, GaussianDPMeans, HDPMeans, HDPTopics, BPMeans, GraphDPMeans, KernelDPMeans,
+    SpectralDPMeans,
+)  # fmt: skip
+#: Those that have a fit of their own at each penalty, and what they call it.
+SEPARATE = {
+    GaussianDPMeans: Names("cluster_penalty", "n_clusters_", "max_clusters"),
+    HDPMeans: Names("global_penalty", "n_clusters_", "max_clusters"),
+    HDPTopics: Names("global_penalty", "n_topics_", "max_topics"),
+}
 E = TypeVar("E", bound=Estimator)  # one of them
 
 
@@ -33,6 +47,7 @@ def penalty_path(
     penalties: Any = None,
     n_penalties: int = 50,
     sample_weight: Any = None,
+    groups: Any = None,
 ) -> PenaltyPath[E]: ...
 
 
@@ -44,6 +59,7 @@ def penalty_path(
     penalties: Any = None,
     n_penalties: int = 50,
     sample_weight: Any = None,
+    groups: Any = None,
 ) -> PenaltyPath[DPMeans]: ...
 
 
@@ -60,6 +76,7 @@ def penalty_path(
     penalties: Any = None,
     n_penalties: int = 50,
     sample_weight: Any = None,
+    groups: Any = None,
 ) -> PenaltyPath[Any]:
     """Solve at many penalties, from one cluster to many, and choose as ``DPMeans()`` does.
 
@@ -78,11 +95,13 @@ def penalty_path(
         Rows, or a graph where the estimator is a `GraphDPMeans`. More than 16,384 rows (fewer where
         there are many columns) are sampled; the sample is given the weight of all rows, so that its
         penalties are those of the whole.
-    estimator : DPMeans, BPMeans, GraphDPMeans, KernelDPMeans, SpectralDPMeans or None, default=None
+    estimator : estimator or None, default=None
         What to fit: its parameters but for the penalty. A fitted `DPMeans` whose penalty was "auto"
-        keeps its choice, where X is what it was fitted to. None is ``DPMeans()``; `GaussianDPMeans`
-        and `KFeatures` are refused, for the one has a prior of its own at every number of clusters
-        and the other no penalty. With
+        keeps its choice, where X is what it was fitted to. None is ``DPMeans()``; `KFeatures` is
+        refused, for it has no penalty. `GaussianDPMeans`, `HDPMeans` and `HDPTopics` have a fit of
+        their own at each penalty, on all rows; for the first a ``covariance_prior`` of "auto" is
+        that of the automatic fit at all penalties, for the others the path is one of the global
+        penalty, beside the local penalty of the estimator. With
         ``search="paper"`` or ``method="collapsed"`` each penalty has a fit of its own, for these
         end elsewhere from another start. With `BPMeans` the path is one of features, traced by
         K-features on all rows, up to its ``max_components`` or 64, with a warning where that is
@@ -98,6 +117,8 @@ def penalty_path(
         Number of penalties where none are given.
     sample_weight : array-like of shape (n_samples,), default=None
         Weights of the rows.
+    groups : array-like of shape (n_samples,), default=None
+        The group of each row, for `HDPMeans`.
 
     Returns
     -------
@@ -113,7 +134,7 @@ def penalty_path(
     >>> max(path.plateaus, key=lambda plateau: plateau.width).k
     3
     """
-    template = DPMeans() if estimator is None else estimator
+    template: Any = DPMeans() if estimator is None else estimator
     if not isinstance(template, WITH_PATHS):
         known = ", ".join(each.__name__ for each in WITH_PATHS)
         raise InvalidParameterError(
@@ -128,6 +149,11 @@ def penalty_path(
     is_graph = isinstance(template, GraphDPMeans)
     if penalties is not None:
         penalties = check_penalties(penalties, -1 if is_graph else 1)
+    if groups is not None and not isinstance(template, HDPMeans):
+        raise ValueError(
+            "The 'groups' parameter of penalty_path is for HDPMeans. Leave it out, or pass "
+            "estimator=HDPMeans()."
+        )
     if isinstance(template, GraphDPMeans):
         if sample_weight is not None:
             raise ValueError("Vertices of a graph have no 'sample_weight'. Pass weights of links.")
@@ -136,6 +162,17 @@ def penalty_path(
         return trace_features(X, template, penalties, n_penalties, sample_weight)
     if isinstance(template, KernelDPMeans | SpectralDPMeans):
         return trace_kernel(X, template, penalties, n_penalties, sample_weight)
+    for kind, names in SEPARATE.items():
+        if isinstance(template, kind):
+            params = {"groups": groups} if kind is HDPMeans else {}
+            if kind is GaussianDPMeans and isinstance(template.covariance_prior, str):
+                # One prior for all penalties: the one of the automatic fit.
+                free = clone(template).set_params(cluster_penalty="auto")
+                prior = free._fit_rows(X, sample_weight)[0]["covariance_prior_"]
+                template = clone(template).set_params(covariance_prior=prior)
+            return trace_separate_fits(
+                X, template, names, penalties, n_penalties, sample_weight, params
+            )
     return trace_clusters(X, template, penalties, n_penalties, sample_weight)
 
 

@@ -6,6 +6,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from hardbayes import DPMeans, penalty_for
+from hardbayes.core.arrays import VisitOrder
 from hardbayes.dp_means import small
 from tests.conftest import assert_same_bits, make_blobs, pairwise_sq, quiet_fit
 from tests.random_inputs import between, put_zeros, random_cap, random_rows, random_weights
@@ -316,3 +317,25 @@ def test_penalty_for(divergence, n_clusters):
     )
     again = penalty_for(sparse.csr_matrix(X), n_clusters, divergence=divergence)
     np.testing.assert_allclose(again, value, rtol=1e-9)
+
+
+@pytest.mark.parametrize("max_work", [small.MAX_WORK, 0])
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_may_be_permuted_anew_for_each_sweep(seed, max_work, monkeypatch):
+    monkeypatch.setattr(small, "MAX_WORK", max_work)
+    rng = np.random.default_rng(seed)
+    X = random_rows(rng, 80, 3)
+    penalty = between(rng, pairwise_sq(X)) / 4
+    stream = np.random.RandomState(seed)
+    orders = []
+
+    def order():
+        orders.append(VisitOrder.draw("random-each-sweep", stream).rows(len(X)))
+        return orders[-1]
+
+    literal = literal_dp_means(X, penalty, order=order)
+    model = DPMeans(penalty, search="paper", order="random-each-sweep", random_state=seed)
+    assert_equals_literal(quiet_fit(model, X), literal)
+    assert len(orders) < 2 or (orders[0] != orders[1]).any()
+    collapsed = clone(model).set_params(method="collapsed")
+    assert_certificate(quiet_fit(collapsed, X), X)

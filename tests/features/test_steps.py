@@ -68,3 +68,12 @@ def test_a_sweep_that_changes_nothing_converges_only_at_least_squares(step):
     assert first.sums.changed == 0 and not first.converged
     np.testing.assert_allclose(first.allocation.components, [[1.0, 0.0]], atol=1e-15)
     assert step(rows, structure, first.allocation, True, 1).converged
+
+
+@pytest.mark.parametrize(("penalty", "closes"), [(4.9, False), (5.1, True)])
+def test_the_only_row_of_a_feature_leaves_it_for_what_that_frees(penalty, closes):
+    X = np.array([[0.0, 0.0], [3.0, 0.0]])
+    start = Allocation(np.array([[1.0, 0.0]]), np.array([[0], [1]], np.uint8))  # saves 9 - 4
+    found = published_step(NumpyFeatureRows(X), FeatureAllocation(penalty, 1), start, False, 1)
+    assert len(found.allocation.components) == (not closes)
+    assert found.points[-1].fit == (9.0 if closes else 4.0)

@@ -2,7 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
+from hardbayes import BPMeans
+from hardbayes.features import estimator
 from hardbayes.features import starts as module
 from hardbayes.features.descent import FeatureSearch
 from hardbayes.features.problem import FeatureAllocation
@@ -52,3 +55,14 @@ def test_the_first_number_after_which_the_objective_does_not_fall(penalty, k):
     found = stepwise(path(), FeatureAllocation(penalty, 4))
     assert found.n_components == k
     assert [point.n_components for point in found.trace] == list(range(k + 1))
+
+
+def test_a_path_without_end_is_cut_and_says_so(monkeypatch):
+    monkeypatch.setattr(estimator, "STEPWISE_COMPONENTS", 3)
+    noise = np.random.default_rng(0).normal(size=(30, 8))
+    options = {"method": "stepwise", "n_init": 2, "random_state": 0}
+    with pytest.warns(ConvergenceWarning, match="cap of 3 features, where another would still"):
+        assert BPMeans(1e-3, **options).fit(noise).n_components_ == 3
+    given = BPMeans(1e-3, max_components=4, **options)
+    with pytest.warns(ConvergenceWarning, match="cap of 4 features"):
+        assert given.fit(noise).n_components_ == 4

@@ -88,3 +88,13 @@ def test_divergences(divergence, container, seed):
         X, groups, penalties, weights, seed, container, divergence=divergence, prior_weight=eta
     )
     assert_equals_literal(model, literal)
+
+
+def test_each_sweep_may_have_an_order_of_its_own():
+    rng = np.random.default_rng(0)
+    X, groups = 3 * rng.normal(size=(120, 2)), rng.integers(0, 4, 120)
+    how = {"search": "paper", "random_state": 0}
+    one = HDPMeans(1.0, 8.0, order="random", **how).fit(X, groups=groups)
+    each = HDPMeans(1.0, 8.0, order="random-each-sweep", **how).fit(X, groups=groups)
+    assert (np.diff(each.objective_history_) <= 1e-9).all()
+    assert (one.labels_ != each.labels_).any()

@@ -12,6 +12,7 @@ from hardbayes import (
     HDPMeans,
     HDPTopics,
     KernelDPMeans,
+    KernelHDPMeans,
     KFeatures,
     MiniBatchDPMeans,
     SpectralDPMeans,
@@ -34,6 +35,10 @@ FITS = {
     "KernelDPMeans": lambda: KernelDPMeans(random_state=0).fit(X),
     "KernelDPMeans, sparse": lambda: KernelDPMeans(0.2, gamma=0.1, random_state=0).fit(COUNTS),
     "KernelDPMeans, landmarks": lambda: KernelDPMeans(n_landmarks=20, random_state=0).fit(X),
+    "KernelHDPMeans": lambda: KernelHDPMeans(0.1, 3.0, n_landmarks=20, random_state=0).fit(
+        X, groups=np.arange(60) % 3
+    ),
+    "KernelHDPMeans, matrix": lambda: KernelHDPMeans(0.1, 3.0, kernel="precomputed").fit(X @ X.T),
     "SpectralDPMeans": lambda: SpectralDPMeans(random_state=0).fit(X),
     "SpectralDPMeans, linear": lambda: SpectralDPMeans(9.0, kernel="linear").fit(X),
     "HDPTopics": lambda: HDPTopics(background=True, random_state=0).fit(COUNTS),

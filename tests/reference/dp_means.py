@@ -190,11 +190,14 @@ def literal_dp_means(
     max_clusters=None,
     max_iter=300,
 ):
-    """One run.  ``order`` is the visiting order of the rows; None visits 0..n-1."""
+    """One run.  ``order`` is the visiting order of the rows; None visits 0..n-1.
+
+    Or a function that returns the order of the next sweep.
+    """
     X = prepared_rows(X, divergence)
     n = len(X)
     w = weights_or_ones(weights, n)
-    order = np.arange(n) if order is None else np.asarray(order)
+    order = np.arange(n) if order is None else order
     m = overall_mean(X, w)
     start = initial_centers(X, w, penalty, m, prior_weight, divergence, init, max_clusters)
     # A centre and the number it got when it was created; lists stay in order of creation.
@@ -207,7 +210,7 @@ def literal_dp_means(
     for _ in range(max_iter):
         labels = np.full(n, -1)
         stack = np.array(centers)
-        for i in order:
+        for i in order() if callable(order) else order:
             costs = divergence_to(X[i], stack, divergence)
             nearest = int(np.argmin(costs))  # the earliest created on ties
             center, price = births[i]

@@ -52,7 +52,8 @@ def independent(Z):
 def literal_bp_means(X, A, Z, penalty, max_components, max_sweeps=100, n_fixed=0):
     """Broderick, Kulis & Jordan 2013, section 3, from components and memberships; also K-features.
 
-    No row leaves the first ``n_fixed`` features.
+    No row leaves the first ``n_fixed`` features. The only row of a feature leaves it, after all
+    rows have chosen, where that costs less than the penalty.
     Returns memberships, components and the objective after each sweep, components as they were.
     """
     A, Z = A.copy(), Z.astype(np.float64)
@@ -72,6 +73,12 @@ def literal_bp_means(X, A, Z, penalty, max_components, max_sweeps=100, n_fixed=0
                 A = np.vstack([A, residual])
                 Z = np.column_stack([Z, np.zeros(len(X))])
                 Z[n, -1] = 1.0
+        for k in range(n_fixed, len(A)):
+            members = np.flatnonzero(Z[:, k])
+            if len(members) == 1:  # without its row the feature does not count
+                residual = X[members[0]] - Z[members[0]] @ A
+                if ((residual + A[k]) ** 2).sum() - (residual**2).sum() < penalty:
+                    Z[members[0], k] = 0.0
         fit = ((X - Z @ A) ** 2).sum()
         same = np.array_equal(before, Z)
         kept = independent(Z)

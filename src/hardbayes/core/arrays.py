@@ -286,19 +286,26 @@ class VisitOrder(NamedTuple):
     """The order in which rows are visited, as a rule: no array as long as the data.
 
     By number, or at random: then by the image of the number in a bijection. Where rows are those
-    of a block they count from ``offset``, the number of its first row.
+    of a block they count from ``offset``, the number of its first row. ``each_sweep``: whether the
+    next sweep has another order.
     """
 
     is_random: bool
     key: np.uint64
     offset: int = 0
+    each_sweep: bool = False
 
     @classmethod
     def draw(cls, order: str, rng: np.random.RandomState) -> "VisitOrder":
-        """Return the order "given", or a "random" one."""
+        """Return the order "given", or a "random" one, for all sweeps or "random-each-sweep"."""
         if order == "given":
             return GIVEN_ORDER
-        return cls(True, np.uint64(rng.randint(0, 2**64, dtype=np.uint64)))
+        key = np.uint64(rng.randint(0, 2**64, dtype=np.uint64))
+        return cls(True, key, each_sweep=order == "random-each-sweep")
+
+    def of_next_sweep(self, rng: np.random.RandomState) -> "VisitOrder":
+        """Return the order of the next sweep; the same, unless each sweep has its own."""
+        return VisitOrder.draw("random-each-sweep", rng) if self.each_sweep else self
 
     def ranks(self, ids: NDArray[np.signedinteger]) -> NDArray[np.int64]:
         """Return numbers (m,) by which rows ``ids`` (m,) are sorted, no two the same."""

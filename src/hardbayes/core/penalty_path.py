@@ -31,8 +31,8 @@ class PenaltyPath(Generic[E]):
     penalties : ndarray of shape (n_penalties,)
         Falling.
     n_clusters : ndarray of shape (n_penalties,)
-        Number of clusters, or of features, at each penalty; it never falls, but with a published
-        search.
+        Number of clusters, of features or of topics at each penalty; it never falls, but where
+        each penalty has a fit of its own.
     objectives : ndarray of shape (n_penalties,)
         Objective at each penalty.
     models : list of estimators
@@ -92,13 +92,14 @@ class PenaltyPath(Generic[E]):
         sample_indices: NDArray[np.intp] | None = None,
         choice: Table | None = None,
         layer_numbers: list[tuple[int, float]] | None = None,
+        number: str = "n_clusters_",
     ) -> PenaltyPath[E]:
         """Return the path of these models, one at each penalty.
 
-        ``exactly`` makes a model with a given number of clusters or features.
+        ``exactly`` makes a model with a given number of clusters or features, which models have as
+        ``number``.
         """
         fitted: list[Any] = models
-        number = "n_components_" if hasattr(fitted[0], "n_components_") else "n_clusters_"
         counts = np.array([getattr(model, number) for model in fitted])
         objectives = np.array([model.objective_ for model in fitted])
         return cls(
@@ -110,7 +111,8 @@ class PenaltyPath(Generic[E]):
         """Return three lines: the rows and penalties, the numbers, and the number suggested."""
         first, last = self.penalties[[0, -1]]
         few, many = self.n_clusters[[0, -1]]
-        things = "features" if hasattr(self.models[0], "n_components_") else "clusters"
+        kinds = {"n_components_": "features", "n_topics_": "topics"}
+        things = next((kinds[n] for n in kinds if hasattr(self.models[0], n)), "clusters")
         rows = "all rows"
         if self.sample_indices is not None:
             rows = f"a sample of {len(self.sample_indices)} rows"

@@ -9,6 +9,7 @@ The table is ``penalty_choice_``, a dict of arrays, which a file holds as one ar
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -135,3 +136,18 @@ def table_from(numbers: Floats, columns: Columns) -> Table:
 def numbers_of(table: Table) -> Floats:
     """Return a table as an array (candidates, columns) for a file."""
     return np.column_stack(list(table.values())).astype(np.float64)
+
+
+def runs(fits: list[tuple[float, int]]) -> list[Plateau]:
+    """Return the ranges of penalties over which fits of their own have one number of clusters.
+
+    They end halfway between two penalties, in the logarithm.
+    """
+    fits = sorted(set(fits), reverse=True)
+    borders = [float(np.sqrt(one[0] * two[0])) for one, two in pairwise(fits)]
+    highs, lows = [fits[0][0], *borders], [*borders, fits[-1][0]]
+    found: dict[int, Plateau] = {}
+    for (_, k), high, low in zip(fits, highs, lows, strict=True):
+        high = max(high, found[k].high) if k in found else high
+        found[k] = Plateau(k, low, high)
+    return [found[k] for k in sorted(found) if k > 1 and found[k].high > found[k].low]

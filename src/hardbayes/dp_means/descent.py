@@ -175,6 +175,7 @@ class Descent:
 
         Old centres stay where they are until all rows have chosen.
         """
+        self._renew_order()
         if self._is_small():
             return self._sweep_small()
         cap = self.partition.max_clusters
@@ -192,6 +193,7 @@ class Descent:
         if not self.points:
             self.state.choose_nearest()
             self.state.close_empty()
+        self._renew_order()
         order = self.order.rows(self.state.rows.n_rows)
         size, n_changed = self.state.rows.most_taken, 0
         for start in range(0, len(order), size):
@@ -311,12 +313,19 @@ class Descent:
 
         return self.passes.sweeps_together and is_small(self.state)
 
+    def _renew_order(self) -> None:
+        """Let rows be visited in another order than in the sweep before, where that is wished."""
+        if self.points:
+            self.order = self.order.of_next_sweep(self.rng)
+
     def _sweep_small(self) -> bool:
         """Sweeps one after the other in one call, until few rows change."""
         from hardbayes.dp_means.small import sweep_small
 
         n_done = len(self.points)
         limit = self.halfway if n_done < self.halfway else self.max_steps
+        if self.order.each_sweep:
+            limit = n_done + 1
         swept = sweep_small(
             self.state,
             self.order,

@@ -70,7 +70,7 @@ class CentreEstimator(ClusterEstimator):
             "array-like",
             "sparse matrix",
         ],
-        "order": [StrOptions({"random", "given"})],
+        "order": [StrOptions({"random", "random-each-sweep", "given"})],
         "max_clusters": [AT_LEAST_ONE, None],
         **SHARED_CONSTRAINTS,
     }
@@ -186,8 +186,9 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
     init : {"mean", "farthest-first", "k-means++"} or array of shape (k, n_features), default="mean"
         Where to start: one cluster at the overall mean; that and the farthest rows until none costs
         more than the penalty; rows drawn by their cost until none costs more; or given centres.
-    order : {"random", "given"}, default="random"
-        Order in which a sweep visits the rows. It matters only where clusters are opened.
+    order : {"random", "random-each-sweep", "given"}, default="random"
+        Order in which a sweep visits the rows; with "random-each-sweep" another one in each sweep
+        (Jiang, Kulis & Jordan 2012, section 5). It matters only where clusters are opened.
     max_clusters : int or None, default=None
         Cap on the number of clusters. None stops at the larger of 64 and 2^25 / n_features, with
         a warning.

@@ -79,7 +79,7 @@ class Starts:
     """How often and from where to start, and how to go on."""
 
     init: str | Floats  # a name, or centres (k, d) in working coordinates
-    order: str  # "random" or "given": in which order rows are visited
+    order: str  # in which rows are visited, as `VisitOrder.draw` takes it
     number: int
     search: str  # which stages follow
     max_steps: int
@@ -88,7 +88,7 @@ class Starts:
     def random(self) -> bool:
         """Whether one start differs from the next."""
         seeded = isinstance(self.init, str) and self.init == "k-means++"
-        return self.order == "random" or self.search == "split-merge" or seeded
+        return self.order != "given" or self.search == "split-merge" or seeded
 
 
 def minimise(

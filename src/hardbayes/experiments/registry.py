@@ -32,7 +32,12 @@ EXPERIMENTS = (
     Experiment("uci", "KJ Table 1", "eight sets of the UCI repository, against their classes"),
     Experiment("photo-tourism", "KJ 6.2", "sweeps over 312,320 image patches"),
     Experiment("shared-gaussians", "KJ 6.3, Figure 2d", "50 data sets that share 15 Gaussians"),
+    Experiment("images", "JKJ 5, Figure 1 left", "images as counts of visual words"),
+    Experiment("topics", "JKJ Table 1, Figure 1 right", "topics of documents, and their time"),
+    Experiment("tabletop", "BKJ Figures 1 and 2", "pictures of a table, and the IBP sampler"),
+    Experiment("digits", "BKJ Figure 3", "a base and features of pictures, beside clusters"),
     Experiment("dice", "BKJ simulated data", "pictures that are sums of four dice"),
+    Experiment("limit", "KJ 3.1, BKJ supplements A-D", "samplers and probabilities in the limit"),
 )
 
 

@@ -21,6 +21,7 @@ from hardbayes.features.moves import (
     LocalOptimum,
     Move,
     Proposal,
+    close_at_rows,
     combine_features,
     drop_dependent,
     drop_feature,
@@ -174,11 +175,15 @@ def published_step(
     is_refitted: bool,
     _: int,
 ) -> Step:
-    """Sweep once by single flips, open features at single rows, refit."""
+    """Sweep once by single flips, open and close features of single rows, refit."""
     sums = rows.sweep(allocation, literal=True)
     opened = open_at_rows(rows, structure, allocation, sums.costs)
     if opened is not None:
         allocation = opened
+        sums = rows.collect(allocation)._replace(changed=sums.changed + 1)
+    closed = close_at_rows(rows, structure, allocation, sums)
+    if closed is not None:
+        allocation = closed
         sums = rows.collect(allocation)._replace(changed=sums.changed + 1)
     return _refit(rows, allocation, sums, is_refitted)
 

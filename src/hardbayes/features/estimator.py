@@ -39,6 +39,11 @@ FEATURE_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
+# The cap of "stepwise" where none is given. Where noise is worth a feature it goes on to its cap, and
+# numbers beyond take seconds each: features that may exist, against a fit that takes minutes.
+STEPWISE_COMPONENTS = 12
+
+
 class FeatureEstimator(RowEstimator):
     """Base of the estimators that explain each row as a sum of components."""
 
@@ -201,7 +206,8 @@ class BPMeans(FeatureEstimator):
         `penalty_choice_`. With a penalty so small that features of
         noise lower the objective there are many of them, and a fit takes long: set a cap.
     max_components : int or None, default=None
-        Cap on the number of features. None stops at 64, with a warning.
+        Cap on the number of features. None stops at 64, with a warning; "stepwise" at 12, unless
+        the penalty is "auto" or the search "paper".
     method : {"joint", "collapsed", "stepwise"}, default="joint"
         "joint" decides on rows with components frozen (section 3 of the paper), "collapsed" with
         components integrated out (section 4.1): slower, with fewer local optima. "stepwise" runs
@@ -354,7 +360,10 @@ class BPMeans(FeatureEstimator):
         else:
             penalty, starts = float(self.component_penalty), []
             problem.check_penalty(penalty)
-        structure = FeatureAllocation(penalty * problem.unit, problem.cap(self.max_components))
+        cap = self.max_components
+        if self.method == "stepwise" and path is None and self.search != "paper":
+            cap = cap or STEPWISE_COMPONENTS
+        structure = FeatureAllocation(penalty * problem.unit, problem.cap(cap))
         literal, collapsed = self.search == "paper", self.method == "collapsed"
         search = FeatureSearch(structure, literal, collapsed, self.max_iter, self._with_base)
         rows = problem.rows

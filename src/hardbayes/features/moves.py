@@ -106,6 +106,27 @@ def open_at_rows(
     return None if len(allocation.components) == n_before else allocation
 
 
+def close_at_rows(
+    rows: FeatureRows, structure: FeatureAllocation, allocation: Allocation, sums: Sums
+) -> Allocation | None:
+    """Return the allocation without features of one row that save less than the penalty, or None.
+
+    A row that leaves such a feature frees the penalty, for features without rows do not count
+    (Broderick, Kulis & Jordan 2013, eq. 6). ``sums`` of the allocation.
+    """
+    membership, weights = allocation.membership, np.diagonal(sums.gram)
+    correction = sums.correction.copy()
+    kept = np.ones(len(weights), bool)
+    for k in np.flatnonzero(np.count_nonzero(membership, axis=0) == 1):
+        component = allocation.components[k]
+        saves = 2.0 * correction[k] @ component + weights[k] * component @ component
+        if k >= rows.describe().n_fixed and saves < structure.penalty:
+            kept[k] = False
+            own = membership[np.argmax(membership[:, k])] > 0
+            correction[own] += weights[k] * component  # the row has a larger residual now
+    return None if kept.all() else allocation.keep(kept)
+
+
 def add_feature(allocation: Allocation, feature: NewFeature) -> Allocation:
     """Return the allocation with one feature more."""
     return Allocation(

@@ -75,7 +75,9 @@ def trace_features(
             stacklevel=3,
         )
     best = path.suggest().middle / problem.unit
-    return PenaltyPath.of(penalties, models, found, best, ExactFeatures(exactly))
+    return PenaltyPath.of(
+        penalties, models, found, best, ExactFeatures(exactly), number="n_components_"
+    )
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ class GraphDPMeans(ClusterMixin, Estimator):
     """Clusters of the vertices of a graph by a penalised cut, without a given number of them.
 
     Minimises ``sum_c [cut(c) / volume(c) + cluster_penalty]`` over partitions of the vertices
-    (Kulis & Jordan 2012, section 5.3), where ``cut(c)`` is the weight of the links that leave
+    (Kulis & Jordan 2012, section 5.2), where ``cut(c)`` is the weight of the links that leave
     cluster c and ``volume(c)`` the sum of the degrees of its vertices, or their number. The cut of
     the whole graph is zero, so the penalty must be negative where more than one cluster is wanted:
     each cluster then earns ``-cluster_penalty`` and pays for the share of its links that it cuts.

@@ -87,6 +87,8 @@ class GroupedDescent:
     rng : RandomState
     report : callable
         ``report(step, clusters, changed)`` is called after every step.
+    each_sweep : bool
+        Whether the next sweep has another order.
     """
 
     def __init__(
@@ -97,11 +99,13 @@ class GroupedDescent:
         order: NDArray[np.intp],
         rng: np.random.RandomState,
         report: Callable[[int, int, int], None] = say_nothing,
+        each_sweep: bool = False,
     ) -> None:
         self.state = state
         self.grouped = grouped
         self.opening = opening
         self.order = order
+        self.each_sweep = each_sweep
         self.rng = rng
         self.report = report
         self.passes = passes_for(grouped.partition)
@@ -130,6 +134,8 @@ class GroupedDescent:
 
     def sweep(self) -> bool:
         """Rows choose, local clusters choose, centres follow: Kulis & Jordan's Algorithm 2."""
+        if self.each_sweep and self.points:
+            self.order = self.rng.permutation(len(self.order))
         swept = self.state.sweep(self.grouped, self.opening, self.order)
         self._note(self.state.refit(), swept.n_changed)
         at_cap = self.state.n_clusters >= self.grouped.partition.max_clusters
@@ -287,6 +293,7 @@ def minimise_grouped(
             order,
             rng,
             lambda step, k, changed, start=start: report(start, step, k, changed),  # type: ignore[misc]
+            starts.order == "random-each-sweep",
         )
         solution = descent.run(starts.search, starts.max_steps)
         if best is None or solution.terms.total(grouped) < best.terms.total(grouped):

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -25,6 +26,7 @@ from hardbayes.kernel import landmarks
 from hardbayes.kernel.choice import COLUMNS, KernelChoice, Linear, choose_clusters, choose_kernel
 from hardbayes.kernel.fitted import ATTRIBUTES, MODEL, SPECTRAL, FittedGram, fitted_attributes
 from hardbayes.kernel.landmarks import FittedKernelFeatures, KernelFeatureMap, landmark_map
+from hardbayes.kernel.mercer import MAX_ANCHORS
 from hardbayes.kernel.problem import MANY_ROWS, KernelOptions, KernelProblem, make_problem
 from hardbayes.kernel.search import KernelSearch, extend_labels, minimise
 
@@ -112,9 +114,11 @@ class KernelEstimator(ClusterEstimator):
         self, matrix: Matrix, weights: Floats | None, rng: np.random.RandomState, pool: Pool
     ) -> KernelProblem:
         """Return the problem; warn where the kernel is not positive semidefinite."""
-        how = (rng, pool) if self.n_landmarks is None else (rng, pool, self.n_landmarks)
         options = self._kernel_options(matrix.shape[1])
-        problem = make_problem(matrix, weights, options, *how)
+        # With landmarks the origin stays: their kernel values with new rows are computed later.
+        exact = self.n_landmarks is None
+        most = self.n_landmarks or MAX_ANCHORS
+        problem = make_problem(matrix, weights, options, rng, pool, most, may_shift=exact)
         negative = problem.negative_eigenvalue(rng)
         if negative is not None:
             # The stack level skips fit and scikit-learn's wrapper of it.
@@ -237,6 +241,12 @@ def _linear_of(fitted: dict[str, Any]) -> Linear:
     strength = min(float(table["strength"][at]), ALMOST)
     k, penalty = int(table["n_clusters"][at]), float(table["penalty"][at])
     return Linear(fitted["labels_"], k, penalty, strength)
+
+
+def cluster_means(rows: Any, labels: NDArray[np.integer], weights: Floats) -> Floats:
+    """Return the mean (k, f) of the weighted rows (n, f) of each cluster."""
+    member = sparse.csr_array((weights, labels, np.arange(len(labels) + 1)))
+    return np.asarray((member.T @ rows) / (member.T @ np.ones(len(labels)))[:, np.newaxis])
 
 
 # Attributes of a fit of `DPMeans` that hold for the linear kernel.
@@ -451,12 +461,7 @@ class KernelDPMeans(KernelEstimator):
         rows = features(problem.seen.rows)
         init: Any = "mean"
         if choice is not None and self.search != "paper":
-            init = np.stack(
-                [
-                    np.average(rows[choice.ids[own]], axis=0, weights=choice.weights[own])
-                    for own in (choice.labels == c for c in range(int(choice.labels.max()) + 1))
-                ]
-            )
+            init = cluster_means(rows[choice.ids], choice.labels, choice.weights)
         inner = DPMeans(
             penalty, prior_weight=0, search=self.search, init=init, order=self.order,
             max_clusters=self.max_clusters, n_init=self.n_init, max_iter=self.max_iter,

@@ -38,12 +38,15 @@ from hardbayes.kernel.mercer import Mercer, Seen
 CENTRES = {
     "working_centres": schema.array("k", "features"),
     "working_spread": QUANTILES,
-    "working_normalisation": schema.array(
-        "landmarks", "features", or_none=True, source="features.normalisation"
-    ),
 }
-#: What a file holds of clusters of features.
-MODEL = CENTRES | LABELLING | KERNEL | rows_schema("working_landmarks", "landmarks")
+#: What a file holds of a map to features, and of clusters of features.
+MAP = {
+    "working_normalisation": schema.array("landmarks", "features", or_none=True),
+    **LABELLING,
+    **KERNEL,
+    **rows_schema("working_landmarks", "landmarks"),
+}
+MODEL = CENTRES | MAP
 
 SMALLEST = 1e-12  # eigenvalues of the landmarks' kernel matrix, by the largest, that count
 ROUNDING = 1e-12  # of squared distances, by the largest squared length
@@ -51,7 +54,10 @@ ROUNDING = 1e-12  # of squared distances, by the largest squared length
 
 @dataclass(frozen=True, eq=False)
 class KernelFeatureMap:
-    """From rows to features; without landmarks, the rows themselves."""
+    """From rows to features; without landmarks, the rows themselves.
+
+    Rows that are kernel values already need the normalisation alone.
+    """
 
     mercer: Mercer | None
     landmarks: Seen | None
@@ -60,7 +66,8 @@ class KernelFeatureMap:
     def __call__(self, rows: Matrix) -> Any:
         """Return the features (m, f) of rows, or the rows as float64."""
         if self.mercer is None or self.landmarks is None:
-            return rows.astype(np.float64)
+            given = rows.astype(np.float64)
+            return given if self.normalisation is None else given @ self.normalisation
         with one_blas_thread():
             parts = [self._part(rows[part]) for part in chunks(rows.shape[0], self.n_landmarks)]
         return np.concatenate(parts)
@@ -76,14 +83,38 @@ class KernelFeatureMap:
         values = self.mercer.between(self.mercer.see(rows.astype(np.float64)), self.landmarks)
         return values @ self.normalisation
 
+    def to_arrays(self, spectral: SpectralLabels | None = None) -> dict[str, Any]:
+        """Return the map as arrays and numbers; raise ValueError where a kernel is code."""
+        rows = rows_arrays("working_landmarks", self.landmarks)
+        own = {"working_normalisation": self.normalisation}
+        return own | kernel_arrays(self.mercer, spectral) | rows
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Any]) -> KernelFeatureMap:
+        """Return what `to_arrays` was called on; raise ValueError where that cannot be."""
+        landmarks, mercer = rows_from("working_landmarks", arrays), mercer_from(arrays)
+        normalisation = arrays["working_normalisation"]
+        mapped = None if normalisation is None else len(normalisation)
+        if landmarks is None:
+            fits = mapped in (None, arrays["n_features_in_"])
+        else:
+            fits = mapped == landmarks.rows.shape[0]
+        if not fits or (mercer is None) != (landmarks is None):
+            raise schema.contradiction("its landmarks disagree")
+        return cls(mercer, landmarks, normalisation)
+
 
 def landmark_map(mercer: Mercer, landmarks: Seen) -> KernelFeatureMap:
     """Return Nystroem's features for these landmarks."""
+    return KernelFeatureMap(mercer, landmarks, inverse_root(mercer.between(landmarks, landmarks)))
+
+
+def inverse_root(values: Floats) -> Floats:
+    """Return R (n, f) for a kernel matrix K (n, n) such that the rows of K R have products K."""
     with one_blas_thread():
-        values, vectors = np.linalg.eigh(mercer.between(landmarks, landmarks))
-    kept = values > SMALLEST * values[-1]
-    normalisation = np.ascontiguousarray(vectors[:, kept] / np.sqrt(values[kept]))
-    return KernelFeatureMap(mercer, landmarks, normalisation)
+        eigenvalues, vectors = np.linalg.eigh(values)
+    kept = eigenvalues > SMALLEST * eigenvalues[-1]
+    return np.ascontiguousarray(vectors[:, kept] / np.sqrt(eigenvalues[kept]))
 
 
 def squared_distances(features: Any, centres: Floats, labels: NDArray[np.integer]) -> Floats:
@@ -124,21 +155,14 @@ class FittedKernelFeatures:
 
     def to_arrays(self) -> dict[str, Any]:
         """Return everything as arrays and numbers; raise ValueError where a kernel is code."""
-        landmarks = rows_arrays("working_landmarks", self.features.landmarks)
-        kernel = kernel_arrays(self.features.mercer, self.spectral)
-        return schema.arrays_of(self, CENTRES) | kernel | landmarks
+        return schema.arrays_of(self, CENTRES) | self.features.to_arrays(self.spectral)
 
     @classmethod
     def from_arrays(cls, penalty: float, arrays: dict[str, Any]) -> FittedKernelFeatures:
         """Return what `to_arrays` was called on; raise ValueError where that cannot be."""
-        centres, quantiles, normalisation = schema.values_of(arrays, CENTRES)
-        landmarks, mercer = rows_from("working_landmarks", arrays), mercer_from(arrays)
+        centres, quantiles = schema.values_of(arrays, CENTRES)
         spectral = spectral_from(arrays, centres.shape[1])
-        features = KernelFeatureMap(mercer, landmarks, normalisation)
-        n_known = 0 if normalisation is None else len(normalisation)
-        if (mercer is None) != (landmarks is None) or features.n_landmarks != n_known:
-            raise schema.contradiction("its landmarks disagree")
-        return cls(features, centres, penalty, quantiles, spectral)
+        return cls(KernelFeatureMap.from_arrays(arrays), centres, penalty, quantiles, spectral)
 
 
 @dataclass(frozen=True)

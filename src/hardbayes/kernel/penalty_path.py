@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from hardbayes.core.centre_free import Ids
 from hardbayes.core.estimator import checked_data
 from hardbayes.core.loop import Status
 from hardbayes.core.penalty_path import PenaltyPath
-from hardbayes.core.plateaus import Plateau, plateaus
+from hardbayes.core.plateaus import Plateau, plateaus, runs
 from hardbayes.core.pool import Pool, resolve_threads
 from hardbayes.kernel.choice import choose_clusters
 from hardbayes.kernel.estimator import KernelDPMeans
@@ -71,7 +70,7 @@ def trace_kernel(
     if continues:
         found = search.plateaus()
     else:
-        found = _runs([(best, choice.k)] + [(m.cluster_penalty_, m.n_clusters_) for m in models])
+        found = runs([(best, choice.k)] + [(m.cluster_penalty_, m.n_clusters_) for m in models])
     exactly = ExactKernel(plain, matrix, weights, names, found)
     return PenaltyPath.of(penalties, models, found, best, exactly)
 
@@ -170,18 +169,3 @@ class ExactKernel:
             f"There are {fitted['n_clusters_']} clusters, not {n_clusters}: the kernel tells no "
             "more rows apart."
         )
-
-
-def _runs(fits: list[tuple[float, int]]) -> list[Plateau]:
-    """Return the ranges of penalties over which fits of their own have one number of clusters.
-
-    They end halfway between two penalties, in the logarithm.
-    """
-    fits = sorted(set(fits), reverse=True)
-    borders = [float(np.sqrt(one[0] * two[0])) for one, two in pairwise(fits)]
-    highs, lows = [fits[0][0], *borders], [*borders, fits[-1][0]]
-    found: dict[int, Plateau] = {}
-    for (_, k), high, low in zip(fits, highs, lows, strict=True):
-        high = max(high, found[k].high) if k in found else high
-        found[k] = Plateau(k, low, high)
-    return [found[k] for k in sorted(found) if k > 1 and found[k].high > found[k].low]

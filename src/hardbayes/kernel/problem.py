@@ -149,10 +149,12 @@ def make_problem(
     pool: Pool,
     max_anchors: int = MAX_ANCHORS,
     given: NDArray[np.intp] | None = None,
+    may_shift: bool = True,
 ) -> KernelProblem:
     """Return the problem of checked rows, or for a checked kernel matrix.
 
-    ``given``: the rows from which a kernel is adapted; None draws them.
+    ``given``: the rows from which a kernel is adapted; None draws them. ``may_shift``: whether the
+    linear kernel may have its origin at the mean.
     """
     n = matrix.shape[0]
     every = np.array(np.broadcast_to(1.0 if weights is None else weights, n))
@@ -177,7 +179,8 @@ def make_problem(
         return KernelProblem(options, every, anchors, pool, None, None, matrix, scales)
     SquaredEuclidean().check_scale(matrix.shape[1], float(every.sum()), largest)
     shift = None
-    if options.kernel == "linear" and not options.balance and not is_sparse(matrix):
+    is_linear = options.kernel == "linear" and not options.balance
+    if is_linear and may_shift and not is_sparse(matrix):
         # Distances do not change, but what is subtracted becomes smaller, and so does rounding.
         shift = np.average(matrix, axis=0, weights=every)
         matrix -= shift

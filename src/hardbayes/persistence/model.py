@@ -16,6 +16,7 @@ from hardbayes.gaussian.estimator import GaussianDPMeans
 from hardbayes.graph.estimator import GraphDPMeans
 from hardbayes.groups.estimator import HDPMeans
 from hardbayes.kernel.estimator import KernelDPMeans
+from hardbayes.kernel.grouped import KernelHDPMeans
 from hardbayes.kernel.spectral import SpectralDPMeans
 from hardbayes.mini_batch.estimator import MiniBatchDPMeans
 from hardbayes.mixed.estimator import MixedDPMeans
@@ -47,6 +48,7 @@ REGISTRY: dict[str, type] = {
         GraphDPMeans,
         KFeatures,
         KernelDPMeans,
+        KernelHDPMeans,
         MiniBatchDPMeans,
         MixedDPMeans,
         SpectralDPMeans,
