@@ -155,3 +155,27 @@ def test_groups_of_values_with_a_gap_between_them_may_be_clusters(rng):
     ages = np.where(rng.random_sample(300) < 0.5, 20, 60) + rng.randint(10, size=300)
     rows = np.column_stack([rng.normal(size=300), ages])
     assert beside(rows, [ages // 50]) == (0, [[]])
+
+
+def two_spikes(rng, n=400):
+    """Counts that are often zero, twice, beside two groups of rows, and on which side each is."""
+    counts = np.where(rng.random_sample((n, 2)) < 0.5, 0, 8 + rng.poisson(8, (n, 2)))
+    groups = rng.randint(2, size=n)
+    return np.column_stack([groups + rng.normal(size=n), counts]), (counts > 0).astype(int), groups
+
+
+def test_borders_at_spikes_are_told_by_no_other_column(rng):
+    """Neither column explains all clusters; without either the groups are left."""
+    rows, up, groups = two_spikes(rng)
+    corners = 2 * up[:, 0] + up[:, 1]
+    labels = [4 * groups + corners, 2 * groups + up[:, 1], groups]
+    assert beside(rows, labels) == (2, [[], [[1]], [[1], [2]]])
+
+
+def test_a_border_at_a_spike_stays_where_other_columns_show_it(rng):
+    rows, up, groups = two_spikes(rng)
+    labels = 2 * groups + up[:, 0]
+    assert beside(rows, [labels, labels]) == (0, [[], [[1]]])
+    few = rows.copy()
+    few[:, 1] = np.minimum(few[:, 1], 9)  # three values, which may be clusters
+    assert beside(few, [labels]) == (0, [[]])

@@ -27,6 +27,8 @@ STAGES = {
     "divide": ("move_rows", "merge", "split"),  # from one cluster to several
     # From clusters that were chosen before: their number changes only if two had better be one.
     "local": ("choose", "move_rows", "merge"),
+    # The same, for clusters that the objective was shown to keep while rows move all at once.
+    "kept": ("choose", "merge"),
     # Splits come before births: they see whole clusters, and a cap is soon full.
     "split-merge": ("choose", "move_rows", "regroup", "merge", "split", "sweep", "exchange"),
 }

@@ -12,8 +12,8 @@ clusters is chosen, such columns are made continuous, so that only what other co
   neighbouring values. Gaps between groups of values stay.
 
 Values at even distances are left to the noise of one step that rows have where they are chosen.
-Where clusters then follow from the values of one discrete column, they are chosen again without it
-(`choose_beside_discrete`): what is a cluster shows in other columns too.
+Where clusters then follow from the values of one discrete column, or some from its spike, they are
+chosen again without it (`choose_beside_discrete`): what is a cluster shows in other columns too.
 """
 
 from collections.abc import Callable, Sequence
@@ -41,6 +41,7 @@ COPIES = 4  # rows of one value in the mean, from which on a column is discrete 
 
 F = TypeVar("F", bound=np.floating)
 Dummies = NDArray[np.intp]  # (m,): the neighbouring columns of one category
+Border = NDArray[np.signedinteger]  # (n,): between which rows it lies, those of unlike numbers
 
 
 def categories_of(rows: NDArray[np.floating]) -> list[Dummies]:
@@ -132,26 +133,30 @@ class Chosen(NamedTuple):
 
 
 def choose_beside_discrete(choose: Callable[[Sequence[Dummies]], Chosen]) -> Any:
-    """Return a choice of clusters that no discrete column explains alone.
+    """Return a choice of clusters without borders that one discrete column alone tells.
 
-    ``choose`` chooses clusters of the same sample of rows without some columns. Where clusters
-    follow from one discrete column, it chooses again without it, until the clusters stay: then
-    other columns show them too. The first choice stands if it divides these further.
+    ``choose`` chooses clusters of the same sample of rows without some columns. Where all borders
+    follow from one discrete column, or one from its spike, it chooses without this column. If the
+    border is there again, or a part of it, other columns show it too, and the column stays.
     """
-    first = found = choose([])
+    found = choose([])
     without = list[Dummies]()
-    while (column := _explaining_column(found)) is not None:
-        without.append(column)
-        before, found = found, choose(without)
-        if determine(found.labels, before.labels) and determine(before.labels, found.labels):
-            break
-    return first.choice if determine(first.labels, found.labels) else found.choice
+    shown = list[Border]()  # by other columns too
+    while (told := _told_by_one(found, shown)) is not None:
+        column, border = told
+        other = choose([*without, column])
+        if determine(other.labels, border) or determine(border, other.labels):
+            shown.append(border)
+        else:
+            without.append(column)
+            found = other
+    return found.choice
 
 
-def _explaining_column(chosen: Chosen) -> Dummies | None:
-    """Return the discrete column from whose values clusters follow, if there is one.
+def _told_by_one(chosen: Chosen, shown: list[Border]) -> tuple[Dummies, Border] | None:
+    """Return a discrete column and the border that follows from its values; None if none does.
 
-    Not the only column, nor one whose gaps between groups of values are the borders.
+    Not the only column, nor a border in a gap between groups of values, or shown by other columns.
     """
     rows, labels, left_out = chosen.values, chosen.labels, chosen.left_out
     if rows is None or rows.shape[1] == 1 or labels.max() == 0:
@@ -160,11 +165,28 @@ def _explaining_column(chosen: Chosen) -> Dummies | None:
     known = {column for each in left_out for column in each.tolist()}
     for column in sorted(set(range(d)) - known):
         values, codes = np.unique(rows[:, column], return_inverse=True)
-        if COPIES * len(values) <= n and determine(codes, labels):
+        if COPIES * len(values) > n:
+            continue
+        border = labels if determine(codes, labels) else _beside_spike(codes, labels)
+        if border is not None:
             groups = _groups(values)[codes]
-            if not determine(groups, labels):
-                return np.array([column])
+            if not any(determine(tells, border) for tells in (groups, *shown)):
+                return np.array([column]), border
     return None
+
+
+def _beside_spike(codes: NDArray[np.intp], labels: Border) -> Border | None:
+    """Return the border (n,) between clusters at the spike of a column and others, if it is one.
+
+    A column of two or three values has no spike: these may be clusters.
+    """
+    counts = np.bincount(codes)
+    at_spike = codes == counts.argmax()
+    if len(counts) < FEWEST_VALUES or counts.max() < SPIKE * len(codes):
+        return None
+    shares = np.bincount(labels, weights=at_spike) / np.bincount(labels)
+    border = (shares[labels] > 0.5).astype(np.intp)
+    return border if determine(at_spike.astype(np.intp), border) else None
 
 
 def _groups(values: NDArray[np.floating]) -> NDArray[np.intp]:

@@ -151,14 +151,15 @@ def _keep_number(
 ) -> tuple[GaussianSolution, GaussianPartition]:
     """Return the descent of all rows from the clusters of a sample, and what it minimised.
 
-    Rows and clusters follow each other, and merges are considered. The number was chosen: where
-    clusters merge, a lower penalty is tried.
+    Rows and clusters follow each other, and merges are considered. Rows do not move one by one:
+    that lowers the objective further, but away from the clusters that were chosen. The number was
+    chosen: where clusters merge, a lower penalty is tried.
     """
     penalty, rng = kept.penalty, np.random.RandomState(0)
     for _ in range(MAX_TRIES):
         partition = GaussianPartition(options.rate * penalty, options.rate, options.max_clusters)
         rows = replace(rows, partition=partition)
-        solution = descend(rows, start, "local", options.max_steps, rng, report)
+        solution = descend(rows, start, "kept", options.max_steps, rng, report)
         if solution.statistics.k >= kept.k:
             break
         penalty = float(np.sqrt(kept.low * penalty)) if 0 < kept.low < penalty else penalty / 2
@@ -220,7 +221,8 @@ class GaussianDPMeans(ClusterEstimator):
         Where to start: one cluster, or clusters of the prior's shape at given centres. Where the
         penalty or the prior is "auto", "mean" starts from the clusters found while choosing it
         (unless ``search="paper"``). Where the penalty is, rows and clusters then follow each other
-        without splits, births or exchanges, and `order`, `n_init` and `random_state` do not matter.
+        without single-row moves, splits, births or exchanges, so that what was chosen stays, and
+        `order`, `n_init` and `random_state` do not matter.
     max_clusters : int or None, default=None
         Cap on the number of clusters. None stops at the larger of 64 and 2^25 / n_features; an
         automatic penalty at 160, and at ``2 (n_features + 2)`` rows for each cluster.

@@ -81,7 +81,7 @@ def test_one_inside_the_other_cannot_be_kept_as_two():
 
 
 def test_penalties_between():
-    kept = Kept(3, np.zeros(1, np.int64), np.ones((1, 1)), 1.0, 16.0, False, 0.0, 0.0)
+    kept = Kept(3, np.zeros(1, np.int64), np.ones((1, 1)), 1.0, 16.0, False, 0.0)
     assert kept.penalty == 8.0
     assert kept._replace(low=0.0).penalty == 8.0
     assert kept._replace(is_capped=True, low=99.0).penalty == 0.8 * 16.0

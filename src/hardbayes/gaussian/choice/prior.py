@@ -33,16 +33,18 @@ if TYPE_CHECKING:
 
 
 FACTORS = (16.0, 8.0, 4.0, 2.0, 1.0, 0.5, 0.25, 0.125)  # of the pooled scatter, the roundest first
-TIE = 0.002  # nats a row that a less round prior must gain
+TIE = 0.002  # nats a row that a less round prior must gain, where the penalty is given
 MARGIN = 1.2  # by which the highest penalty must exceed the lowest
-SLACK = 0.02  # nats a row that a partition with such penalties may cost
+# Share of the rows that a less round prior, or one without such penalties, must keep besides where
+# they were chosen to be. From .002 to .02 the mean ARI of 73 labelled tables moves by .002.
+SLACK = 0.01
 FARTHEST = 20.0  # times the highest penalty: where the lowest one is higher, there is no penalty
 UPPER = 0.75  # of the way from the lowest penalty, of which less is certain, to the highest
 BELOW = 0.8  # times the highest penalty, where there is no lowest
 MAX_ROUNDS = 12  # in which rows choose by the objective, patience: fewer if none moves
 N_KNOWN = 16  # partitions into other numbers of clusters that a penalty is compared with
 N_NEIGHBOURS = 8  # clusters with which a merge is considered: more take longer
-MUCH = 0.1  # nats a row by which the partition kept may be less likely than that to be kept
+MUCH = 0.1  # share of the rows that may leave their clusters before other partitions are tried
 
 
 class Kept(NamedTuple):
@@ -54,8 +56,7 @@ class Kept(NamedTuple):
     low: float  # penalties between which no other known partition is better
     high: float
     is_capped: bool  # at every such penalty more clusters would lower the objective
-    evidence: float  # log marginal likelihood
-    loss: float  # nats a row by which this is less likely than the partition to be kept
+    loss: float  # share of the rows that are not in the cluster that was chosen for them
 
     @property
     def penalty(self) -> float:
@@ -98,8 +99,8 @@ class Keeper:
     def keep(self, labels: Ids, k: int) -> Kept:
         """Return a partition near this one that the objective keeps.
 
-        If rows become much less likely, the path's own partitions into as many clusters and one
-        more are tried, and if none can be kept, those into fewer.
+        If many rows would move, the path's own partitions into as many clusters and one more are
+        tried, and if none can be kept, those into fewer.
         """
         best = self.near(labels, k)
         for j in sorted(self.path):
@@ -119,46 +120,43 @@ class Keeper:
     def near(self, labels: Ids, k: int, max_loss: float = np.inf) -> Kept | None:
         """Return what is kept of this partition, with as many clusters; None if nothing.
 
-        Nor if rows would be less likely by more than ``max_loss`` nats each. The roundest prior
-        that is likely enough, preferably one with penalties at which no other number of clusters is
-        better.
+        Nor if a greater share of the rows than ``max_loss`` would move. The roundest prior that
+        moves few, preferably one with penalties at which no other number of clusters is better.
         """
         candidates = self._candidates(labels, k)
         if all(found.loss > max_loss for found in candidates):
             return None
-        others, tie = self._others(k), TIE * self.rows.total
+        others = self._others(k)
         best: dict[bool, Kept] = {}
         for found in candidates:
-            if False in best and found.evidence <= best[False].evidence + tie:
+            if False in best and found.loss >= best[False].loss - SLACK:
                 continue
             low, high = self._penalties(found, others)
             is_capped = not high > MARGIN * low
-            is_likelier = is_capped not in best or found.evidence > best[is_capped].evidence + tie
-            if is_likelier and high > low / FARTHEST:
+            moves_fewer = is_capped not in best or found.loss < best[is_capped].loss - SLACK
+            if moves_fewer and high > low / FARTHEST:
                 best[is_capped] = found._replace(low=low, high=high, is_capped=is_capped)
-        if len(best) == 2 and best[False].evidence >= best[True].evidence - SLACK * self.rows.total:
+        if len(best) == 2 and best[False].loss <= best[True].loss + SLACK:
             return best[False]
         return best.get(True, best.get(False))
 
     def _candidates(self, labels: Ids, k: int) -> list[Kept]:
-        """Return what is kept under priors, the roundest first, down to one that loses nothing."""
+        """Return what is kept under priors, the roundest first, down to one that moves no row."""
         rows = self.rows
         clusters = rows.statistics(labels, k)
         priors = candidate_priors(rows, clusters)
         if self.given_prior is not None:
             priors = [self.given_prior]
         if k == 1:
-            return [Kept(1, labels, priors[0], np.nan, np.nan, False, self.path[1].evidence, 0.0)]
-        likely = likeliest_prior(rows, clusters)[1]
+            return [Kept(1, labels, priors[0], np.nan, np.nan, False, 0.0)]
         found = []
         for prior in priors:
             kept = self._descend(labels, clusters, prior)
             if kept is None:
                 continue
-            evidence = likeliest_prior(rows, rows.statistics(kept, k))[1]
-            loss = (likely - evidence) / rows.total
-            found.append(Kept(k, kept, prior, np.nan, np.nan, False, evidence, loss))
-            if loss <= TIE:
+            loss = float(rows.weights[kept != labels].sum()) / rows.total
+            found.append(Kept(k, kept, prior, np.nan, np.nan, False, loss))
+            if loss <= SLACK:
                 break
         return found
 

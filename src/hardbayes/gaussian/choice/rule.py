@@ -147,8 +147,7 @@ def choose_number(
             say("no likelier than rows without clusters: one cluster")
     evidences = {k: step.evidence for k, step in path.items()}
     kept = Keeper(rows, path, most, given_prior).keep(chosen.labels, chosen.k)
-    for found in (chosen, kept):  # numbers that the path may lack
-        evidences.setdefault(found.k, found.evidence)
+    evidences.setdefault(chosen.k, chosen.evidence)  # a number that the path may lack
     candidates = {
         k: Candidate(k, evidences[k] - evidences[1], heard.p_values.get(k, 1.0), k == kept.k)
         for k in sorted(evidences)
