@@ -92,6 +92,7 @@ def run_case(case: Case, turns: int, section: Section) -> tuple[list[float], flo
         f"{seconds(runs['ours']):.3g} s", f"{seconds(runs['theirs']):.3g} s", ratio,
         GAP.cells(max(gaps))[-1], TIME.cells(ratio.median)[-1],
     )  # fmt: skip
+    progress(f"  above by {section.rows[-1][2]} %, {ratio} times as fast")
     return gaps, ratio.median
 
 
