@@ -26,6 +26,8 @@ STAGES = {
     "paper": ("sweep",),
     "divide": ("move_rows", "merge", "split"),  # from one cluster to several
     # From clusters that were chosen before: their number changes only if two had better be one.
+    # From clusters whose number is told.
+    "rows": ("choose", "move_rows"),
     "local": ("choose", "move_rows", "merge"),
     # Splits come before births: they see whole clusters, and a cap is soon full.
     "split-merge": ("choose", "move_rows", "regroup", "merge", "split", "sweep", "exchange"),

@@ -117,7 +117,7 @@ def add_told(
     found, steps = fitted["n_clusters_"], fitted["n_iter_"]
     if found != k:
         head = (Status.REMARKED if status is not Status.OUT_OF_STEPS else status).sentence(steps, k)
-        missing = f"There are {counted(found, 'cluster')}, not {k}: {why_fewer}."
+        missing = f"Found {counted(found, 'cluster')}, not {k}: {why_fewer}."
         fitted["status_"] = f"{head} {missing}"
         return status if status is Status.OUT_OF_STEPS else Status.REMARKED
     if status is Status.OUT_OF_STEPS:

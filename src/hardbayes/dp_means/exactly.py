@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     from hardbayes.core.frame import Columns
 
 HALVINGS = 8  # of an automatic prior that keeps rows together; then there is none
-# Paths on samples, where all rows do not fit in one: more miss the best optimum less often and take
-# longer (benchmarks.exact_k).
+# Paths on further samples, where all rows do not fit in one; fewer of fewer rows, of which they take
+# a larger part of the time. More miss the best optimum less often and take longer
+# (benchmarks.exact_k).
 PATHS = 24
 # Rows of all these samples but the first: so many, or so many for each cluster. Fewer take less
 # time, and end in more different optima (benchmarks.exact_k).
@@ -94,14 +95,21 @@ def why_fewer(exact: Exact, max_iter: int) -> str:
     return "X has no more different rows"
 
 
-def with_number(solution: Solution, n_clusters: int) -> Solution:
-    """Return a solution whose trace begins where it has so many clusters for good.
+def since(counts: NDArray[np.int64], n_clusters: int) -> int:
+    """Return the step from which on there are so many clusters, at the latest the last one.
 
-    At a penalty above zero the objective may rise before, where clusters were opened.
+    ``counts`` (steps,). At a penalty above zero the objective may rise before, where clusters were
+    opened.
     """
-    others = np.flatnonzero(solution.cluster_counts != n_clusters)
-    first = min(others[-1] + 1, len(solution.trace) - 1) if len(others) else 0
-    counts = np.full(len(solution.trace) - first, len(solution.centres))
+    others = np.flatnonzero(counts != n_clusters)
+    return int(min(others[-1] + 1, len(counts) - 1)) if len(others) else 0
+
+
+def with_number(solution: Solution) -> Solution:
+    """Return a solution whose trace begins where it has its number of clusters for good."""
+    k = len(solution.centres)
+    first = since(solution.cluster_counts, k)
+    counts = np.full(len(solution.trace) - first, k)
     return replace(solution, trace=solution.trace[first:], cluster_counts=counts)
 
 
@@ -184,7 +192,8 @@ def exact_starts(
             penalty = told_penalty(path.points, k, part.unit).scaled(1.0 / part.unit)
             # Other divergences have no quick path.
             quick = geometry.distance_costs and not told.prior_weight
-            n_paths = told.starts.number * (PATHS if ids is not None and quick else 1)
+            more = min(PATHS, n // (2 * PATH_ROWS)) if ids is not None and quick else 0
+            n_paths = told.starts.number * (1 + more)
             most = max(PATH_ROWS, PATH_ROWS_A_CLUSTER * ends) if quick else None
             most = None if most is None else min(most, n)
         found.append(problem.centres_in_frame(centres))
@@ -243,6 +252,6 @@ def fit_told_from(
         penalty = unjudged(0.0)
     partition = problem.partition(penalty.penalty, prior_weight, k)
     status = solution.status
-    shown = with_number(solution, len(solution.centres))
+    shown = with_number(solution)
     fitted = fitted_attributes(shown, problem, partition, penalty.penalty, columns, dtype)
     return fitted, add_told(fitted, status, k, penalty, why_fewer(exact, told.max_iter))

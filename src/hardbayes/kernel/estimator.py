@@ -14,8 +14,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from hardbayes.core.alone import NOTHING_COMPARED, ONE_CLUSTER, Nearest, alone_sentences
 from hardbayes.core.arrays import Floats, Matrix
 from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, ClusterEstimator
-from hardbayes.core.fitted import measure_cost_quantiles
 from hardbayes.core.exact_number import add_told, told_number
+from hardbayes.core.fitted import measure_cost_quantiles
 from hardbayes.core.loop import Status
 from hardbayes.core.pool import Pool
 from hardbayes.core.schema import Entry, Schema
@@ -288,9 +288,8 @@ class KernelDPMeans(KernelEstimator):
         open a cluster, and means follow after each pass. "split-merge" also moves single rows,
         merges, splits and exchanges clusters, each by the exact change of the objective.
     n_clusters : int or None, default=None
-        The number of clusters, where it is known: exactly so many, fewer only where the kernel
-        tells no more rows apart. The kernel is then as given. `cluster_penalty_` is one at which no
-        two of the clusters had better be one and none had better be divided, if there is any.
+        Exactly so many clusters, fewer only where the kernel, which is then as given, tells no more
+        rows apart. At `cluster_penalty_` no clusters had better be one, nor divided, if possible.
     max_clusters : int or None, default=None
         Cap on the number of clusters; None is 4096.
     random_state : int, RandomState instance or None, default=None
@@ -439,15 +438,15 @@ class KernelDPMeans(KernelEstimator):
         """Return the attributes of a fit with so many clusters."""
         if self.n_landmarks is not None:
             return self._fitted_to_features(problem, "auto", None, rng)
-        end, penalty = fit_exactly(problem, told, self._kernel_search(problem), rng, self._report_changes)
+        search = self._kernel_search(problem)
+        end, penalty = fit_exactly(problem, told, search, rng, self._report_changes)
         model = replace(problem.rows, penalty=penalty.penalty, max_clusters=told)
         fitted = fitted_attributes(end.moved_to(penalty.penalty), problem, model)
         return fitted, add_told(fitted, end.status, told, penalty, FEWER)
 
     def _kernel_search(self, problem: KernelProblem) -> KernelSearch:
-        return KernelSearch(
-            self.search, self.order, self.n_init, self.max_iter, not problem.is_sparse
-        )
+        samples = not problem.is_sparse
+        return KernelSearch(self.search, self.order, self.n_init, self.max_iter, samples)
 
     def _fitted_to_kernel(
         self,

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hardbayes.core.arrays import Floats, Matrix
-from hardbayes.core.fitted import AtOnce, measure_cost_quantiles, trace_attributes
 from hardbayes.core.exact_number import ToldPenalty, add_told, told_number
+from hardbayes.core.fitted import AtOnce, measure_cost_quantiles, trace_attributes
 from hardbayes.core.loop import Status
 from hardbayes.core.plateaus import Plateau
 from hardbayes.core.pool import Pool
