@@ -19,6 +19,7 @@ from benchmarks import (
     cold,
     communities,
     divergences,
+    exact_k,
     features,
     gaussian,
     graphs,
@@ -49,6 +50,7 @@ from benchmarks.timing import progress
 
 SECTIONS: dict[str, Callable[[Options], Section]] = {
     "quality": quality.run,
+    "exact-k": exact_k.run,
     "recovery": recovery.run,
     "choosing": choosing.run,
     "choosing-discrete": choosing_discrete.run,

@@ -6,7 +6,7 @@ a fit; its stages, which `core.loop` goes through, apply proposals.
 """
 
 from collections.abc import Callable
-from typing import Generic, NamedTuple
+from typing import Generic, NamedTuple, Self
 
 import numpy as np
 
@@ -26,6 +26,8 @@ STAGES = {
     "paper": ("sweep",),
     "divide": ("move_rows", "merge", "split"),  # from one cluster to several
     # From clusters that were chosen before: their number changes only if two had better be one.
+    # From clusters whose number is told.
+    "rows": ("choose", "move_rows"),
     "local": ("choose", "move_rows", "merge"),
     # The same, for clusters that the objective was shown to keep while rows move all at once.
     "kept": ("choose", "merge"),
@@ -213,6 +215,13 @@ class Solution(NamedTuple, Generic[S]):
     def objective(self) -> float:
         """What was minimised."""
         return float(self.history[-1])
+
+    def moved_to(self, penalty: float) -> Self:
+        """Return the end alone, of a fit at no penalty, as it is at this one."""
+        k = int(self.labels.max()) + 1
+        is_capped = self.status is Status.CAPPED
+        status = Status.CONVERGED if is_capped else self.status
+        return self._replace(history=self.history[-1:] + penalty * k, status=status)
 
 
 class Descent(Generic[S]):

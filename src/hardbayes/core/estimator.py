@@ -27,6 +27,7 @@ from sklearn.utils._param_validation import Interval, InvalidParameterError, Str
 from sklearn.utils.validation import check_is_fitted
 
 from hardbayes.core.arrays import Floats, Matrix, is_sparse, kept_in
+from hardbayes.core.exact_number import check_told
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.core.html import found_html
@@ -170,6 +171,7 @@ class Estimator(CallbackSupportMixin, ABC, BaseEstimator):
 
     def _validate_params(self) -> None:
         super()._validate_params()
+        check_told(self)
         for name, constraints in self._parameter_constraints.items():
             value = getattr(self, name)
             # Python's bools are integers, and one that is passed for a number is a mistake.
@@ -367,17 +369,6 @@ class ClusterEstimator(ClusterMixin, RowEstimator):
     cluster_penalty_: float
     partial_fit: Any = Absent("use MiniBatchDPMeans for rows that come in parts.")
     predict_proba = Absent("each row has one cluster. certainty(model, X) says how sure it is.")
-    #: How to get a given number of clusters, for a user who passes ``n_clusters``.
-    _given_number = "Pass {name}(0, max_clusters={k}) for at most so many."
-
-    def __new__(cls, *args: Any, **parameters: Any) -> Self:
-        """Say how to get a given number of clusters, where `__init__` takes none."""
-        if "n_clusters" in {*parameters} - {*cls._get_param_names()}:
-            how = cls._given_number.format(name=cls.__name__, k=parameters["n_clusters"])
-            raise TypeError(
-                f"{cls.__name__} finds the number of clusters and takes no 'n_clusters'. {how}"
-            )
-        return super().__new__(cls)
 
     def predict(self, X: Any, novelty: bool | float = False) -> NDArray[np.int32]:
         """Return the cluster of lowest cost for each row; no cluster is opened.

@@ -16,12 +16,14 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from hardbayes.core.arrays import Floats, Matrix, kept_in
+from hardbayes.core.exact_number import told_number, unjudged
 from hardbayes.core.loop import Status, counted
 from hardbayes.core.pool import Pool, resolve_threads
 from hardbayes.core.row_blocks import RowBlocks, rows_by_block
 from hardbayes.core.validation import check_matrix, check_novelty, lazy_kind
 from hardbayes.core.validation.cells import column_names
 from hardbayes.dp_means.block_problem import Scanned, pose_blocks, read_rows, scan_blocks
+from hardbayes.dp_means.exactly import Told, fit_told_from
 from hardbayes.dp_means.fitted import fitted_attributes
 from hardbayes.dp_means.mapping import LocalMapper, Mapper, TimedMapper, read_ahead
 from hardbayes.dp_means.rows import most_taken
@@ -215,6 +217,17 @@ def _fit_large(
     penalty, init, chosen = estimator.cluster_penalty, estimator.init, None
     if given is not None:
         init = problem.centres_in_frame(columns.of(given))
+    if told_number(estimator, facts.n_rows) is not None:
+        sample = _choose(estimator, mapper, found, prior_weight, rng, pool)[0]
+        if isinstance(init, str):
+            init = problem.centres_in_frame(columns.of(sample["_model"].shown_centres()))
+        told = Told.of(estimator, sample["prior_weight_"], init)
+        fitted, status = fit_told_from(
+            problem, unjudged(sample["cluster_penalty_"]), columns, facts.dtype, told, rng,
+            estimator._report,
+        )  # fmt: skip
+        fitted["_block_labels"] = fitted.pop("labels_")
+        return fitted, status
     if penalty == "auto":
         chosen = _choose(estimator, mapper, found, prior_weight, rng, pool)
         penalty = chosen[0]["cluster_penalty_"]

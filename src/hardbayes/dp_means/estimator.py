@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from hardbayes.core.arrays import Floats, Matrix
 from hardbayes.core.discrete import left_out_sentence
 from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, ClusterEstimator, fingerprint
+from hardbayes.core.exact_number import told_number
 from hardbayes.core.frame import used_columns
 from hardbayes.core.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.core.loop import Status, counted
@@ -33,6 +34,7 @@ from hardbayes.dp_means.choice.automatic import (
 )
 from hardbayes.dp_means.choice.farthest_first import farthest_first_penalty
 from hardbayes.dp_means.descent import Solution
+from hardbayes.dp_means.exactly import Told, fit_told
 from hardbayes.dp_means.fitted import (
     ATTRIBUTES,
     BY_BLOCK,
@@ -58,6 +60,7 @@ class CentreEstimator(ClusterEstimator):
     init: Any
     order: str
     max_clusters: int | None
+    n_clusters: int | None
     n_init: int
     max_iter: int
     prior_weight_: float
@@ -72,6 +75,7 @@ class CentreEstimator(ClusterEstimator):
         ],
         "order": [StrOptions({"random", "random-each-sweep", "given"})],
         "max_clusters": [AT_LEAST_ONE, None],
+        "n_clusters": [AT_LEAST_ONE, None],
         **SHARED_CONSTRAINTS,
     }
 
@@ -103,7 +107,8 @@ class CentreEstimator(ClusterEstimator):
         """Return the centres (k, d) passed as ``init``, checked; None for a name."""
         if isinstance(self.init, str):
             return None
-        return check_centres(self.init, self._geometry, n_columns, self.max_clusters)
+        most = self.max_clusters if self.n_clusters is None else self.n_clusters
+        return check_centres(self.init, self._geometry, n_columns, most)
 
     def _starts(self, init: str | Floats) -> Starts:
         return Starts(init, self.order, self.n_init, self._search, self.max_iter)
@@ -189,6 +194,11 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
     order : {"random", "random-each-sweep", "given"}, default="random"
         Order in which a sweep visits the rows; with "random-each-sweep" another one in each sweep
         (Jiang, Kulis & Jordan 2012, section 5). It matters only where clusters are opened.
+    n_clusters : int or None, default=None
+        The number of clusters, where it is known: exactly so many, or fewer where rows are equal.
+        `cluster_penalty_` is then one at which that number is best, or nearest to it: `predict`
+        with ``novelty=True`` compares rows with that. "split-merge" begins with a path of all
+        numbers up to this, unless `init` says otherwise; Algorithm 1 with as many farthest rows.
     max_clusters : int or None, default=None
         Cap on the number of clusters. None stops at the larger of 64 and 2^25 / n_features, with
         a warning.
@@ -278,9 +288,6 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
     plateau_reference_: float
     n_passes_: int
 
-    _given_number = (
-        "For exactly {k} use penalty_path(X).model({k}), or {name}(0, max_clusters={k}).fit(X)."
-    )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "cluster_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
         "method": [StrOptions({"joint", "collapsed"})],
@@ -298,6 +305,7 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
         method: str = "joint",
         init: Any = "mean",
         order: str = "random",
+        n_clusters: int | None = None,
         max_clusters: int | None = None,
         n_init: int = 1,
         max_iter: int = 300,
@@ -312,6 +320,7 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
         self.method = method
         self.init = init
         self.order = order
+        self.n_clusters = n_clusters
         self.max_clusters = max_clusters
         self.n_init = n_init
         self.max_iter = max_iter
@@ -375,6 +384,10 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
         columns, every = used_columns(matrix, geometry, given), matrix
         matrix = columns.of(matrix)
         problem = pose(matrix, geometry, weights, pool)
+        if told_number(self, matrix.shape[0]) is not None:
+            init = self.init if given is None else problem.centres_in_frame(columns.of(given))
+            told = Told.of(self, prior_weight, init)
+            return fit_told(problem, matrix, weights, columns, told, rng, self._report)
         choice = None
         if self.cluster_penalty == "auto":
             self._say("choosing the penalty")

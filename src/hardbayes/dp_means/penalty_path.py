@@ -20,7 +20,7 @@ from sklearn.base import clone
 
 from hardbayes.core.arrays import Floats, Matrix
 from hardbayes.core.estimator import checked_data
-from hardbayes.core.frame import Columns, used_columns
+from hardbayes.core.frame import used_columns
 from hardbayes.core.geometry import geometry_for
 from hardbayes.core.loop import Status, counted
 from hardbayes.core.penalty_path import PenaltyPath
@@ -38,14 +38,12 @@ from hardbayes.dp_means.choice.path import (
 from hardbayes.dp_means.choice.rule import layer_numbers
 from hardbayes.dp_means.descent import Solution
 from hardbayes.dp_means.estimator import DPMeans
+from hardbayes.dp_means.exactly import centres_of, solve_exactly, why_fewer
 from hardbayes.dp_means.fitted import fitted_attributes
-from hardbayes.dp_means.moves.merges import nearest_partners
 from hardbayes.dp_means.objective import Partition
 from hardbayes.dp_means.path import Path
 from hardbayes.dp_means.problem import Problem, pose
-from hardbayes.dp_means.starts import Starts, minimise
-
-HALVINGS = 8  # of an automatic prior that keeps rows together; then there is none
+from hardbayes.dp_means.starts import Starts
 
 
 def published_penalties(problem: Problem, prior_weight: float, n_penalties: int) -> Floats:
@@ -69,7 +67,9 @@ def fits_at(
     """Return a fit of the template at each penalty; where one did not end, its status tells."""
     if weights is not None:
         weights = np.broadcast_to(weights, matrix.shape[0])
-    models = [clone(template).set_params(cluster_penalty=float(p)) for p in penalties]
+    models = [
+        clone(template).set_params(cluster_penalty=float(p), n_clusters=None) for p in penalties
+    ]
     return [model._set_fitted(model._fit_rows(matrix, weights)[0] | names) for model in models]
 
 
@@ -115,21 +115,24 @@ class ExactClusters:
         A prior that was chosen automatically is halved until so many clusters stand.
         """
         template = self.template
-        priors = [self.prior_weight]
-        if template.prior_weight == "auto" and self.prior_weight:
-            priors += [self.prior_weight * 0.5**n for n in range(1, HALVINGS + 1)] + [0.0]
         with Pool(resolve_threads(template.n_jobs), template._progress()) as pool:
             geometry = geometry_for(template.divergence)
             columns = used_columns(self.matrix, geometry)
             problem = pose(columns.of(self.matrix), geometry, self.weights, pool)
-            start = problem.centres_in_frame(self._start(n_clusters, columns, pool))
-            for prior_weight in priors:
-                free = problem.partition(0.0, prior_weight, n_clusters)
-                solution = self._fit(problem, start, free)
-                if len(solution.centres) == n_clusters:
-                    break
-            else:
-                raise self._too_many(n_clusters, solution)
+            matrix, weights = self.traced
+            traced = pose(columns.of(matrix), geometry, weights, pool)
+            start = centres_of(traced, self.prior_weight, self.partitions, n_clusters)
+            centres = problem.centres_in_frame(start)
+            starts = Starts(centres, template.order, 1, "split-merge", template.max_iter)
+            exact = solve_exactly(
+                problem, n_clusters, self.prior_weight, template.prior_weight == "auto", starts,
+                template._stream(), template._report,
+            )  # fmt: skip
+            solution, prior_weight = exact
+            if len(solution.centres) != n_clusters:
+                found = counted(len(solution.centres), "cluster")
+                why = why_fewer(exact, template.max_iter)
+                raise ValueError(f"There are {found}, not {n_clusters}: {why}.")
             penalty = self.largest if n_clusters == 1 else penalty_at(n_clusters, self.plateaus)
             partition = problem.partition(penalty, prior_weight, n_clusters)
             status = status_at(solution, problem, partition)
@@ -141,42 +144,6 @@ class ExactClusters:
         if prior_weight != self.prior_weight:
             model.prior_weight = prior_weight
         return model._set_fitted(fitted | self.names)
-
-    def _fit(self, problem: Problem, start: Floats, partition: Partition) -> Solution:
-        template = self.template
-        starts = Starts(start, template.order, 1, "split-merge", template.max_iter)
-        opening = problem.opening_costs(partition)
-        state = problem.state(partition)
-        rng = template._stream()
-        return minimise(
-            state, partition, opening, lambda: problem.mean, starts, rng, template._report
-        )
-
-    def _start(self, n_clusters: int, columns: Columns, pool: Pool) -> Floats:
-        """Return centres (k, d) to start from, in the user's coordinates: not more of them."""
-        matrix, weights = self.traced
-        geometry = geometry_for(self.template.divergence)
-        problem = pose(columns.of(matrix), geometry, weights, pool)
-        partition = problem.partition(0.0, self.prior_weight, None)
-        enough = [k for k in self.partitions if k >= n_clusters]
-        found = self.partitions[min(enough) if enough else max(self.partitions)]
-        used, labels = np.unique(found, return_inverse=True)
-        numbers = np.arange(len(used))
-        totals = problem.rows.totals(len(used), labels.astype(np.int32))
-        weights, centres = totals.weights(numbers), totals.sums(numbers)
-        kept = np.flatnonzero(weights)
-        centres = merge_cheapest(partition, weights[kept], centres[kept], n_clusters)
-        return problem.frame.from_working(centres)
-
-    def _too_many(self, n_clusters: int, solution: Solution) -> ValueError:
-        """Return the error for a number of clusters that was not reached."""
-        why = "X has no more different rows"
-        if self.prior_weight:
-            why = f"prior_weight={self.prior_weight:g} keeps rows together; set it to 0"
-        elif solution.status is Status.OUT_OF_STEPS:
-            why = f"max_iter={self.template.max_iter} ended the search; raise it"
-        found = counted(len(solution.centres), "cluster")
-        return ValueError(f"There are {found}, not {n_clusters}: {why}.")
 
 
 @dataclass(frozen=True)
@@ -203,23 +170,6 @@ class PublishedClusters:
         )
 
 
-def merge_cheapest(
-    partition: Partition, weights: Floats, totals: Floats, n_clusters: int
-) -> Floats:
-    """Return the centres of clusters with these weights (k,) and totals (k, d), at most so many.
-
-    While there are more, the two unite whose union costs least.
-    """
-    while len(weights) > n_clusters:
-        partners, costs = nearest_partners(partition, weights, partition.centres(weights, totals))
-        younger = int(costs.argmin())
-        older = partners[younger]
-        weights[older] += weights[younger]
-        totals[older] += totals[younger]
-        weights, totals = np.delete(weights, younger), np.delete(totals, younger, axis=0)
-    return partition.centres(weights, totals)
-
-
 def status_at(solution: Solution, problem: Problem, partition: Partition) -> Status:
     """Return how a fit of this partition would have ended at a solution of its path."""
     if solution.status is Status.OUT_OF_STEPS:
@@ -235,7 +185,7 @@ def trace_clusters(
     X: Any, template: DPMeans, penalties: Floats | None, n_penalties: int, sample_weight: Any
 ) -> PenaltyPath[Any]:
     """Return solutions at given penalties, or at ``n_penalties`` from one cluster to many."""
-    plain = clone(template).set_params(cluster_penalty=1.0)
+    plain = clone(template).set_params(cluster_penalty=1.0, n_clusters=None)
     plain._validate_params()
     geometry, cap = template._geometry, template.max_clusters
     every, every_weight, names = checked_data(template, geometry, X, sample_weight)

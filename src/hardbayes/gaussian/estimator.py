@@ -18,6 +18,7 @@ from hardbayes.core.discrete import (
     left_out_sentence,
 )
 from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, ClusterEstimator
+from hardbayes.core.exact_number import add_told, told_number, unjudged
 from hardbayes.core.frame import cluster_bound
 from hardbayes.core.loop import Status, counted
 from hardbayes.core.plateaus import table_of
@@ -27,6 +28,7 @@ from hardbayes.core.validation import check_centres
 from hardbayes.gaussian.choice.prior import choose_prior
 from hardbayes.gaussian.choice.rule import COLUMNS, Choice, choose_number
 from hardbayes.gaussian.choice.sample import Sample, take_sample
+from hardbayes.gaussian.exactly import FEWER, keep_exactly
 from hardbayes.gaussian.fitted import FittedGaussians, fitted_attributes, schemas
 from hardbayes.gaussian.problem import (
     GaussianPartition,
@@ -74,8 +76,15 @@ def fit_rows(
     prior, penalty, rate = options.prior, options.penalty, options.rate
     if prior is not None:
         whitening(middle, prior)  # raises before the search if it is not definite
-    chosen, choice = None, None
-    if prior is None or penalty is None:
+    chosen, choice, told = None, None, None
+    if options.n_clusters is not None:
+        sample = take_sample(matrix, weights, options.diagonal, pool)
+        given_own = None if prior is None else sample.to_sample(prior)
+        kept, told = keep_exactly(sample, options.n_clusters, given_own)
+        prior = sample.from_sample(kept.prior) if prior is None else prior
+        told = told.scaled(rate)
+        penalty, chosen = told.penalty, (sample, kept.labels)
+    elif prior is None or penalty is None:
         if penalty is None:
             sample, choice = _choose(matrix, weights, options, pool, say)
             found, labels = choice.kept.prior, choice.kept.labels
@@ -97,9 +106,17 @@ def fit_rows(
     start = one_cluster(rows)
     if given is not None:
         start = at_points(centres, options.diagonal)
-    elif chosen is not None and options.search != "paper":
+    elif chosen is not None and (told is not None or options.search != "paper"):
         start = _start(rows, *chosen)
-    if choice is not None and options.centres is None and options.search != "paper":
+    if told is not None:
+        how = ("rows", options.max_steps, np.random.RandomState(0), report)
+        solution = descend(rows, start, *how)
+        if solution.statistics.k < min(options.n_clusters or 0, start.k):
+            # With this prior rows leave a cluster: single rows open others, where that costs less.
+            told, partition = unjudged(0.0), replace(partition, penalty=0.0)
+            rows = replace(rows, partition=partition)
+            solution = descend(rows, start, "split-merge", options.max_steps, rng, report)
+    elif choice is not None and options.centres is None and options.search != "paper":
         solution, partition = _keep_number(rows, choice.kept, start, options, report)
     else:
         solution = minimise(rows, start, options, rng, report)
@@ -107,6 +124,9 @@ def fit_rows(
         solution = solution._replace(statistics=solution.statistics.along(basis))
     fitted = fitted_attributes(solution, frame, partition, weights, matrix.dtype)
     fitted["covariance_prior_"] = prior
+    if told is not None:
+        assert options.n_clusters is not None
+        return fitted, add_told(fitted, solution.status, options.n_clusters, told, FEWER)
     if choice is None:
         return fitted, solution.status
     fitted["penalty_choice_"] = table_of(choice.candidates, COLUMNS)
@@ -223,6 +243,10 @@ class GaussianDPMeans(ClusterEstimator):
         (unless ``search="paper"``). Where the penalty is, rows and clusters then follow each other
         without single-row moves, splits, births or exchanges, so that what was chosen stays, and
         `order`, `n_init` and `random_state` do not matter.
+    n_clusters : int or None, default=None
+        The number of clusters, where it is known. They are those into which a sample of the rows is
+        likeliest to fall, with a prior and, in `cluster_penalty_`, a penalty that keep them; then
+        rows move, whatever `search`. There are fewer where rows are equal, or leave a cluster.
     max_clusters : int or None, default=None
         Cap on the number of clusters. None stops at the larger of 64 and 2^25 / n_features; an
         automatic penalty at 160, and at ``2 (n_features + 2)`` rows for each cluster.
@@ -303,6 +327,7 @@ class GaussianDPMeans(ClusterEstimator):
         ],
         "init": [StrOptions({"mean"}), "array-like"],
         "order": [StrOptions({"random", "given"})],
+        "n_clusters": [AT_LEAST_ONE, None],
         "max_clusters": [AT_LEAST_ONE, None],
         **SHARED_CONSTRAINTS,
     }
@@ -317,6 +342,7 @@ class GaussianDPMeans(ClusterEstimator):
         search: str = "split-merge",
         init: Any = "mean",
         order: str = "random",
+        n_clusters: int | None = None,
         max_clusters: int | None = None,
         n_init: int = 1,
         max_iter: int = 300,
@@ -331,6 +357,7 @@ class GaussianDPMeans(ClusterEstimator):
         self.search = search
         self.init = init
         self.order = order
+        self.n_clusters = n_clusters
         self.max_clusters = max_clusters
         self.n_init = n_init
         self.max_iter = max_iter
@@ -344,6 +371,7 @@ class GaussianDPMeans(ClusterEstimator):
         if self.cluster_penalty == "auto" or isinstance(self.covariance_prior, str):
             self._say("choosing the prior and the penalty")
         every = np.array(np.broadcast_to(1.0 if weights is None else weights, len(matrix)))
+        told_number(self, len(matrix))
         options = self._options(matrix.shape[1])
         report = self._report_changes
         fitted, status = fit_rows(matrix, every, options, rng, pool, report, self._say)
@@ -354,7 +382,7 @@ class GaussianDPMeans(ClusterEstimator):
     def _options(self, d: int) -> Options:
         """Return the parameters, checked against the number of columns."""
         diagonal = self.covariance_type == "diag"
-        most = self.max_clusters or cluster_bound(d)
+        most = self.n_clusters or self.max_clusters or cluster_bound(d)
         prior, init = self.covariance_prior, self.init
         return Options(
             penalty=None if self.cluster_penalty == "auto" else float(self.cluster_penalty),
@@ -367,6 +395,7 @@ class GaussianDPMeans(ClusterEstimator):
             order=self.order,
             n_init=self.n_init,
             max_steps=self.max_iter,
+            n_clusters=self.n_clusters,
         )
 
     def _schema(self, state: dict[str, Any]) -> Schema:

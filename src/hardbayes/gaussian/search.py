@@ -40,6 +40,7 @@ class Options(NamedTuple):
     order: str
     n_init: int
     max_steps: int
+    n_clusters: int | None = None  # where it is told
 
 
 def sample_rows(weights: Floats, rng: np.random.RandomState) -> NDArray[np.intp]:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from hardbayes.core.arrays import Floats
 from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, Estimator, fit_task
+from hardbayes.core.exact_number import add_told, told_number
 from hardbayes.core.loop import Status
 from hardbayes.core.plateaus import table_of
 from hardbayes.core.pool import Pool, resolve_threads
@@ -19,6 +20,7 @@ from hardbayes.core.schema import Schema, contradiction
 from hardbayes.core.validation import fit_method
 from hardbayes.graph.choice.rule import COLUMNS, choose, refit
 from hardbayes.graph.choice.telling import components_sentence, undivided_sentence
+from hardbayes.graph.exactly import FEWER, check_components, fit_exactly, lowest_of
 from hardbayes.graph.fitted import (
     ATTRIBUTES,
     MODEL,
@@ -55,6 +57,10 @@ class GraphDPMeans(ClusterMixin, Estimator):
         Divide the cut of a cluster by the sum of its degrees, or by its number of vertices.
         Penalties of the ratio cut have the unit of the weights of links. It cuts off single
         vertices of low degree.
+    n_clusters : int or None, default=None
+        The number of clusters, where it is known: exactly so many. Connected components are never
+        joined, so that there cannot be fewer than these. `cluster_penalty_` is then one at which
+        the number is best, or nearest to it.
     max_clusters : int or None, default=None
         Cap on the number of clusters.
     n_init : int, default=3
@@ -142,6 +148,7 @@ class GraphDPMeans(ClusterMixin, Estimator):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "cluster_penalty": [StrOptions({"auto"}), Interval(Real, None, None, closed="neither")],
         "cut": [StrOptions({"normalized", "ratio"})],
+        "n_clusters": [AT_LEAST_ONE, None],
         "max_clusters": [AT_LEAST_ONE, None],
         **{name: value for name, value in SHARED_CONSTRAINTS.items() if name != "search"},
     }
@@ -151,6 +158,7 @@ class GraphDPMeans(ClusterMixin, Estimator):
         cluster_penalty: float | str = "auto",
         *,
         cut: str = "normalized",
+        n_clusters: int | None = None,
         max_clusters: int | None = None,
         n_init: int = 3,
         max_iter: int = 300,
@@ -160,6 +168,7 @@ class GraphDPMeans(ClusterMixin, Estimator):
     ) -> None:
         self.cluster_penalty = cluster_penalty
         self.cut = cut
+        self.n_clusters = n_clusters
         self.max_clusters = max_clusters
         self.n_init = n_init
         self.max_iter = max_iter
@@ -227,7 +236,17 @@ class GraphDPMeans(ClusterMixin, Estimator):
 
     def _fitted(self, problem: GraphProblem) -> tuple[dict[str, Any], Status]:
         rng = self._stream()
-        most = self.max_clusters or len(problem.linked) + len(problem.isolated)
+        n_vertices = len(problem.linked) + len(problem.isolated)
+        told = told_number(self, n_vertices, "vertices")
+        if told is not None:
+            check_components(problem, told)
+            end, penalty = fit_exactly(
+                problem, told, self.n_init, self.max_iter, rng, self._report_changes
+            )
+            end = end.moved_to((penalty.penalty - lowest_of(problem)) / problem.cost_unit)
+            fitted = fitted_attributes(end, problem, penalty.penalty, told)
+            return fitted, add_told(fitted, end.status, told, penalty, FEWER)
+        most = self.max_clusters or n_vertices
         how = (most, self.n_init, self.max_iter, rng)
         if self.cluster_penalty == "auto":
             return self._chosen(problem, how)

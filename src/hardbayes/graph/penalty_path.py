@@ -9,12 +9,12 @@ from sklearn.base import clone
 
 from hardbayes.core.arrays import Floats
 from hardbayes.core.centre_free import Ids
-from hardbayes.core.loop import Status
 from hardbayes.core.penalty_path import PenaltyPath
 from hardbayes.core.plateaus import CutPlateau, Plateau, plateaus
 from hardbayes.core.pool import Pool, resolve_threads
 from hardbayes.graph.choice.rule import STEEPEST, choose_among, lowest_penalty
 from hardbayes.graph.estimator import GraphDPMeans
+from hardbayes.graph.exactly import fit_at_most, lowest_of
 from hardbayes.graph.fitted import fitted_attributes
 from hardbayes.graph.problem import GraphProblem, make_problem
 from hardbayes.graph.reading import Adjacency, check_graph
@@ -33,6 +33,7 @@ def trace_graph(
     Fits begin with few clusters and each goes on from the last, beside starts of its own. At each
     penalty stands the best of all partitions found.
     """
+    template = clone(template).set_params(n_clusters=None)
     clone(template).set_params(cluster_penalty=-1.0)._validate_params()
     given_graph = check_graph(X)
     links, loops, _ = given_graph
@@ -92,16 +93,13 @@ class ExactCuts:
         penalty = next((p.middle for p in self.plateaus if p.k == n_clusters), None)
         with Pool(resolve_threads(template.n_jobs)) as pool:
             problem = make_problem(links, loops, template.cut == "ratio", pool)
-            lowest = -2.0 * problem.sigma(0.0) * problem.cost_unit
+            lowest = lowest_of(problem)
             penalty = lowest if penalty is None else penalty
             n_linked = max(1, n_clusters - len(problem.isolated))
             more = min((k for k in self.partitions if k >= n_linked), default=0)
             start = self.partitions.get(more, np.arange(len(problem.linked)))
-            end = best_fit(
-                problem, lowest, n_linked, 1, template.max_iter, template._stream(), [start]
-            )
-            value = end.objective + n_linked * (penalty - lowest) / problem.cost_unit
-            end = end._replace(history=np.array([value]), status=Status.CONVERGED)
+            end = fit_at_most(problem, n_clusters, [start], template.max_iter, template._stream())
+            end = end.moved_to((penalty - lowest) / problem.cost_unit)
             fitted = fitted_attributes(end, problem, penalty, n_clusters)
         fitted["vertex_names_"] = self.graph.vertex_names
         return template.set_params(cluster_penalty=penalty)._set_fitted(fitted)

@@ -248,8 +248,11 @@ class GroupedPath:
         """
         if len(min(self.points, key=lambda point: point.length).solution.centres) > self.most:
             return False
-        cells = self.nearest(self.shortest.solution.centres)
-        return self._lead(self.shortest, cells) > self._clearly
+        return self.is_told(self.shortest)
+
+    def is_told(self, point: Described) -> bool:
+        """Whether the same is true of the clusters of this solution."""
+        return self._lead(point, self.nearest(point.solution.centres)) > self._clearly
 
     def tells_more_than(self, cells: Labels) -> bool:
         """Whether groups are described more shortly than those dealt out anew in each cell (n,)."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hardbayes.core.arrays import GIVEN_ORDER, Floats, VisitOrder
 from hardbayes.core.loop import Status, alternate, say_nothing
-from hardbayes.dp_means.descent import Descent, SearchBudget
+from hardbayes.dp_means.descent import Descent, SearchBudget, Solution
 from hardbayes.dp_means.moves import PartitionProposal
 from hardbayes.dp_means.moves.merges import nearest_partners
 from hardbayes.dp_means.moves.potentials import move_rows_by_potentials
@@ -319,6 +319,13 @@ def minimise_without_groups(
     both = replace(partition, penalty=partition.penalty + grouped.local_penalty)
     openings = grouped.row_openings(opening)
     solution = minimise(state.base, both, openings, mean, starts, rng, report)
+    return grouped_solution(state, partition, solution)
+
+
+def grouped_solution(
+    state: GroupedState, partition: Partition, solution: Solution
+) -> GroupedSolution:
+    """Return a solution for which groups do not matter. IN/OUT state: begins there."""
     state.start(solution.centres, solution.labels)
     # Of one group there are as many local clusters as clusters, of several they cost nothing.
     return GroupedSolution(

@@ -9,7 +9,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from hardbayes.core.arrays import Floats, Matrix
 from hardbayes.core.estimator import fit_task, weighted_sum
-from hardbayes.core.frame import used_columns
+from hardbayes.core.exact_number import add_told, told_number
+from hardbayes.core.frame import Columns, used_columns
 from hardbayes.core.geometry import Geometry
 from hardbayes.core.loop import Status
 from hardbayes.core.pool import Pool, resolve_threads
@@ -18,12 +19,16 @@ from hardbayes.core.validation import fit_method
 from hardbayes.dp_means.choice.automatic import no_number_sentence, one_column_sentence
 from hardbayes.dp_means.choice.farthest_first import farthest_first_penalty
 from hardbayes.dp_means.estimator import CentreEstimator, add_remark, add_warning
+from hardbayes.dp_means.exactly import Told, why_fewer
 from hardbayes.dp_means.fitted import MODEL
 from hardbayes.groups.choice import RATIO, GroupedChoice, choose_penalties
 from hardbayes.groups.descent import Found, minimise_grouped, minimise_without_groups
+from hardbayes.groups.exactly import fit_exactly
 from hardbayes.groups.fitted import ATTRIBUTES, OWN, FittedGroups, grouped_attributes
 from hardbayes.groups.problem import GroupedProblem, pose_groups
 from hardbayes.groups.reading import check_groups, group_numbers
+
+LOCAL_PENALTY = "rows are equal, or groups pay more for others; lower local_penalty"
 
 
 class HDPMeans(CentreEstimator):
@@ -49,6 +54,11 @@ class HDPMeans(CentreEstimator):
     divergence, prior_weight, init, order, max_clusters, n_init, max_iter, random_state, n_jobs, \
 verbose
         As for `DPMeans`.
+    n_clusters : int or None, default=None
+        The number of clusters that groups share, where it is known: exactly so many, fewer only
+        where rows are equal, or with ``search="paper"``. The local penalty is then as given or,
+        with "auto", that of the path's solution with so many clusters if groups tell them apart,
+        else 0; ``global_penalty`` stays "auto".
     search : {"split-merge", "paper"}, default="split-merge"
         How hard to minimise. "paper" is Algorithm 2 of Kulis & Jordan 2012: rows choose one by one,
         then whole local clusters do, then means follow. Local clusters of a group in one cluster
@@ -105,7 +115,6 @@ converged_, status_, n_features_in_, feature_names_in_
         **CentreEstimator._divergence_constraints,
     }
     _text_attributes = CentreEstimator._text_attributes | {"groups_": str}
-    _given_number = "Pass {name}(0, 0, max_clusters={k}) for at most so many."
     _model: FittedGroups
     groups_: NDArray[Any]
     local_labels_: NDArray[np.int32]
@@ -124,6 +133,7 @@ converged_, status_, n_features_in_, feature_names_in_
         search: str = "split-merge",
         init: Any = "mean",
         order: str = "random",
+        n_clusters: int | None = None,
         max_clusters: int | None = None,
         n_init: int = 1,
         max_iter: int = 300,
@@ -138,6 +148,7 @@ converged_, status_, n_features_in_, feature_names_in_
         self.search = search
         self.init = init
         self.order = order
+        self.n_clusters = n_clusters
         self.max_clusters = max_clusters
         self.n_init = n_init
         self.max_iter = max_iter
@@ -251,9 +262,14 @@ converged_, status_, n_features_in_, feature_names_in_
         columns = used_columns(matrix, geometry, centres)
         matrix = columns.of(matrix)
         problem = pose_groups(matrix, geometry, weights, numbers, len(labels), pool)
+        whole = problem.whole
+        if told_number(self, matrix.shape[0]) is not None:
+            init = self.init if centres is None else whole.centres_in_frame(columns.of(centres))
+            return self._fitted_exactly(
+                problem, matrix, weights, prior_weight, init, columns, rng, labels
+            )
         penalties, choice = self._penalties(problem, matrix, weights, prior_weight, rng, pool)
         grouped = problem.grouped(*penalties, prior_weight, self.max_clusters)
-        whole = problem.whole
         given = (
             problem.state(grouped),
             grouped,
@@ -282,6 +298,38 @@ converged_, status_, n_features_in_, feature_names_in_
             add_remark(fitted, no_number_sentence(None, ""))
         elif choice is not None and (alone := one_column_sentence(matrix, geometry)):
             status = add_warning(fitted, status, alone)
+        return fitted | {"groups_": labels}, status
+
+    def _fitted_exactly(
+        self,
+        problem: GroupedProblem,
+        matrix: Matrix,
+        weights: Floats | None,
+        prior_weight: float,
+        init: Any,
+        columns: Columns,
+        rng: np.random.RandomState,
+        labels: NDArray[Any],
+    ) -> tuple[dict[str, Any], Status]:
+        """Return the attributes of a fit with so many clusters, and the status."""
+        told = Told.of(self, prior_weight, init)
+        given = self.local_penalty
+        local = None if isinstance(given, str) else float(given)
+        if local is not None:
+            problem.check_penalty("local_penalty", local)
+        elif self.search == "paper":
+            local = 0.0
+        end = fit_exactly(problem, matrix, weights, told, local, rng, self._report)
+        why = (
+            LOCAL_PENALTY
+            if end.without_groups is None
+            else why_fewer(end.without_groups, self.max_iter)
+        )
+        status = end.solution.status
+        fitted = grouped_attributes(
+            end.solution, problem, end.grouped, end.penalties, columns, matrix.dtype
+        )
+        status = add_told(fitted, status, told.n_clusters, end.told, why)
         return fitted | {"groups_": labels}, status
 
     def _penalties(

@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from hardbayes.core.alone import NOTHING_COMPARED, ONE_CLUSTER, Nearest, alone_sentences
 from hardbayes.core.arrays import Floats, Matrix
 from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, ClusterEstimator
+from hardbayes.core.exact_number import add_told, told_number
 from hardbayes.core.fitted import measure_cost_quantiles
 from hardbayes.core.loop import Status
 from hardbayes.core.pool import Pool
@@ -24,6 +25,7 @@ from hardbayes.dp_means.estimator import DPMeans, add_remark, add_warning
 from hardbayes.dp_means.fitted import FittedPartition
 from hardbayes.kernel import landmarks
 from hardbayes.kernel.choice import COLUMNS, KernelChoice, Linear, choose_clusters, choose_kernel
+from hardbayes.kernel.exactly import FEWER, fit_exactly
 from hardbayes.kernel.fitted import ATTRIBUTES, MODEL, SPECTRAL, FittedGram, fitted_attributes
 from hardbayes.kernel.landmarks import FittedKernelFeatures, KernelFeatureMap, landmark_map
 from hardbayes.kernel.mercer import MAX_ANCHORS
@@ -71,6 +73,7 @@ class KernelEstimator(ClusterEstimator):
     kernel_params: dict[str, Any] | None
     balance: bool | str
     n_landmarks: int | None
+    n_clusters: int | None
     max_clusters: int | None
     kernel_: str
     #: Whether a fit has `eigenvalues_`, and a bound by them.
@@ -86,6 +89,7 @@ class KernelEstimator(ClusterEstimator):
         "kernel_params": [dict, None],
         "balance": [StrOptions({"auto"}), "boolean"],
         "n_landmarks": [AT_LEAST_ONE, None],
+        "n_clusters": [AT_LEAST_ONE, None],
         "max_clusters": [AT_LEAST_ONE, None],
         **{name: SHARED_CONSTRAINTS[name] for name in ("random_state", "n_jobs", "verbose")},
     }
@@ -108,7 +112,7 @@ class KernelEstimator(ClusterEstimator):
 
     @property
     def _most_clusters(self) -> int:
-        return self.max_clusters or MAX_CLUSTERS
+        return self.n_clusters or self.max_clusters or MAX_CLUSTERS
 
     def _posed(
         self, matrix: Matrix, weights: Floats | None, rng: np.random.RandomState, pool: Pool
@@ -293,6 +297,9 @@ class KernelDPMeans(KernelEstimator):
         "paper" is the published algorithm: rows are visited in an order, go to the nearest mean or
         open a cluster, and means follow after each pass. "split-merge" also moves single rows,
         merges, splits and exchanges clusters, each by the exact change of the objective.
+    n_clusters : int or None, default=None
+        Exactly so many clusters, fewer only where the kernel, which is then as given, tells no more
+        rows apart. At `cluster_penalty_` no clusters had better be one, nor divided, if possible.
     max_clusters : int or None, default=None
         Cap on the number of clusters; None is 4096.
     random_state : int, RandomState instance or None, default=None
@@ -376,6 +383,7 @@ class KernelDPMeans(KernelEstimator):
         n_landmarks: int | None = None,
         search: str = "split-merge",
         order: str = "random",
+        n_clusters: int | None = None,
         max_clusters: int | None = None,
         n_init: int = 1,
         max_iter: int = 300,
@@ -393,6 +401,7 @@ class KernelDPMeans(KernelEstimator):
         self.n_landmarks = n_landmarks
         self.search = search
         self.order = order
+        self.n_clusters = n_clusters
         self.max_clusters = max_clusters
         self.n_init = n_init
         self.max_iter = max_iter
@@ -403,7 +412,10 @@ class KernelDPMeans(KernelEstimator):
     def _fitted(
         self, matrix: Matrix, weights: Floats | None, rng: np.random.RandomState, pool: Pool
     ) -> tuple[dict[str, Any], Status]:
+        told = told_number(self, matrix.shape[0])
         problem = self._posed(matrix, weights, rng, pool)
+        if told is not None:
+            return self._fitted_exactly(problem, told, rng)
         if self.cluster_penalty != "auto":
             penalty = float(self.cluster_penalty)
             if self.n_landmarks is not None:
@@ -430,6 +442,22 @@ class KernelDPMeans(KernelEstimator):
             given = extend_labels(problem.rows, choice.ids, choice.weights, labels)
         return self._told(*self._fitted_to_kernel(problem, penalty, given, rng), choice)
 
+    def _fitted_exactly(
+        self, problem: KernelProblem, told: int, rng: np.random.RandomState
+    ) -> tuple[dict[str, Any], Status]:
+        """Return the attributes of a fit with so many clusters."""
+        if self.n_landmarks is not None:
+            return self._fitted_to_features(problem, "auto", None, rng)
+        search = self._kernel_search(problem)
+        end, penalty = fit_exactly(problem, told, search, rng, self._report_changes)
+        model = replace(problem.rows, penalty=penalty.penalty, max_clusters=told)
+        fitted = fitted_attributes(end.moved_to(penalty.penalty), problem, model)
+        return fitted, add_told(fitted, end.status, told, penalty, FEWER)
+
+    def _kernel_search(self, problem: KernelProblem) -> KernelSearch:
+        samples = not problem.is_sparse
+        return KernelSearch(self.search, self.order, self.n_init, self.max_iter, samples)
+
     def _fitted_to_kernel(
         self,
         problem: KernelProblem,
@@ -438,9 +466,7 @@ class KernelDPMeans(KernelEstimator):
         rng: np.random.RandomState,
     ) -> tuple[dict[str, Any], Status]:
         """Return the attributes of a fit to kernel values; ``given``: labels (n,) to start with."""
-        search = KernelSearch(
-            self.search, self.order, self.n_init, self.max_iter, not problem.is_sparse
-        )
+        search = self._kernel_search(problem)
         model = replace(problem.rows, penalty=penalty, max_clusters=self._most_clusters)
         solution = minimise(model, search, given, rng, self._report_changes)
         fitted = fitted_attributes(solution, problem, model)
@@ -451,7 +477,7 @@ class KernelDPMeans(KernelEstimator):
     def _fitted_to_features(
         self,
         problem: KernelProblem,
-        penalty: float,
+        penalty: float | str,
         choice: KernelChoice | None,
         rng: np.random.RandomState,
     ) -> tuple[dict[str, Any], Status]:
@@ -464,10 +490,11 @@ class KernelDPMeans(KernelEstimator):
             init = cluster_means(rows[choice.ids], choice.labels, choice.weights)
         inner = DPMeans(
             penalty, prior_weight=0, search=self.search, init=init, order=self.order,
-            max_clusters=self.max_clusters, n_init=self.n_init, max_iter=self.max_iter,
-            random_state=rng, n_jobs=self.n_jobs,
+            n_clusters=self.n_clusters, max_clusters=self.max_clusters, n_init=self.n_init,
+            max_iter=self.max_iter, random_state=rng, n_jobs=self.n_jobs,
         )  # fmt: skip
         fitted, status = inner._fit_rows(rows, problem.weights)
+        penalty = fitted["cluster_penalty_"]
         centres = fitted["_model"].shown_centres()
         costs = np.square(rows - centres[fitted["labels_"]]).sum(axis=1)
         quantiles = measure_cost_quantiles(costs, fitted["labels_"], len(centres), problem.weights)

@@ -43,6 +43,7 @@ def trace_kernel(
     stands the best of all partitions found. With landmarks, with ``search="paper"`` and for
     `SpectralDPMeans` each penalty has a fit of its own.
     """
+    template = clone(template).set_params(n_clusters=None)
     plain = clone(template).set_params(cluster_penalty=1.0)
     plain._validate_params()
     matrix, weights, names = checked_data(template, template._geometry, X, sample_weight)

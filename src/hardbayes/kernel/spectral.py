@@ -11,8 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from hardbayes.core.arrays import Floats, Matrix
+from hardbayes.core.exact_number import ToldPenalty, add_told, told_number
 from hardbayes.core.fitted import AtOnce, measure_cost_quantiles, trace_attributes
 from hardbayes.core.loop import Status
+from hardbayes.core.plateaus import Plateau
 from hardbayes.core.pool import Pool
 from hardbayes.kernel.choice import choose_clusters
 from hardbayes.kernel.estimator import LANDMARKS, OF_DP_MEANS, KernelEstimator
@@ -39,6 +41,11 @@ NO_BOUND = (
     " Eigenvectors are those of a sample of {} rows, extended to all, and there is no lower_bound_ "
     "for a kernel that may have negative eigenvalues. Pass a kernel matrix to have both."
 )
+# Where so many eigenvalues are wanted, the penalty falls by this factor until they are found, down
+# to this part of their sum: more steps take longer, larger ones find more than are needed.
+FALL = 4.0
+SMALLEST_PART = 1e-9
+NO_MORE = "the eigenvectors give no row to more of them"
 OF_SPECTRUM = ("n_eigenvectors_", "eigenvalues_", "lower_bound_")
 DONE = "Solved the relaxation: {} exceed the penalty."
 
@@ -211,6 +218,10 @@ class SpectralDPMeans(KernelEstimator):
         computes kernel values exactly, and the eigenvectors of all rows; those of a sample of 2048
         where there are more than 4096 rows, or than 2048 of a balanced kernel, and no precomputed
         matrix.
+    n_clusters : int or None, default=None
+        The number of clusters, where it is known: as many leading eigenvectors, one less for
+        "linear"; fewer clusters where no row is given to one. `cluster_penalty_` is then between
+        the eigenvalues on both sides, and the kernel as given.
     max_clusters : int or None, default=None
         Cap on the number of clusters: the leading eigenvectors are taken.
     random_state : int, RandomState instance or None, default=None
@@ -272,7 +283,6 @@ class SpectralDPMeans(KernelEstimator):
 
     _has_spectrum = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = KernelEstimator._kernel_constraints
-    _given_number = "Pass {name}(0, max_clusters={k}) for the leading eigenvectors."
 
     def __init__(
         self,
@@ -285,6 +295,7 @@ class SpectralDPMeans(KernelEstimator):
         kernel_params: dict[str, Any] | None = None,
         balance: bool | str = "auto",
         n_landmarks: int | None = None,
+        n_clusters: int | None = None,
         max_clusters: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -298,6 +309,7 @@ class SpectralDPMeans(KernelEstimator):
         self.kernel_params = kernel_params
         self.balance = balance
         self.n_landmarks = n_landmarks
+        self.n_clusters = n_clusters
         self.max_clusters = max_clusters
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -306,7 +318,10 @@ class SpectralDPMeans(KernelEstimator):
     def _fitted(
         self, matrix: Matrix, weights: Floats | None, rng: np.random.RandomState, pool: Pool
     ) -> tuple[dict[str, Any], Status]:
+        told = told_number(self, matrix.shape[0])
         problem = self._posed(matrix, weights, rng, pool)
+        if told is not None:
+            return self._relaxed_exactly(problem, told, rng)
         if self.cluster_penalty != "auto":
             penalty = float(self.cluster_penalty)
             return self._relaxed(problem, penalty, rng), Status.CONVERGED
@@ -324,6 +339,30 @@ class SpectralDPMeans(KernelEstimator):
         penalty = choice.spectral_penalty
         self._say(f"penalty {penalty:.4g}: {choice.k} clusters")
         return self._told(self._relaxed(problem, penalty, rng), Status.CONVERGED, choice)
+
+    def _relaxed_exactly(
+        self, problem: KernelProblem, told: int, rng: np.random.RandomState
+    ) -> tuple[dict[str, Any], Status]:
+        """Return the attributes of a fit with as many leading eigenvectors.
+
+        The penalty falls until one eigenvalue more exceeds it, if there is one.
+        """
+        rows = problem.rows
+        total = float(np.sum(rows.weights * rows.diagonal))
+        penalty, smallest = total / (told + 1), SMALLEST_PART * total
+        fitted = self._relaxed(problem, penalty, rng)
+        wanted = told - self._has_constant(problem)
+        while len(fitted["eigenvalues_"]) <= wanted and penalty > smallest:
+            penalty /= FALL
+            fitted = self._relaxed(problem, penalty, rng)
+        values = np.append(fitted["eigenvalues_"], np.zeros(told + 1))
+        low, high = float(values[wanted]), float(values[wanted - 1]) if wanted else np.inf
+        known = ToldPenalty(Plateau(told, low, high).middle if wanted else 2.0 * low, low, high)
+        fitted = self._relaxed(problem, known.penalty, rng)
+        sentence = fitted["status_"]
+        status = add_told(fitted, Status.CONVERGED, told, known, NO_MORE)
+        fitted["status_"] = f"{sentence} {fitted['status_']}"
+        return fitted, status
 
     def _fitted_to_rows(
         self,
@@ -343,6 +382,11 @@ class SpectralDPMeans(KernelEstimator):
         kept = {name: linear[name] for name in OF_DP_MEANS}
         return kept | trace | spectrum | {"status_": relaxed["status_"]}
 
+    def _has_constant(self, problem: KernelProblem) -> bool:
+        """Whether a constant eigenvector counts beside the others."""
+        is_linear = isinstance(self.kernel, str) and self.kernel == "linear"
+        return is_linear and self.n_landmarks is None and not problem.options.balance
+
     def _relaxed(
         self, problem: KernelProblem, penalty: float, rng: np.random.RandomState
     ) -> dict[str, Any]:
@@ -351,7 +395,7 @@ class SpectralDPMeans(KernelEstimator):
             features = self._landmark_map(problem)
             fitted = relax_features(problem, penalty, self._most_clusters, features, rng)
             fitted["status_"] += LANDMARKS.format(features.n_landmarks)
-        elif self.kernel == "linear" and not problem.options.balance:
+        elif self._has_constant(problem):
             rows = KernelFeatureMap(None, None, None)
             fitted = relax_features(problem, penalty, self._most_clusters, rows, rng)
         else:

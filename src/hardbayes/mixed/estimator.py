@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from hardbayes.core.arrays import Floats, Matrix
 from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, ClusterEstimator
+from hardbayes.core.exact_number import told_number
 from hardbayes.core.loop import Status
 from hardbayes.core.pool import Pool, resolve_threads
 from hardbayes.core.schema import Schema
@@ -198,14 +199,9 @@ class MixedDPMeans(MixedAttributes, ClusterEstimator):
         return fitted | names, status
 
     def _options(self, n: int) -> Options:
-        if self.n_clusters is not None and self.n_clusters > n:
-            raise ValueError(
-                f"The 'n_clusters' parameter of MixedDPMeans must be at most the number of rows, "
-                f"{n}. Got {self.n_clusters} instead."
-            )
         return Options(
             None if self.cluster_penalty == "auto" else float(self.cluster_penalty),
-            self.n_clusters,
+            told_number(self, n),
             self.max_clusters,
             PSEUDO_ROWS if self.prior_weight == "auto" else float(self.prior_weight),
             self.n_init,
