@@ -101,3 +101,10 @@ def test_one_cluster_is_told():
 def test_a_given_matrix_is_not_balanced():
     with pytest.raises(ValueError, match="'balance' parameter of KernelHDPMeans must be False"):
         KernelHDPMeans(kernel="precomputed", balance=True).fit(np.eye(4))
+
+
+def test_exactly_so_many_clusters():
+    X, groups, _ = random_case(0)
+    model = KernelHDPMeans(n_clusters=4, gamma=GAMMA, random_state=0).fit(X, groups=groups)
+    assert model.n_clusters_ == 4
+    assert "with the 4 clusters asked for" in model.status_

@@ -27,10 +27,10 @@ from hardbayes.kernel.problem import KernelProblem
 
 # Parameters of `HDPMeans` that hold for the coordinates.
 OF_GROUPS = (
-    "local_penalty", "global_penalty", "search", "init", "order", "max_clusters", "n_init",
-    "max_iter", "verbose",
+    "local_penalty", "global_penalty", "search", "init", "order", "n_clusters", "max_clusters",
+    "n_init", "max_iter", "verbose",
 )  # fmt: skip
-ANY_NUMBER = "KernelHDPMeans(0, 0, max_clusters=k)"
+ANY_NUMBER = "KernelHDPMeans(n_clusters=k)"
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class KernelHDPMeans(HDPMeans, KernelEstimator):
     n_landmarks : int or None, default=None
         Take coordinates from the kernel values with so many random rows (Nystroem features). None
         takes all rows, but 2048 of more, unless the kernel matrix is given.
-    search, max_clusters, n_init, max_iter, random_state, n_jobs, verbose
+    search, n_clusters, max_clusters, n_init, max_iter, random_state, n_jobs, verbose
         As for `HDPMeans`.
     init : {"mean", "farthest-first", "k-means++"}, default="mean"
         As for `HDPMeans`.
@@ -139,6 +139,7 @@ n_iter_, n_splits_, n_merges_, converged_, status_, n_features_in_, feature_name
         search: str = "split-merge",
         init: str = "mean",
         order: str = "random",
+        n_clusters: int | None = None,
         max_clusters: int | None = None,
         n_init: int = 1,
         max_iter: int = 300,
@@ -158,6 +159,7 @@ n_iter_, n_splits_, n_merges_, converged_, status_, n_features_in_, feature_name
         self.search = search
         self.init = init
         self.order = order
+        self.n_clusters = n_clusters
         self.max_clusters = max_clusters
         self.n_init = n_init
         self.max_iter = max_iter
@@ -183,7 +185,7 @@ n_iter_, n_splits_, n_merges_, converged_, status_, n_features_in_, feature_name
         rows = features(matrix)
         given = {name: getattr(self, name) for name in OF_GROUPS}
         choice = None
-        if self.local_penalty == self.global_penalty == "auto":
+        if self.local_penalty == self.global_penalty == "auto" and self.n_clusters is None:
             choice = choose_clusters(problem, self._most_clusters, rng)
             labels, penalty = choice.stable(rng)
             given |= {"local_penalty": 0.0, "global_penalty": penalty}
