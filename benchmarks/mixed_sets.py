@@ -1,7 +1,7 @@
 """Made tables of numbers, grades, yes and no and categories, with planted clusters or without.
 
-Kinds are divided into two halves by name. What the rule for the number of clusters does was looked
-at on the tuned half alone; the untuned half tells what it does on kinds that had no say.
+Kinds are divided into two halves by name. The rule for the number of clusters was chosen on the
+tuned half; the untuned half tells what it does on other kinds.
 """
 
 from collections.abc import Callable, Iterator

@@ -9,7 +9,17 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import hardbayes
-from hardbayes import DPMeans, Mixed, MixedDPMeans, by_size, certainty, objective, penalty_path
+from hardbayes import (
+    DPMeans,
+    HDPMeans,
+    Mixed,
+    MixedDPMeans,
+    by_size,
+    certainty,
+    objective,
+    penalty_path,
+)
+from hardbayes.plot import ClustersDisplay, fit_figure
 from tests.conftest import quiet_fit
 from tests.mixed.tables import KINDS, customers
 from tests.reference import mixed
@@ -295,6 +305,9 @@ def test_clusters_by_size_are_those_of_the_fit(fitted):
         (lambda m, X: penalty_path(X, estimator=m), "must be one of DPMeans"),
         (lambda m, X: penalty_path(X, estimator=DPMeans(divergence="mixed")), "Pass n_clusters"),
         (lambda m, X: objective(X, m.labels_, 1.0, divergence="mixed"), "Got 'mixed' instead"),
+        (lambda m, X: HDPMeans(divergence="mixed").fit(X, groups=X["stars"]), "Got 'mixed' inst"),
+        (lambda m, X: ClustersDisplay.from_estimator(m, X), r"mixed table.*hardbayes\.report"),
+        (lambda m, X: fit_figure(m, X), r"mixed table.*hardbayes\.report"),
         (lambda m, X: DPMeans(divergence="mixed", search="paper").fit(X), "must be 'split-merge'"),
         (lambda m, X: m.fit(X, sample_weight=np.zeros(len(X))), "at least one number > 0"),
         (lambda m, X: m.fit(X, sample_weight=-np.ones(len(X))), "sample_weight"),

@@ -24,10 +24,6 @@ from hardbayes.cli.terminal import CommandError, computed, listed, rounded, show
 from hardbayes.core.loop import counted
 
 MAX_CLUSTERS = 20  # that are described
-HEAD_ROWS = 2000  # of text columns, that tell whether they are categories
-# A text column is a category if it has at most so many values, and at most this share of the rows
-# or so few; as `mixed.coding` says.
-MAX_LEVELS, NAMES_SHARE, NAMES_LEVELS = 50, 0.2, 12
 
 
 class MixedRows(NamedTuple):
@@ -71,6 +67,8 @@ def categories_of(options: argparse.Namespace, table: Table) -> list[str]:
     kinds = table.kinds
     if not {"text", "boolean"} & set(kinds.values()):
         return []
+    from hardbayes.mixed.coding import MAX_LEVELS, NAMES_LEVELS, NAMES_SHARE
+
     chosen = choose_columns(table, options.columns, options.exclude, True, _roles(options))
     text = [name for name in chosen.encoded if kinds[name] in ("text", "boolean")]
     texts = table.read([], text).texts if text else {}

@@ -139,7 +139,7 @@ def costs(rows: Rows, clusters: Clusters) -> Parts:
     cost_rows(
         rows.numbers, rows.places, rows.order, rows.ends, rows.seen, rows.floors, clusters.means,
         clusters.covariances, clusters.log_shares, divergences, halves, np.empty((p, p)),
-        np.empty(p),
+        np.empty(p), np.empty(p), np.empty(clusters.k),
     )  # fmt: skip
     return Parts(divergences, halves.T[rows.pattern], clusters.weights)
 

@@ -42,17 +42,25 @@ def sweep(covariance, there, swept):
 
 
 @inlined
-def squared(numbers, i, means, c, there, swept, gap):
-    """Return the squared distance of row i from mean c, never below zero."""
-    p = means.shape[1]
+def product(there, swept, gap, across):
+    """OUT across (p,): the inverse times a gap (p,), whose entries that are not there are zero.
+
+    Return the squared length of the gap.
+    """
+    p = gap.shape[0]
+    for a in range(p):
+        across[a] = 0.0
+    for b in range(p):  # row by row: sums of columns are independent, and go side by side
+        along = gap[b]
+        for a in range(p):
+            across[a] -= swept[b, a] * along
     total = 0.0
     for a in range(p):
-        gap[a] = numbers[i, a] - means[c, a] if there[a] else 0.0
-        across = 0.0
-        for b in range(a):
-            across -= swept[a, b] * gap[b]
-        total += gap[a] * (2.0 * across - swept[a, a] * gap[a])
-    return max(total, 0.0)
+        if there[a]:
+            total += gap[a] * across[a]
+        else:
+            across[a] = 0.0
+    return total
 
 
 @inlined
@@ -74,27 +82,41 @@ def spread(there, floors, swept, a, b):
 @kernel
 def cost_rows(
     numbers, places, order, ends, seen, floors, means, covariances, log_shares, divergences, halves,
-    swept, gap,
+    swept, gap, across, offsets,
 ):  # fmt: skip
     """OUT divergences (n, k), halves (m, g): of rows and clusters, of covariances and patterns.
 
     IN places (n, c): of levels among all, beyond the last where missing; order (n,), ends (g,): the
-    rows of each pattern; seen (g, p).
+    rows of each pattern; seen (g, p). Clusters of one covariance share the product of its inverse
+    with a row, taken from the mean of the first of them. Scratch: swept (p, p), gap, across (p,),
+    offsets (k,).
     """
     n_levels = log_shares.shape[1]
     n_covariances = covariances.shape[0]
+    p = seen.shape[1]
     for g in range(seen.shape[0]):
+        there = seen[g]
         first = ends[g - 1] if g > 0 else 0
         for m in range(n_covariances):
-            half = sweep(covariances[m], seen[g], swept)
-            for a in range(seen.shape[1]):
-                if seen[g, a]:
+            half = sweep(covariances[m], there, swept)
+            for a in range(p):
+                if there[a]:
                     half -= floors[a] * swept[a, a]
             halves[m, g] = 0.5 * half
             for c in range(m, means.shape[0], n_covariances):
-                for at in range(first, ends[g]):
-                    i = order[at]
-                    total = 0.5 * squared(numbers, i, means, c, seen[g], swept, gap)
+                for a in range(p):
+                    gap[a] = means[c, a] - means[m, a] if there[a] else 0.0
+                offsets[c] = product(there, swept, gap, across)
+            for at in range(first, ends[g]):
+                i = order[at]
+                for a in range(p):
+                    gap[a] = numbers[i, a] - means[m, a] if there[a] else 0.0
+                own = product(there, swept, gap, across)
+                for c in range(m, means.shape[0], n_covariances):
+                    along = 0.0
+                    for a in range(p):
+                        along += across[a] * (means[c, a] - means[m, a])
+                    total = 0.5 * max(own - 2.0 * along + offsets[c], 0.0)
                     for j in range(places.shape[1]):
                         if places[i, j] < n_levels:
                             total -= log_shares[c, places[i, j]]

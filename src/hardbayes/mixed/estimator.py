@@ -14,7 +14,7 @@ from hardbayes.core.arrays import Floats, Matrix
 from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, ClusterEstimator
 from hardbayes.core.exact_number import told_number
 from hardbayes.core.loop import Status
-from hardbayes.core.pool import Pool, resolve_threads
+from hardbayes.core.pool import Pool, one_blas_thread, resolve_threads
 from hardbayes.core.schema import Schema
 from hardbayes.core.summaries import as_configured
 from hardbayes.core.validation import check_weights
@@ -191,7 +191,7 @@ class MixedDPMeans(MixedAttributes, ClusterEstimator):
         weights = check_weights(sample_weight, np.zeros((len(table.matrix), 1)))
         every = np.array(np.broadcast_to(1.0 if weights is None else weights, len(table.matrix)))
         self._say("fit of {} rows, {} columns".format(*table.matrix.shape))
-        with Pool(resolve_threads(self.n_jobs), self._progress()):
+        with Pool(resolve_threads(self.n_jobs), self._progress()), one_blas_thread():
             fitted, status = fit_table(
                 table, every, self._geometry, self._options(len(table.matrix)), self._stream(),
                 "MixedDPMeans(n_clusters={k}).fit(X)", self._say,

@@ -128,6 +128,11 @@ class ClustersDisplay:
         needed = "n_clusters_" if has_kernel else "cluster_centers_"
         instead = "For features use ComponentsDisplay, for graphs GraphDisplay."
         check_estimator(estimator, needed, caller, instead)
+        if hasattr(estimator, "column_kinds_"):
+            raise TypeError(
+                f"{caller} draws rows of numbers, and those of a mixed table are none. Use "
+                "hardbayes.report, or model.summary(X)."
+            )
         check_at_least_one("max_points", max_points, caller)
         labels = np.asarray(estimator.predict(X))
         rows = check_array(X, accept_sparse="csr")

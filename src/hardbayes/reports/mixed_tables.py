@@ -140,6 +140,7 @@ def _card(cluster: int, found: MixedTable) -> Markup:
 
 def _lines(trait: Trait, cluster: int) -> list[tuple[Any, ...]]:
     """Return the lines of a card about a column: one for each level, or part of what is told."""
+    told: list[tuple[str, str, Markup | None]]
     if trait.shares:
         told = [
             (f"{level} {percent(share)}", percent(usual), share_bar(share, 1.0, colour(cluster)))
