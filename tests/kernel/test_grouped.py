@@ -93,7 +93,7 @@ def test_penalties_are_found_and_told(tmp_path):
 
 def test_one_cluster_is_told():
     X = np.random.default_rng(0).normal(size=(60, 2))
-    with pytest.warns(UserWarning, match=r"KernelHDPMeans\(0, 0, max_clusters=k\)"):
+    with pytest.warns(UserWarning, match=r"KernelHDPMeans\(n_clusters=k\)"):
         model = KernelHDPMeans(random_state=0).fit(X, groups=np.arange(60) % 2)
     assert model.n_clusters_ == 1
 

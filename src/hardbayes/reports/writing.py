@@ -16,7 +16,7 @@ from hardbayes.core.html import join, tag
 from hardbayes.core.loop import counted
 from hardbayes.core.penalty_path import PenaltyPath
 from hardbayes.core.validation.cells import refuse_lazy
-from hardbayes.paths import WITH_PATHS, penalty_path
+from hardbayes.paths import TRACED, penalty_path
 from hardbayes.persistence.atomic import atomic_write
 from hardbayes.reports.data import (
     Given,
@@ -384,7 +384,7 @@ def _solutions(
     A path is traced with the parameters of the model, and with its seed.
     """
     path = given.penalty_path
-    if path is False or (path is True and not isinstance(given.model, WITH_PATHS)):
+    if path is False or (path is True and not isinstance(given.model, TRACED)):
         return None
     if not isinstance(path, PenaltyPath):
         params = {} if given.sample_weight is None else {"sample_weight": given.sample_weight}
