@@ -70,7 +70,15 @@ def test_a_given_prior_is_kept():
 
 
 def test_what_has_no_path_or_no_groups_is_refused():
-    with pytest.raises(ValueError, match="must be one of DPMeans, GaussianDPMeans, HDPMeans"):
+    with pytest.raises(ValueError, match="must be one of DPMeans, BPMeans, .*HDPMeans"):
         penalty_path(X, estimator=KFeatures(2))
     with pytest.raises(ValueError, match="'groups' parameter of penalty_path is for HDPMeans"):
         penalty_path(X, estimator=DPMeans(), groups=np.zeros(len(X)))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "rows"), [(GaussianDPMeans(n_clusters=3), X), (HDPTopics(n_topics=3), BARS)]
+)
+def test_a_number_that_is_asked_for_is_no_part_of_a_path(estimator, rows):
+    path = penalty_path(rows, estimator=estimator, penalties=[1e9])
+    assert path.n_clusters.tolist() == [1]

@@ -91,6 +91,8 @@ def trace_separate_fits(
     params: dict[str, Any],
 ) -> PenaltyPath[Any]:
     """Return fits at given penalties, or at ``n_penalties`` from one cluster to many."""
+    # A number of clusters that is asked for is no part of a path.
+    template = clone(template).set_params(**{names.number.removesuffix("_"): None})
     clone(template).set_params(**{names.penalty: 1.0})._validate_params()
     data = checked_data(template, template._geometry, X, sample_weight)
     found: list[Plateau] = []
