@@ -158,4 +158,5 @@ def test_every_section_has_a_name():
         "kernels",
         "choosing-kernels",
         "samplers",
+        "scale",
     ]
