@@ -6,6 +6,7 @@ import time
 import warnings
 from itertools import islice
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 from sklearn.cluster import Birch, MiniBatchKMeans
@@ -15,7 +16,7 @@ from benchmarks.child import run_module
 from benchmarks.options import Options
 from benchmarks.report import NOTHING, TARGET_COLUMNS, Section, Target
 from benchmarks.scale_fit import BLOCK_ROWS, WORKERS, rows_of
-from benchmarks.timing import progress
+from benchmarks.timing import Ratio, progress
 from hardbayes import DPMeans, row_blocks
 
 NOTES = """\
@@ -24,9 +25,9 @@ fresh process fits a part of them, which compiles, and then all: `beyond` is the
 less what it held before; for rows in memory it leaves them out. The published algorithm starts at
 20 centres that lie apart from the true ones and stops after six sweeps; a step is the time of the
 fit, the fastest of three, over its sweeps, the first pass included. Its ratio to that in memory is
-one of times, or of seconds of the processor, reading included, where `processor` is said: other
-processes on the machine disturb these less. `split-merge` is the default search from one cluster,
-for forty steps. One thread, and `dask`: two worker processes of one thread
+one of times; where `processor` is said, one of seconds of the processor, reading included, by turns
+in one process: what else runs on the machine disturbs these less. `split-merge` is the default
+search from one cluster, for forty steps. One thread, and `dask`: two worker processes of one thread
 each that keep the rows. Peers read the same blocks and are given 20 clusters and our start.
 
 The model of a pass is `max(4 n d / r, 2 n d K / g)`: r bytes read a second, g operations of the
@@ -102,9 +103,10 @@ def _sizes(section: Section, path: Path, n: int) -> dict[str, float]:
     if blocks["inertia"] != memory["inertia"]:
         raise RuntimeError("Blocks and memory give different results.")
     _add(section, n, "blocks", blocks, memory)
-    ratio = blocks["cpu"] / memory["cpu"]
-    cells = [*[NOTHING] * 4, f"{blocks['cpu'] / SWEEPS:.3f} s", f"{ratio:.2f}", *[NOTHING] * 2]
-    section.add(f"{n:,}", "blocks, processor", *cells, *SWEEP.cells(ratio))
+    ratios = _fit(path, "both")["ratios"]
+    ratio = Ratio(median(ratios), min(ratios), max(ratios))
+    cells = [*[NOTHING] * 5, ratio, *[NOTHING] * 2, *SWEEP.cells(ratio.median)]
+    section.add(f"{n:,}", "blocks, processor", *cells)
     if n in MEMORY:
         beyond = blocks["beyond"] / MB
         cells = [*[NOTHING] * 6, f"{beyond:.0f} MB", NOTHING, *MEMORY[n].cells(beyond)]

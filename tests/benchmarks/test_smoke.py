@@ -172,4 +172,5 @@ def test_every_section_has_a_name():
         "choosing-kernels",
         "samplers",
         "streams",
+        "scale",
     ]

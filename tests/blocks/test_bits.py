@@ -1,5 +1,7 @@
 """A fit of rows in blocks has the bits of the fit in memory, however the rows are cut."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -139,3 +141,24 @@ def test_a_fit_goes_on_from_centres_in_a_file_with_the_same_bits(tmp_path):
     expected = rounds(0, 5, start)
     np.save(tmp_path / "centres.npy", rounds(0, 2, start).cluster_centers_)
     assert_same_bits(rounds(2, 5, np.load(tmp_path / "centres.npy")), expected)
+
+
+@pytest.mark.usefixtures("small_memory")
+def test_a_row_takes_a_few_bytes_at_most():
+    n, size = 1_000_000, 20_000
+
+    def read(parts):
+        rng = np.random.default_rng(0)
+        for _ in range(parts):
+            yield rng.integers(3, size=(size, 1)) + 0.1 * rng.standard_normal((size, 1))
+
+    model = DPMeans(1e5, search="paper", init=[[0.0], [1.0], [2.0]], n_jobs=1, random_state=0)
+    model.fit(row_blocks(lambda: read(2)))  # compiles
+    tracemalloc.start()
+    try:
+        model.fit(row_blocks(lambda: read(n // size)))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert model.n_clusters_ == 3
+    assert peak < 8 * n  # less than one number a row

@@ -12,7 +12,7 @@ import pytest
 from distributed import Client
 from scipy import sparse
 
-from hardbayes import DPMeans, load, save
+from hardbayes import DPMeans, by_size, load, row_blocks, save
 from tests.blocks.conftest import assert_same_bits, blobs
 from tests.conftest import SEARCHES, quiet_fit
 
@@ -196,3 +196,22 @@ def test_an_asynchronous_client_is_refused():
 
     with pytest.raises(TypeError, match=r"The Dask client is asynchronous, and fit is not"):
         asyncio.run(within())
+
+
+@pytest.mark.usefixtures("small_memory")
+def test_clusters_are_numbered_by_size_without_computing_labels():
+    expected = by_size(fit(X))
+    with dask.config.set(scheduler="synchronous"):
+        model = fit(da.from_array(X, chunks=(40, 3)))
+
+    def unwanted(*args, **kwargs):
+        raise AssertionError("labels were computed")
+
+    with dask.config.set(scheduler=unwanted):
+        numbered = by_size(model)
+    assert numbered.labels_.chunks == model.labels_.chunks
+    with dask.config.set(scheduler="synchronous"):
+        np.testing.assert_array_equal(numbered.labels_.compute(), expected.labels_)
+    np.testing.assert_array_equal(numbered.predict(X), expected.labels_)
+    blocks = by_size(fit(row_blocks(X)))
+    np.testing.assert_array_equal(blocks.labels_, expected.labels_)

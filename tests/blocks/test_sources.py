@@ -64,9 +64,7 @@ def parquet_folder(folder):
 
 
 def zarr_array(folder):
-    rows = zarr.create_array(
-        store=str(folder / "x.zarr"), shape=X.shape, chunks=(20, 2), dtype="f8"
-    )
+    rows = zarr.open(str(folder / "x.zarr"), mode="w", shape=X.shape, chunks=(20, 2), dtype="f8")
     rows[:] = X
     return rows
 

@@ -18,9 +18,9 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
+from hardbayes.core.lazy import refuse_lazy
 from hardbayes.core.row_sources import BLOCK_BYTES, RawBlock, Source, source_of
 from hardbayes.core.row_spool import Spool
-from hardbayes.core.validation.cells import refuse_lazy
 
 #: What a block of weights may be given by.
 Weights = str | NDArray[np.floating] | Callable[[Any], Any] | None

@@ -17,10 +17,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from hardbayes.core.arrays import Floats, Matrix, kept_in
 from hardbayes.core.exact_number import told_number, unjudged
+from hardbayes.core.lazy import lazy_kind
 from hardbayes.core.loop import Status, counted
 from hardbayes.core.pool import Pool, resolve_threads
 from hardbayes.core.row_blocks import RowBlocks, rows_by_block
-from hardbayes.core.validation import check_matrix, check_novelty, lazy_kind
+from hardbayes.core.validation import check_matrix, check_novelty
 from hardbayes.core.validation.cells import column_names
 from hardbayes.dp_means.block_problem import Scanned, pose_blocks, read_rows, scan_blocks
 from hardbayes.dp_means.exactly import Told, fit_told_from

@@ -311,7 +311,8 @@ def fitted_partition(
 ) -> FittedPartition:
     """Return the model of a solution; ``penalty`` of a cluster in the user's units."""
     rows = problem.rows
-    some = np.arange(rows.n_rows)[every_so_many(rows.n_rows, rows.n_weighted, rows.most_taken)]
+    which = every_so_many(rows.n_rows, rows.n_weighted, rows.most_taken)
+    some = np.arange(*which.indices(rows.n_rows))  # not a slice of all, which may be many
     local = rows.take(some if len(some) < rows.n_rows else None)
     costs = local.costs_of(partition.direct_form(centres), labels[some])
     quantiles = cost_quantiles(costs, labels[some], len(centres), local.weights_at())

@@ -37,7 +37,9 @@ class Call(NamedTuple):
 class Mapper(Protocol):
     """Where blocks are."""
 
-    n_passes: int  # how often the blocks have been gone through, in whole or in part
+    @property
+    def n_passes(self) -> int:
+        """How often the blocks have been gone through, in whole or in part."""
 
     def threads(self, pool: Pool) -> Pool | int:
         """Return the threads that work on a block, or how many there are elsewhere."""

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from hardbayes.core.arrays import Floats
-from hardbayes.core.validation.cells import refuse_lazy
+from hardbayes.core.lazy import refuse_lazy
 from hardbayes.core.validation.matrix import canonical, check_structure
 
 WHAT = (

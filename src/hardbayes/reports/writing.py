@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 from hardbayes._version import __version__
 from hardbayes.core.estimator import Estimator
 from hardbayes.core.html import join, tag
+from hardbayes.core.lazy import refuse_lazy
 from hardbayes.core.loop import counted
 from hardbayes.core.penalty_path import PenaltyPath
-from hardbayes.core.validation.cells import refuse_lazy
 from hardbayes.paths import TRACED, penalty_path
 from hardbayes.persistence.atomic import atomic_write
 from hardbayes.reports.data import (

@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from hardbayes.core.arrays import Floats, is_sparse
 from hardbayes.core.geometry import geometry_for
+from hardbayes.core.lazy import refuse_lazy
 from hardbayes.core.loop import counted
-from hardbayes.core.validation.cells import refuse_lazy
 from hardbayes.dp_means.estimator import DPMeans
 from hardbayes.gaussian.estimator import GaussianDPMeans
 from hardbayes.samplers.families import DIVERGENCES, GEOMETRIES, residual_variance

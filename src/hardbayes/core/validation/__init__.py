@@ -11,7 +11,6 @@ from hardbayes.core.validation.arguments import (
     fit_method,
     read_weights,
 )
-from hardbayes.core.validation.cells import lazy_kind
 from hardbayes.core.validation.matrix import as_matrix, check_matrix, stored, touches_border
 
 __all__ = [
@@ -25,7 +24,6 @@ __all__ = [
     "check_weights",
     "checking_parameters",
     "fit_method",
-    "lazy_kind",
     "read_weights",
     "stored",
     "touches_border",

@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_array
 
 from hardbayes.core.arrays import Floats, Matrix, is_sparse
 from hardbayes.core.geometry import Geometry
-from hardbayes.core.validation.cells import one_sentence, place, refuse_lazy
+from hardbayes.core.lazy import refuse_lazy
+from hardbayes.core.validation.cells import one_sentence, place
 from hardbayes.core.validation.matrix import check_matrix, first_cell
 
 # A row with a share of the total weight below n times this would be lost in the sums of weights.

@@ -16,13 +16,13 @@ from sklearn.utils.validation import check_array, validate_data
 
 from hardbayes.core.arrays import Matrix, is_sparse
 from hardbayes.core.geometry import Geometry
+from hardbayes.core.lazy import refuse_lazy
 from hardbayes.core.validation.cells import (
     column_names,
     missing_value,
     one_sentence,
     place,
     refuse_empty,
-    refuse_lazy,
     refuse_other_things,
     refuse_text,
 )
