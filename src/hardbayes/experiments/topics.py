@@ -28,7 +28,7 @@ SOURCE = "words of NIPS 1-12 as CSR arrays data, indices, indptr, shape, and the
 #: Sweeps of the paper until it converges, and seconds of each at most.
 PAPER_SWEEPS, PAPER_SECONDS = (13, 25), 60.0
 LOCAL_PENALTY = 8.0  # of the published algorithm, in nats, within the range that has topics at all
-LEVELS = (1.0, 16.0, 256.0, 512.0, 1024.0)  # global penalties tried, times the local one
+LEVELS = (1.0, 4.0, 16.0, 64.0, 256.0)  # global penalties tried, times the local one
 STEPS = 10  # of a fit that is timed
 EVERY = 8  # of the documents the published algorithm has one, which is slow
 

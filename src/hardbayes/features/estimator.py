@@ -39,8 +39,8 @@ FEATURE_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-# The cap of "stepwise" where none is given. Where noise is worth a feature it goes on to its cap, and
-# numbers beyond take seconds each: features that may exist, against a fit that takes minutes.
+# The cap of "stepwise" where none is given. Where noise is worth a feature it goes on to its cap,
+# and each number beyond takes seconds: features that may exist, against a fit of minutes.
 STEPWISE_COMPONENTS = 12
 
 
