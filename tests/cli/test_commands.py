@@ -94,7 +94,7 @@ def test_json_holds_everything(hardbayes, blobs):
 
 @pytest.mark.parametrize(
     ("options", "n_clusters"),
-    [(["--about-k", "5"], 5), (["--penalty", "1e9"], 1), (["--penalty", "50"], 3),
+    [(["--k", "5"], 5), (["--penalty", "1e9"], 1), (["--penalty", "50"], 3),
      (["--penalty", "50", "--search", "paper"], 3), (["--model", "gaussian"], 3),
      (["--model", "gaussian", "--about-k", "2"], 2), (["--divergence", "cosine"], None)],
 )  # fmt: skip
@@ -110,7 +110,7 @@ def test_one_cluster_names_the_nearest_number_and_how_to_get_it(hardbayes):
     lines = hardbayes("cluster", "t.csv").err.splitlines()
     assert any(line.startswith("Why 1: no number of clusters stood out") for line in lines)
     how = next(line for line in lines if line.startswith("To use "))
-    assert "hardbayes cluster t.csv --about-k " in how
+    assert "hardbayes cluster t.csv --k " in how
     assert lines[-1] == "Next: hardbayes path t.csv"
 
 
@@ -145,7 +145,7 @@ def test_path_prints_and_draws(hardbayes, blobs, tmp_path):
     assert [line.split(",")[0] for line in lines if line.endswith(",1")] == ["3"]
     assert "<- suggested" in done.err
     assert done.err.splitlines()[-1] == (
-        "Next: hardbayes cluster blobs.csv --columns a b --about-k 3"
+        "Next: hardbayes cluster blobs.csv --columns a b --k 3"
     )
     assert (tmp_path / "p.svg").read_bytes().startswith(b"<?xml")
     assert json.loads(hardbayes("path", "blobs.csv", "--columns", "a,b", "--json").out)["penalty"]
@@ -232,7 +232,7 @@ def test_graph_of_names_with_and_without_weights(hardbayes, tmp_path):
     (tmp_path / "e.txt").write_text(
         "# karate\n" + "".join(f"member{i}   member{j}\n" for i, j in edges)
     )
-    done = hardbayes("graph", "e.txt", "--about-k", "2", "--save", "m", "-o", "l.csv")
+    done = hardbayes("graph", "e.txt", "--k", "2", "--save", "m", "-o", "l.csv")
     assert "34 vertices, 78 edges" in done.err
     rows = read_csv("l.csv")[1]
     truth = [factions[int(name.removeprefix("member"))] for name, _ in rows]

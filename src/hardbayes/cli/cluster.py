@@ -131,19 +131,16 @@ def sampled(options: argparse.Namespace, model: Any, rows: Rows) -> tuple[Any, l
 
 def fit_clusters(options: argparse.Namespace, rows: Rows) -> Any:
     """Return the fitted model, its clusters numbered by size."""
-    from hardbayes import DPMeans, GaussianDPMeans, by_size, penalty_path
+    from hardbayes import DPMeans, GaussianDPMeans, by_size
 
-    given = {"search": options.search, "random_state": options.seed}
+    given: dict[str, Any] = {
+        "n_clusters": options.k, "search": options.search, "random_state": options.seed
+    }  # fmt: skip
     estimator: Any
     if options.model == "gaussian":
         estimator = GaussianDPMeans(options.penalty, **given)
-        if options.about_k is not None:
-            estimator.set_params(cluster_penalty=0.0, max_clusters=options.about_k)
     else:
         estimator = DPMeans(options.penalty, divergence=options.divergence, **given)
-        if options.about_k is not None:
-            path = penalty_path(rows.X, estimator=estimator, sample_weight=rows.weights)
-            return by_size(path.model(options.about_k))
     return by_size(estimator.fit(rows.X, sample_weight=rows.weights))
 
 
@@ -237,7 +234,7 @@ def after_path(options: argparse.Namespace, plateaus: list[Any], best: float) ->
         return f"Next: {typed(options)} --plot path.png"
     widest = max(plateaus, key=lambda plateau: plateau.width, default=None)
     chosen = next((p.k for p in plateaus if p.low <= best <= p.high), widest and widest.k)
-    return f"Next: hardbayes cluster {table_arguments(options)} --about-k {chosen or 2}"
+    return f"Next: hardbayes cluster {table_arguments(options)} --k {chosen or 2}"
 
 
 def add_groups(commands: Any) -> None:
@@ -260,7 +257,9 @@ def add_groups(commands: Any) -> None:
             metavar="auto|X",
             help=f"what {what} (default: auto)",
         )
-    parser.add_argument("--max-clusters", type=shared.number, metavar="K", help="the most clusters")
+    most = parser.add_mutually_exclusive_group()
+    most.add_argument("--max-clusters", type=shared.number, metavar="K", help="the most clusters")
+    shared.add_told(most, "clusters")
     shared.add_seed(parser)
     shared.add_results(parser, "the cluster of each row", centers="sizes and centres of clusters")
     parser.set_defaults(run=run_groups)
@@ -303,6 +302,7 @@ def fit_groups(options: argparse.Namespace, rows: Rows) -> Any:
     model = HDPMeans(
         options.local_penalty,
         options.global_penalty,
+        n_clusters=options.k,
         max_clusters=options.max_clusters,
         random_state=options.seed,
     )

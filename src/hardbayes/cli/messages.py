@@ -100,8 +100,8 @@ def why_so_many(options: argparse.Namespace, model: Any) -> list[str]:
     """Return the number of clusters found, and why."""
     k = model.n_clusters_
     head = f"Found {counted(k, 'cluster')}, at a penalty of {rounded(model.cluster_penalty_)} each."
-    if options.about_k is not None:
-        why = "as --about-k says" if k == options.about_k else "the most that were found"
+    if options.k is not None:
+        why = "as --k says" if k == options.k else "the most that were found"
         return [f"{counted(k, 'cluster')}, {why}."]
     choice = getattr(model, "penalty_choice_", None)
     if choice is None or not len(choice["n_clusters"]):
@@ -132,7 +132,7 @@ def _none_stood_out(options: argparse.Namespace, choice: Any) -> list[str]:
         f"({_factor(choice, 'reference', at)} without structure), p = {choice['p_value'][at]:.2g} "
         f"where {_level():g} is needed."
     )
-    return [why, f"To use {k} clusters: {typed(options)} --about-k {k}"]
+    return [why, f"To use {k} clusters: {typed(options)} --k {k}"]
 
 
 def _gaussian_sentence(choice: Any, k: int) -> str:
