@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.datasets import make_moons
 from sklearn.metrics import adjusted_rand_score
 
 from hardbayes import DPMeans, load, save
@@ -144,9 +145,7 @@ def test_path_prints_and_draws(hardbayes, blobs, tmp_path):
     assert header == "n_clusters,penalty,lowest,highest,suggested"
     assert [line.split(",")[0] for line in lines if line.endswith(",1")] == ["3"]
     assert "<- suggested" in done.err
-    assert done.err.splitlines()[-1] == (
-        "Next: hardbayes cluster blobs.csv --columns a b --k 3"
-    )
+    assert done.err.splitlines()[-1] == ("Next: hardbayes cluster blobs.csv --columns a b --k 3")
     assert (tmp_path / "p.svg").read_bytes().startswith(b"<?xml")
     assert json.loads(hardbayes("path", "blobs.csv", "--columns", "a,b", "--json").out)["penalty"]
 
@@ -159,6 +158,35 @@ def test_groups(hardbayes, blobs):
     assert "60 rows in 3 groups" in done.err and "share of cluster" in done.err
     hardbayes("predict", "m", "blobs.csv", "--group-column", "group", "-o", "again.csv")
     assert read_csv("again.csv") == read_csv("l.csv")
+
+
+def test_clusters_by_a_kernel(hardbayes, refused):
+    X, moon = make_moons(160, noise=0.05, random_state=0)
+    write_csv("moons.csv", ["x", "y"], X.tolist())
+    by_kernel = ["cluster", "moons.csv", "--model", "kernel"]
+    files = ["-o", "l.csv", "--centers", "c.csv", "--save", "m", "--overwrite"]
+    said = hardbayes(*by_kernel, *files).err
+    assert "Found 2 clusters" in said and "Why 2, by the kernel 'rbf': the worst border" in said
+    labels = np.array([int(row[-1]) for row in read_csv("l.csv")[1]])
+    assert adjusted_rand_score(moon, labels) == 1.0
+    means = [X[labels == k].mean(axis=0) for k in (0, 1)]
+    found = [[float(cell) for cell in row[2:]] for row in read_csv("c.csv")[1]]
+    np.testing.assert_allclose(found, means, rtol=1e-9)
+    hardbayes("predict", "m", "moons.csv", "-o", "again.csv")
+    assert read_csv("again.csv") == read_csv("l.csv")
+    assert "5 clusters, as --k says." in hardbayes(*by_kernel, "--k", "5", *files).err
+    assert load("m").n_clusters_ == 5
+    assert "no --divergence" in refused(*by_kernel, "--divergence", "kl")
+    assert "no sampler for --model kernel" in refused(*by_kernel, "--certainty")
+
+
+def test_exactly_k(hardbayes, refused, blobs):
+    columns = ["--columns", "a", "b"]
+    for command, more in (("cluster", []), ("groups", ["--group-column", "group"])):
+        done = hardbayes(command, "blobs.csv", *more, *columns, "--k", "6", "--json")
+        assert len(json.loads(done.out)["clusters"]) == 6
+    told = refused("cluster", "blobs.csv", *columns, "--k", "9999")
+    assert "must be at most the number of rows, 60" in told
 
 
 def test_features(hardbayes):

@@ -250,8 +250,6 @@ def test_nan_is_named():
         GaussianDPMeans(1.0).fit(X)
 
 
-
-
 @pytest.mark.filterwarnings("ignore:.*so there is one cluster")  # the checks draw rows without any
 @parametrize_with_checks(
     # Not with a penalty: some checks set n_clusters, which is refused beside one.

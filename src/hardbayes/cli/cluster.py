@@ -55,9 +55,10 @@ def add_cluster(commands: Any) -> None:
     shared.add_divergence(parser, ("mixed",))
     parser.add_argument(
         "--model",
-        choices=("means", "gaussian"),
+        choices=("means", "gaussian", "kernel"),
         default="means",
-        help="round clusters around means (default), or clusters with shapes of their own",
+        help="round clusters around means (default), clusters with shapes of their own, or of any "
+        "shape, by a kernel that is chosen",
     )
     shared.add_search(parser)
     parser.add_argument(
@@ -72,9 +73,11 @@ def add_cluster(commands: Any) -> None:
 def run_cluster(options: argparse.Namespace) -> None:
     """Read, fit, write, tell."""
     check_outputs(options, "output", "centers", "report", "save")
-    gaussian = options.model == "gaussian"
-    if gaussian and options.divergence != "squared_euclidean":
-        raise CommandError("--model gaussian has no --divergence; leave one of them out")
+    has_means = options.model == "means"
+    if not has_means and options.divergence != "squared_euclidean":
+        raise CommandError(f"--model {options.model} has no --divergence; leave one of them out")
+    if options.certainty and options.model == "kernel":
+        raise CommandError("--certainty has no sampler for --model kernel; leave one of them out")
     if options.certainty:
         check_certainty(options)
     table = open_table(options.table, options.header)
@@ -86,7 +89,7 @@ def run_cluster(options: argparse.Namespace) -> None:
             )
         run_mixed(options, table)
         return
-    plain = options.divergence == "squared_euclidean" and not gaussian
+    plain = options.divergence == "squared_euclidean" and options.model != "gaussian"
     rows = read_rows(options, table, scalable=plain)
     model, warned = computed(rows.table.path, lambda: fit_clusters(options, rows), rows.cell)
     sure, more = sampled(options, model, rows)
@@ -130,8 +133,8 @@ def sampled(options: argparse.Namespace, model: Any, rows: Rows) -> tuple[Any, l
 
 
 def fit_clusters(options: argparse.Namespace, rows: Rows) -> Any:
-    """Return the fitted model, its clusters numbered by size."""
-    from hardbayes import DPMeans, GaussianDPMeans, by_size
+    """Return the fitted model, its clusters numbered by size where they can be."""
+    from hardbayes import DPMeans, GaussianDPMeans, KernelDPMeans, by_size
 
     given: dict[str, Any] = {
         "n_clusters": options.k, "search": options.search, "random_state": options.seed
@@ -139,6 +142,9 @@ def fit_clusters(options: argparse.Namespace, rows: Rows) -> Any:
     estimator: Any
     if options.model == "gaussian":
         estimator = GaussianDPMeans(options.penalty, **given)
+    elif options.model == "kernel":
+        # Clusters by a kernel keep the order in which they were found.
+        return KernelDPMeans(options.penalty, **given).fit(rows.X, sample_weight=rows.weights)
     else:
         estimator = DPMeans(options.penalty, divergence=options.divergence, **given)
     return by_size(estimator.fit(rows.X, sample_weight=rows.weights))

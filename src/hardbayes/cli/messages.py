@@ -106,6 +106,8 @@ def why_so_many(options: argparse.Namespace, model: Any) -> list[str]:
     choice = getattr(model, "penalty_choice_", None)
     if choice is None or not len(choice["n_clusters"]):
         return [head]
+    if "border" in choice:  # of clusters by a kernel
+        return [head, _kernel_sentence(choice, model)]
     if "width" not in choice:  # of Gaussian clusters
         return [head, _gaussian_sentence(choice, k)]
     if k == 1:
@@ -142,6 +144,17 @@ def _gaussian_sentence(choice: Any, k: int) -> str:
     return (
         f"Why {k}: rows thin out between them (p = {choice['p_value'][at]:.2g}), and {k} Gaussians "
         f"describe them better than one by {choice['evidence'][at]:.4g} nats."
+    )
+
+
+def _kernel_sentence(choice: Any, model: Any) -> str:
+    if not choice["chosen"].any():
+        return "Why 1: the borders of no division are clearly cheaper than those of its halves."
+    at = int(choice["chosen"].argmax())
+    kind = "round clusters" if model.kernel_ == "linear" else f"the kernel {model.kernel_!r}"
+    return (
+        f"Why {model.n_clusters_}, by {kind}: the worst border costs "
+        f"{choice['border'][at]:.2g} of what halving its cluster costs."
     )
 
 
