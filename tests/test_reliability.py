@@ -43,7 +43,7 @@ REFUSAL = r"(?i)scale|divide|multiply|too small|too large|fit float64|overflow"
     [
         DPMeans(**options, search=search)
         for search in SEARCHES
-        for options in ({}, {"cluster_penalty": 1.0, "order": "given"})
+        for options in ({}, {"order": "given"})
     ]
 )
 def test_scikit_learn_checks(estimator, check):

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.datasets import make_moons
 from sklearn.metrics import adjusted_rand_score
 
 from hardbayes import DPMeans, load, save
@@ -94,7 +95,7 @@ def test_json_holds_everything(hardbayes, blobs):
 
 @pytest.mark.parametrize(
     ("options", "n_clusters"),
-    [(["--about-k", "5"], 5), (["--penalty", "1e9"], 1), (["--penalty", "50"], 3),
+    [(["--k", "5"], 5), (["--penalty", "1e9"], 1), (["--penalty", "50"], 3),
      (["--penalty", "50", "--search", "paper"], 3), (["--model", "gaussian"], 3),
      (["--model", "gaussian", "--about-k", "2"], 2), (["--divergence", "cosine"], None)],
 )  # fmt: skip
@@ -110,7 +111,7 @@ def test_one_cluster_names_the_nearest_number_and_how_to_get_it(hardbayes):
     lines = hardbayes("cluster", "t.csv").err.splitlines()
     assert any(line.startswith("Why 1: no number of clusters stood out") for line in lines)
     how = next(line for line in lines if line.startswith("To use "))
-    assert "hardbayes cluster t.csv --about-k " in how
+    assert "hardbayes cluster t.csv --k " in how
     assert lines[-1] == "Next: hardbayes path t.csv"
 
 
@@ -144,9 +145,7 @@ def test_path_prints_and_draws(hardbayes, blobs, tmp_path):
     assert header == "n_clusters,penalty,lowest,highest,suggested"
     assert [line.split(",")[0] for line in lines if line.endswith(",1")] == ["3"]
     assert "<- suggested" in done.err
-    assert done.err.splitlines()[-1] == (
-        "Next: hardbayes cluster blobs.csv --columns a b --about-k 3"
-    )
+    assert done.err.splitlines()[-1] == ("Next: hardbayes cluster blobs.csv --columns a b --k 3")
     assert (tmp_path / "p.svg").read_bytes().startswith(b"<?xml")
     assert json.loads(hardbayes("path", "blobs.csv", "--columns", "a,b", "--json").out)["penalty"]
 
@@ -159,6 +158,35 @@ def test_groups(hardbayes, blobs):
     assert "60 rows in 3 groups" in done.err and "share of cluster" in done.err
     hardbayes("predict", "m", "blobs.csv", "--group-column", "group", "-o", "again.csv")
     assert read_csv("again.csv") == read_csv("l.csv")
+
+
+def test_clusters_by_a_kernel(hardbayes, refused):
+    X, moon = make_moons(160, noise=0.05, random_state=0)
+    write_csv("moons.csv", ["x", "y"], X.tolist())
+    by_kernel = ["cluster", "moons.csv", "--model", "kernel"]
+    files = ["-o", "l.csv", "--centers", "c.csv", "--save", "m", "--overwrite"]
+    said = hardbayes(*by_kernel, *files).err
+    assert "Found 2 clusters" in said and "Why 2, by the kernel 'rbf': the worst border" in said
+    labels = np.array([int(row[-1]) for row in read_csv("l.csv")[1]])
+    assert adjusted_rand_score(moon, labels) == 1.0
+    means = [X[labels == k].mean(axis=0) for k in (0, 1)]
+    found = [[float(cell) for cell in row[2:]] for row in read_csv("c.csv")[1]]
+    np.testing.assert_allclose(found, means, rtol=1e-9)
+    hardbayes("predict", "m", "moons.csv", "-o", "again.csv")
+    assert read_csv("again.csv") == read_csv("l.csv")
+    assert "5 clusters, as --k says." in hardbayes(*by_kernel, "--k", "5", *files).err
+    assert load("m").n_clusters_ == 5
+    assert "no --divergence" in refused(*by_kernel, "--divergence", "kl")
+    assert "no sampler for --model kernel" in refused(*by_kernel, "--certainty")
+
+
+def test_exactly_k(hardbayes, refused, blobs):
+    columns = ["--columns", "a", "b"]
+    for command, more in (("cluster", []), ("groups", ["--group-column", "group"])):
+        done = hardbayes(command, "blobs.csv", *more, *columns, "--k", "6", "--json")
+        assert len(json.loads(done.out)["clusters"]) == 6
+    told = refused("cluster", "blobs.csv", *columns, "--k", "9999")
+    assert "must be at most the number of rows, 60" in told
 
 
 def test_features(hardbayes):
@@ -232,7 +260,7 @@ def test_graph_of_names_with_and_without_weights(hardbayes, tmp_path):
     (tmp_path / "e.txt").write_text(
         "# karate\n" + "".join(f"member{i}   member{j}\n" for i, j in edges)
     )
-    done = hardbayes("graph", "e.txt", "--about-k", "2", "--save", "m", "-o", "l.csv")
+    done = hardbayes("graph", "e.txt", "--k", "2", "--save", "m", "-o", "l.csv")
     assert "34 vertices, 78 edges" in done.err
     rows = read_csv("l.csv")[1]
     truth = [factions[int(name.removeprefix("member"))] for name, _ in rows]

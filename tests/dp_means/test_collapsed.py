@@ -71,7 +71,7 @@ def assert_equals_literal(model, expected, weights):
     np.testing.assert_allclose(model.objective_, expected.objective, rtol=1e-9, atol=1e-12)
 
 
-@parametrize_with_checks([DPMeans(1.0, method="collapsed")])
+@parametrize_with_checks([DPMeans(method="collapsed")])
 def test_scikit_learn_checks(estimator, check):
     run_check(estimator, check)
 

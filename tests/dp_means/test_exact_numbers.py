@@ -8,11 +8,11 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 
-from hardbayes import BPMeans, DPMeans, GaussianDPMeans, objective, penalty_path
+from hardbayes import BPMeans, DPMeans, objective, penalty_path
 from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.datasets import make_word_histograms
 from hardbayes.dp_means.objective import Partition
-from hardbayes.dp_means.penalty_path import merge_cheapest
+from hardbayes.dp_means.exactly import merge_cheapest
 from tests.conftest import assert_same_bits, quiet_fit
 
 
@@ -140,22 +140,6 @@ def test_the_cheapest_pairs_unite():
     centres = merge_cheapest(partition, weights.copy(), totals.copy(), 2)
     assert sorted(centres.ravel().tolist()) == [0.5, 10.0]
     assert merge_cheapest(partition, weights, totals, 3).shape == (3, 1)
-
-
-@pytest.mark.parametrize(
-    ("kind", "ways"),
-    [
-        (DPMeans, [r"penalty_path\(X\)\.model\(3\)", r"DPMeans\(0, max_clusters=3\)"]),
-        (GaussianDPMeans, [r"GaussianDPMeans\(0, max_clusters=3\)"]),
-    ],
-)
-def test_a_number_given_to_the_constructor(kind, ways):
-    for way in ways:
-        with pytest.raises(TypeError, match=way):
-            kind(n_clusters=3)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'k'"):
-        kind(k=3)
-    assert "n_clusters" not in kind().get_params()
 
 
 def test_a_path_in_three_lines(path):

@@ -250,17 +250,10 @@ def test_nan_is_named():
         GaussianDPMeans(1.0).fit(X)
 
 
-REPEATED = "weights are repetition in the objective, not in what the search draws"
-
-
 @pytest.mark.filterwarnings("ignore:.*so there is one cluster")  # the checks draw rows without any
 @parametrize_with_checks(
-    [GaussianDPMeans(max_iter=30), GaussianDPMeans(0.3, covariance_prior=1.0)],
-    expected_failed_checks=lambda model: (
-        {}
-        if model.cluster_penalty == "auto"
-        else {"check_sample_weight_equivalence_on_dense_data": REPEATED}
-    ),
+    # Not with a penalty: some checks set n_clusters, which is refused beside one.
+    [GaussianDPMeans(max_iter=30), GaussianDPMeans(covariance_prior=1.0)],
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

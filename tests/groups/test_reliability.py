@@ -14,7 +14,7 @@ from tests.conftest import quiet_fit, run_check
 from tests.interrupts import watching_calls
 
 
-@parametrize_with_checks([HDPMeans(0.5, 1.0), HDPMeans(search="paper")])
+@parametrize_with_checks([HDPMeans(0.5), HDPMeans(search="paper")])
 def test_scikit_learn_checks(estimator, check):
     run_check(estimator, check)
 

@@ -40,7 +40,7 @@ MOONS, MOON = make_moons(150, noise=0.05, random_state=0)
 @parametrize_with_checks(
     [
         KernelDPMeans(random_state=0),
-        KernelDPMeans(0.5, kernel="linear", search="paper"),
+        KernelDPMeans(kernel="linear", search="paper"),
         SpectralDPMeans(random_state=0),
     ]
 )
@@ -287,8 +287,6 @@ def test_bad_inputs_are_refused_in_one_sentence(model):
         model(3.0, balance=True, n_landmarks=5).fit(MOONS)
     with pytest.raises(ValueError, match="Distances of new rows need"):
         given.fit(MOONS @ MOONS.T).transform(MOONS @ MOONS.T)
-    with pytest.raises(TypeError, match="takes no 'n_clusters'"):
-        model(n_clusters=3)
 
 
 @pytest.mark.parametrize("model", MODELS)

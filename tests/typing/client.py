@@ -39,6 +39,8 @@ model = assert_type(DPMeans(random_state=0).fit(X), DPMeans)
 assert_type(model.n_clusters_, int)
 assert_type(model.status_, str)
 assert_type(model.objective_, float)
+exactly = assert_type(DPMeans(n_clusters=3, random_state=0).fit(X), DPMeans)
+assert_type(exactly.n_clusters, int | None)
 labels: Labels = model.labels_
 centres: Floats = model.cluster_centers_
 history: Floats = model.objective_history_

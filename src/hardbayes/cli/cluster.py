@@ -56,9 +56,10 @@ def add_cluster(commands: Any) -> None:
     shared.add_divergence(parser, ("mixed",))
     parser.add_argument(
         "--model",
-        choices=("means", "gaussian"),
+        choices=("means", "gaussian", "kernel"),
         default="means",
-        help="round clusters around means (default), or clusters with shapes of their own",
+        help="round clusters around means (default), clusters with shapes of their own, or of any "
+        "shape, by a kernel that is chosen",
     )
     shared.add_search(parser)
     parser.add_argument(
@@ -73,9 +74,11 @@ def add_cluster(commands: Any) -> None:
 def run_cluster(options: argparse.Namespace) -> None:
     """Read, fit, write, tell."""
     check_outputs(options, "output", "centers", "report", "save")
-    gaussian = options.model == "gaussian"
-    if gaussian and options.divergence != "squared_euclidean":
-        raise CommandError("--model gaussian has no --divergence; leave one of them out")
+    has_means = options.model == "means"
+    if not has_means and options.divergence != "squared_euclidean":
+        raise CommandError(f"--model {options.model} has no --divergence; leave one of them out")
+    if options.certainty and options.model == "kernel":
+        raise CommandError("--certainty has no sampler for --model kernel; leave one of them out")
     if options.certainty:
         check_certainty(options)
     table = open_table(options.table, options.header)
@@ -90,7 +93,7 @@ def run_cluster(options: argparse.Namespace) -> None:
     if is_larger_than_memory(options, table):
         run_by_block(options, table)
         return
-    plain = options.divergence == "squared_euclidean" and not gaussian
+    plain = options.divergence == "squared_euclidean" and options.model != "gaussian"
     rows = read_rows(options, table, scalable=plain)
     model, warned = computed(rows.table.path, lambda: fit_clusters(options, rows), rows.cell)
     sure, more = sampled(options, model, rows)
@@ -134,20 +137,20 @@ def sampled(options: argparse.Namespace, model: Any, rows: Rows) -> tuple[Any, l
 
 
 def fit_clusters(options: argparse.Namespace, rows: Rows) -> Any:
-    """Return the fitted model, its clusters numbered by size."""
-    from hardbayes import DPMeans, GaussianDPMeans, by_size, penalty_path
+    """Return the fitted model, its clusters numbered by size where they can be."""
+    from hardbayes import DPMeans, GaussianDPMeans, KernelDPMeans, by_size
 
-    given = {"search": options.search, "random_state": options.seed}
+    given: dict[str, Any] = {
+        "n_clusters": options.k, "search": options.search, "random_state": options.seed
+    }  # fmt: skip
     estimator: Any
     if options.model == "gaussian":
         estimator = GaussianDPMeans(options.penalty, **given)
-        if options.about_k is not None:
-            estimator.set_params(cluster_penalty=0.0, max_clusters=options.about_k)
+    elif options.model == "kernel":
+        # Clusters by a kernel keep the order in which they were found.
+        return KernelDPMeans(options.penalty, **given).fit(rows.X, sample_weight=rows.weights)
     else:
         estimator = DPMeans(options.penalty, divergence=options.divergence, **given)
-        if options.about_k is not None:
-            path = penalty_path(rows.X, estimator=estimator, sample_weight=rows.weights)
-            return by_size(path.model(options.about_k))
     return by_size(estimator.fit(rows.X, sample_weight=rows.weights))
 
 
@@ -241,7 +244,7 @@ def after_path(options: argparse.Namespace, plateaus: list[Any], best: float) ->
         return f"Next: {typed(options)} --plot path.png"
     widest = max(plateaus, key=lambda plateau: plateau.width, default=None)
     chosen = next((p.k for p in plateaus if p.low <= best <= p.high), widest and widest.k)
-    return f"Next: hardbayes cluster {table_arguments(options)} --about-k {chosen or 2}"
+    return f"Next: hardbayes cluster {table_arguments(options)} --k {chosen or 2}"
 
 
 def add_groups(commands: Any) -> None:
@@ -264,7 +267,9 @@ def add_groups(commands: Any) -> None:
             metavar="auto|X",
             help=f"what {what} (default: auto)",
         )
-    parser.add_argument("--max-clusters", type=shared.number, metavar="K", help="the most clusters")
+    most = parser.add_mutually_exclusive_group()
+    most.add_argument("--max-clusters", type=shared.number, metavar="K", help="the most clusters")
+    shared.add_told(most, "clusters")
     shared.add_seed(parser)
     shared.add_results(parser, "the cluster of each row", centers="sizes and centres of clusters")
     parser.set_defaults(run=run_groups)
@@ -307,6 +312,7 @@ def fit_groups(options: argparse.Namespace, rows: Rows) -> Any:
     model = HDPMeans(
         options.local_penalty,
         options.global_penalty,
+        n_clusters=options.k,
         max_clusters=options.max_clusters,
         random_state=options.seed,
     )

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from hardbayes._version import __version__
-from hardbayes.cli import demo, experiments, features, graph, predict, topics
+from hardbayes.cli import demo, experiments, features, graph, predict, topics, warm
 from hardbayes.cli.cluster import add_cluster, add_groups, add_path
 from hardbayes.cli.terminal import CommandError, one_line
 
@@ -51,7 +51,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"hardbayes {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    rest = (command.add_parser for command in (features, topics, graph, predict, experiments))
+    rest = (command.add_parser for command in (features, topics, graph, predict, experiments, warm))
     for add in (demo.add_parser, add_cluster, add_path, add_groups, *rest):
         add(commands)
     for command in commands.choices.values():

@@ -86,8 +86,8 @@ def fitted(options: argparse.Namespace, rows: Rows) -> Any:
 
     given = {"search": options.search, "random_state": options.seed}
     model: Any
-    if options.about_k is not None:
-        model = KFeatures(options.about_k, **given)
+    if options.k is not None:
+        model = KFeatures(options.k, **given)
     else:
         model = BPMeans(options.penalty, **given)
     return model.fit(rows.X, sample_weight=rows.weights)

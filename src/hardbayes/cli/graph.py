@@ -208,13 +208,10 @@ def run(options: argparse.Namespace) -> None:
 
 def fitted(options: argparse.Namespace, edges: Edges) -> Any:
     """Return the fitted model."""
-    from hardbayes import GraphDPMeans, penalty_path
+    from hardbayes import GraphDPMeans
 
-    model = GraphDPMeans(options.penalty, cut=options.cut, random_state=options.seed)
-    frame = as_frame(edges)
-    if options.about_k is not None:
-        return penalty_path(frame, estimator=model).model(options.about_k)
-    return model.fit(frame)
+    given = {"n_clusters": options.k, "cut": options.cut, "random_state": options.seed}
+    return GraphDPMeans(options.penalty, **given).fit(as_frame(edges))
 
 
 def cluster_lines(model: Any, edges: Edges, names: list[str]) -> list[str]:

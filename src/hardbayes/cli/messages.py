@@ -100,12 +100,14 @@ def why_so_many(options: argparse.Namespace, model: Any) -> list[str]:
     """Return the number of clusters found, and why."""
     k = model.n_clusters_
     head = f"Found {counted(k, 'cluster')}, at a penalty of {rounded(model.cluster_penalty_)} each."
-    if options.about_k is not None:
-        why = "as --about-k says" if k == options.about_k else "the most that were found"
+    if options.k is not None:
+        why = "as --k says" if k == options.k else "the most that were found"
         return [f"{counted(k, 'cluster')}, {why}."]
     choice = getattr(model, "penalty_choice_", None)
     if choice is None or not len(choice["n_clusters"]):
         return [head]
+    if "border" in choice:  # of clusters by a kernel
+        return [head, _kernel_sentence(choice, model)]
     if "width" not in choice:  # of Gaussian clusters
         return [head, _gaussian_sentence(choice, k)]
     if k == 1:
@@ -132,7 +134,7 @@ def _none_stood_out(options: argparse.Namespace, choice: Any) -> list[str]:
         f"({_factor(choice, 'reference', at)} without structure), p = {choice['p_value'][at]:.2g} "
         f"where {_level():g} is needed."
     )
-    return [why, f"To use {k} clusters: {typed(options)} --about-k {k}"]
+    return [why, f"To use {k} clusters: {typed(options)} --k {k}"]
 
 
 def _gaussian_sentence(choice: Any, k: int) -> str:
@@ -142,6 +144,17 @@ def _gaussian_sentence(choice: Any, k: int) -> str:
     return (
         f"Why {k}: rows thin out between them (p = {choice['p_value'][at]:.2g}), and {k} Gaussians "
         f"describe them better than one by {choice['evidence'][at]:.4g} nats."
+    )
+
+
+def _kernel_sentence(choice: Any, model: Any) -> str:
+    if not choice["chosen"].any():
+        return "Why 1: the borders of no division are clearly cheaper than those of its halves."
+    at = int(choice["chosen"].argmax())
+    kind = "round clusters" if model.kernel_ == "linear" else f"the kernel {model.kernel_!r}"
+    return (
+        f"Why {model.n_clusters_}, by {kind}: the worst border costs "
+        f"{choice['border'][at]:.2g} of what halving its cluster costs."
     )
 
 

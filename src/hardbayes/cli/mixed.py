@@ -182,7 +182,7 @@ def fit_mixed(options: argparse.Namespace, rows: MixedRows) -> Any:
     from hardbayes import MixedDPMeans
 
     model = MixedDPMeans(
-        options.penalty, n_clusters=options.about_k, columns=options.said,
+        options.penalty, n_clusters=options.k, columns=options.said,
         random_state=options.seed,
     )  # fmt: skip
     return model.fit(rows.frame, sample_weight=rows.weights)
@@ -209,8 +209,8 @@ def taken_lines(model: Any) -> list[str]:
 def why_so_many(options: argparse.Namespace, model: Any) -> list[str]:
     """Return the number of clusters, and why; with one, which number came nearest."""
     k = model.n_clusters_
-    if options.about_k is not None:
-        why = "as --about-k says" if k == options.about_k else "the most that were found"
+    if options.k is not None:
+        why = "as --k says" if k == options.k else "the most that were found"
         return [f"{counted(k, 'cluster')}, {why}."]
     head = f"Found {counted(k, 'cluster')}, at a penalty of {rounded(model.cluster_penalty_)} each."
     choice = getattr(model, "penalty_choice_", None)
@@ -231,7 +231,7 @@ def why_so_many(options: argparse.Namespace, model: Any) -> list[str]:
         head,
         f"{why}. Nearest came {nearest}: {amounts}.",
         *([f"Columns are associated:{associated}"] if found else []),
-        f"To use {nearest} clusters: {typed(options)} --about-k {nearest}",
+        f"To use {nearest} clusters: {typed(options)} --k {nearest}",
     ]
 
 

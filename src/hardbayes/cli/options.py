@@ -109,7 +109,19 @@ def add_number(parser: argparse.ArgumentParser, about: str, kind: Any = penalty)
         metavar="auto|X",
         help=f"what each of the {about} costs (default: auto, found from the data)",
     )
-    one.add_argument("--about-k", type=number, metavar="K", help=f"K {about}, whatever they cost")
+    add_told(one, about)
+
+
+def add_told(group: Any, about: str) -> None:
+    """Add the number of clusters or features; the name it had first stays."""
+    group.add_argument(
+        "--k",
+        "--about-k",
+        dest="k",
+        type=number,
+        metavar="K",
+        help=f"exactly K {about} (--about-k is the same)",
+    )
 
 
 def add_divergence(parser: argparse.ArgumentParser, more: tuple[str, ...] = ()) -> None:

@@ -248,7 +248,7 @@ def write_clusters(
     name_columns(model, rows)
     profiles = profile(rows.X, model.labels_, model.n_clusters_, rows.preparation)
     labels = rows.in_table(model.labels_)
-    centres = rows.preparation.in_own_units(model.cluster_centers_)
+    centres = rows.preparation.in_own_units(centres_of(model, rows))
     clusters = [
         {"cluster": k, "rows": int(profiles.sizes[k]), "center": centre.tolist()}
         for k, centre in enumerate(centres)
@@ -263,6 +263,17 @@ def write_clusters(
     found = RowResults(columns, "cluster", profiles.sizes, rows.names, centres, sure or False)
     write_row_results(options, model, rows, found, about | as_json | every)
     return profiles
+
+
+def centres_of(model: Any, rows: Rows) -> np.ndarray:
+    """Return the centres of clusters (k, d); of clusters by a kernel the means of their rows."""
+    if hasattr(model, "cluster_centers_"):
+        return np.asarray(model.cluster_centers_)
+    k, n = model.n_clusters_, len(model.labels_)
+    weights = np.ones(n) if rows.weights is None else rows.weights
+    member = np.zeros((k, n))
+    member[model.labels_, np.arange(n)] = weights
+    return np.asarray(member @ rows.X) / member.sum(axis=1, keepdims=True)
 
 
 def write_row_results(

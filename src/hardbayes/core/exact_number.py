@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.utils._param_validation import InvalidParameterError
 
 from hardbayes.core.loop import Status, counted
-from hardbayes.core.plateaus import Plateau, lower_hull
+from hardbayes.core.plateaus import ROUNDING, Plateau, lower_hull
 
 #: The penalties that say how many clusters there are.
 PENALTIES = ("cluster_penalty", "global_penalty")
@@ -58,7 +58,7 @@ class ToldPenalty(NamedTuple):
     @property
     def is_best(self) -> bool:
         """Whether the number is best at the penalty."""
-        return self.low < self.high
+        return self.low < self.high and not np.isclose(self.low, self.high, rtol=ROUNDING, atol=0.0)
 
     def scaled(self, factor: float, shift: float = 0.0) -> ToldPenalty:
         """Return the same in other units."""

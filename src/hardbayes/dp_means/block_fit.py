@@ -222,9 +222,9 @@ def _fit_large(
         sample = _choose(estimator, mapper, found, prior_weight, rng, pool)[0]
         if isinstance(init, str):
             init = problem.centres_in_frame(columns.of(sample["_model"].shown_centres()))
-        told = Told.of(estimator, sample["prior_weight_"], init)
+        wanted = Told.of(estimator, sample["prior_weight_"], init)
         fitted, status = fit_told_from(
-            problem, unjudged(sample["cluster_penalty_"]), columns, facts.dtype, told, rng,
+            problem, unjudged(sample["cluster_penalty_"]), columns, facts.dtype, wanted, rng,
             estimator._report,
         )  # fmt: skip
         fitted["_block_labels"] = fitted.pop("labels_")

@@ -385,8 +385,8 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
         matrix = columns.of(matrix)
         problem = pose(matrix, geometry, weights, pool)
         if told_number(self, matrix.shape[0]) is not None:
-            init = self.init if given is None else problem.centres_in_frame(columns.of(given))
-            told = Told.of(self, prior_weight, init)
+            start = self.init if given is None else problem.centres_in_frame(columns.of(given))
+            told = Told.of(self, prior_weight, start)
             return fit_told(problem, matrix, weights, columns, told, rng, self._report)
         choice = None
         if self.cluster_penalty == "auto":

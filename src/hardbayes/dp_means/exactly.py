@@ -37,14 +37,19 @@ if TYPE_CHECKING:
     from hardbayes.core.frame import Columns
 
 HALVINGS = 8  # of an automatic prior that keeps rows together; then there is none
-# Paths on further samples, where all rows do not fit in one; fewer of fewer rows, of which they take
-# a larger part of the time. More miss the best optimum less often and take longer
+# Paths on further samples, where all rows do not fit in one; fewer of fewer rows, where they take a
+# larger part of the time. More miss the best optimum less often, and take longer
 # (benchmarks.exact_k).
 PATHS = 24
 # Rows of all these samples but the first: so many, or so many for each cluster. Fewer take less
 # time, and end in more different optima (benchmarks.exact_k).
 PATH_ROWS = 1 << 12
 PATH_ROWS_A_CLUSTER = 64
+# With so few rows there are starts at the overall mean as well: half as many as clusters, because
+# more of these have more optima, but so many clusters in all starts, because each takes time
+# (benchmarks.exact_k).
+FEW_ROWS = 1 << 10
+MEAN_CLUSTERS = 64
 # Sweeps of all rows by which centres are judged: their order hardly changes later
 # (benchmarks.exact_k).
 JUDGING_SWEEPS = 5
@@ -192,8 +197,8 @@ def exact_starts(
             penalty = told_penalty(path.points, k, part.unit).scaled(1.0 / part.unit)
             # Other divergences have no quick path.
             quick = geometry.distance_costs and not told.prior_weight
-            more = min(PATHS, n // (2 * PATH_ROWS)) if ids is not None and quick else 0
-            n_paths = told.starts.number * (1 + more)
+            more = min(PATHS, n // (2 * PATH_ROWS)) if ids is not None else 0
+            n_paths = told.starts.number * (1 + more if quick else 1)
             most = max(PATH_ROWS, PATH_ROWS_A_CLUSTER * ends) if quick else None
             most = None if most is None else min(most, n)
         found.append(problem.centres_in_frame(centres))
@@ -220,6 +225,25 @@ def judged(
     return min(ends, key=lambda end: (-len(end.centres), end.cost)).centres
 
 
+def _improved(
+    problem: Problem, centres: Floats, told: Told, rng: np.random.RandomState, report: Report
+) -> Floats:
+    """Return these centres, or those of fits from the overall mean where rows are few."""
+    number = min(told.n_clusters // 2, MEAN_CLUSTERS // told.n_clusters)
+    if problem.rows.n_rows > FEW_ROWS or not number:
+        return centres
+    ends = [
+        solve_exactly(
+            problem, told.n_clusters, told.prior_weight, False, starts, rng, report
+        ).solution
+        for starts in (
+            replace(told.starts, init=centres, number=1),
+            replace(told.starts, init="mean", number=number * told.starts.number),
+        )
+    ]
+    return min(ends, key=lambda end: (-len(end.centres), end.cost)).centres
+
+
 def fit_told(
     problem: Problem, matrix: Matrix, weights: Floats | None, columns: Columns, told: Told,
     rng: np.random.RandomState, report: Report,
@@ -229,7 +253,8 @@ def fit_told(
     if starts.search == "split-merge":
         found, penalty = exact_starts(problem, matrix, weights, told, rng)
         if isinstance(starts.init, str) and starts.init == "mean":
-            starts = replace(starts, init=judged(problem, found, told, rng, report), number=1)
+            best = judged(problem, found, told, rng, report)
+            starts = replace(starts, init=_improved(problem, best, told, rng, report), number=1)
     else:
         penalty = unjudged(farthest_first_penalty(problem, told.n_clusters, told.prior_weight))
         if isinstance(starts.init, str) and starts.init == "mean":

@@ -85,9 +85,9 @@ def _divided(rows: MixtureRows, labels: Ids, k: int) -> tuple[Ids, int]:
         np.minimum.at(low, labels, values)
         np.maximum.at(high, labels, values)
         spreads[:, column] = high - low
-    widest, column = np.unravel_index(int(spreads.argmax()), spreads.shape)
+    widest, longest = np.unravel_index(int(spreads.argmax()), spreads.shape)
     own = np.flatnonzero(labels == widest)
-    values = rows.rows[own, column]
+    values = rows.rows[own, longest]
     divided = labels.copy()
     divided[own[values > (values.min() + values.max()) / 2.0]] = k
     return divided, k + 1

@@ -240,12 +240,12 @@ class GraphDPMeans(ClusterMixin, Estimator):
         told = told_number(self, n_vertices, "vertices")
         if told is not None:
             check_components(problem, told)
-            end, penalty = fit_exactly(
+            end, known = fit_exactly(
                 problem, told, self.n_init, self.max_iter, rng, self._report_changes
             )
-            end = end.moved_to((penalty.penalty - lowest_of(problem)) / problem.cost_unit)
-            fitted = fitted_attributes(end, problem, penalty.penalty, told)
-            return fitted, add_told(fitted, end.status, told, penalty, FEWER)
+            end = end.moved_to((known.penalty - lowest_of(problem)) / problem.cost_unit)
+            fitted = fitted_attributes(end, problem, known.penalty, told)
+            return fitted, add_told(fitted, end.status, told, known, FEWER)
         most = self.max_clusters or n_vertices
         how = (most, self.n_init, self.max_iter, rng)
         if self.cluster_penalty == "auto":

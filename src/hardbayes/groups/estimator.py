@@ -264,10 +264,10 @@ converged_, status_, n_features_in_, feature_names_in_
         problem = pose_groups(matrix, geometry, weights, numbers, len(labels), pool)
         whole = problem.whole
         if told_number(self, matrix.shape[0]) is not None:
-            init = self.init if centres is None else whole.centres_in_frame(columns.of(centres))
-            return self._fitted_exactly(
-                problem, matrix, weights, prior_weight, init, columns, rng, labels
-            )
+            start = self.init if centres is None else whole.centres_in_frame(columns.of(centres))
+            told = Told.of(self, prior_weight, start)
+            fitted, status = self._fitted_exactly(problem, matrix, weights, told, columns, rng)
+            return fitted | {"groups_": labels}, status
         penalties, choice = self._penalties(problem, matrix, weights, prior_weight, rng, pool)
         grouped = problem.grouped(*penalties, prior_weight, self.max_clusters)
         given = (
@@ -305,14 +305,11 @@ converged_, status_, n_features_in_, feature_names_in_
         problem: GroupedProblem,
         matrix: Matrix,
         weights: Floats | None,
-        prior_weight: float,
-        init: Any,
+        told: Told,
         columns: Columns,
         rng: np.random.RandomState,
-        labels: NDArray[Any],
     ) -> tuple[dict[str, Any], Status]:
         """Return the attributes of a fit with so many clusters, and the status."""
-        told = Told.of(self, prior_weight, init)
         given = self.local_penalty
         local = None if isinstance(given, str) else float(given)
         if local is not None:
@@ -320,17 +317,14 @@ converged_, status_, n_features_in_, feature_names_in_
         elif self.search == "paper":
             local = 0.0
         end = fit_exactly(problem, matrix, weights, told, local, rng, self._report)
-        why = (
-            LOCAL_PENALTY
-            if end.without_groups is None
-            else why_fewer(end.without_groups, self.max_iter)
-        )
+        why = LOCAL_PENALTY
+        if end.without_groups is not None:
+            why = why_fewer(end.without_groups, self.max_iter)
         status = end.solution.status
         fitted = grouped_attributes(
             end.solution, problem, end.grouped, end.penalties, columns, matrix.dtype
         )
-        status = add_told(fitted, status, told.n_clusters, end.told, why)
-        return fitted | {"groups_": labels}, status
+        return fitted, add_told(fitted, status, told.n_clusters, end.told, why)
 
     def _penalties(
         self,

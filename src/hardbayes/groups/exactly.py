@@ -159,5 +159,6 @@ def _descend(
     state = problem.state(grouped)
     order = VisitOrder.draw(starts.order, rng).rows(state.rows.n_rows)
     state.start(centres)
+    state.refit()
     descent = GroupedDescent(state, grouped, opening, order, rng, lambda *step: report(0, *step))
     return descent.run(starts.search, starts.max_steps)

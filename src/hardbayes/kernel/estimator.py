@@ -104,8 +104,8 @@ class KernelEstimator(ClusterEstimator):
             )
         if not isinstance(self.kernel, str):
             return KernelOptions(self.kernel, dict(self.kernel_params or {}), balance)
-        given = {name: getattr(self, name) for name in PARAMETERS}
-        parameters = {name: value for name, value in given.items() if value is not None}
+        given = ((name, getattr(self, name)) for name in PARAMETERS)
+        parameters = {name: value for name, value in given if value is not None}
         if self.kernel == "rbf" and self.gamma is None and not adapts:
             parameters["gamma"] = 1.0 / n_columns
         return KernelOptions(self.kernel, parameters, balance)
@@ -445,7 +445,6 @@ class KernelDPMeans(KernelEstimator):
     def _fitted_exactly(
         self, problem: KernelProblem, told: int, rng: np.random.RandomState
     ) -> tuple[dict[str, Any], Status]:
-        """Return the attributes of a fit with so many clusters."""
         if self.n_landmarks is not None:
             return self._fitted_to_features(problem, "auto", None, rng)
         search = self._kernel_search(problem)
@@ -494,13 +493,13 @@ class KernelDPMeans(KernelEstimator):
             max_iter=self.max_iter, random_state=rng, n_jobs=self.n_jobs,
         )  # fmt: skip
         fitted, status = inner._fit_rows(rows, problem.weights)
-        penalty = fitted["cluster_penalty_"]
+        paid: float = fitted["cluster_penalty_"]
         centres = fitted["_model"].shown_centres()
         costs = np.square(rows - centres[fitted["labels_"]]).sum(axis=1)
         quantiles = measure_cost_quantiles(costs, fitted["labels_"], len(centres), problem.weights)
         found = {name: fitted[name] for name in OF_FEATURES}
         return found | {
-            "_model": FittedKernelFeatures(features, centres, penalty, quantiles),
-            "cluster_penalty_": penalty,
+            "_model": FittedKernelFeatures(features, centres, paid, quantiles),
+            "cluster_penalty_": paid,
             "status_": fitted["status_"] + LANDMARKS.format(features.n_landmarks),
         }, status
