@@ -46,7 +46,7 @@ from hardbayes.graph.choice.description import (
 )
 from hardbayes.graph.choice.rewiring import rewired
 from hardbayes.graph.problem import GraphProblem
-from hardbayes.graph.search import GraphSolution, best_fit
+from hardbayes.graph.search import GraphSolution, best_fit, descend
 
 # Of a path: more take longer. NMI above Louvain's on the tuned half: .022 with 14, .026 with 24,
 # .030 with 40 (benchmarks.communities).
@@ -372,9 +372,8 @@ def refit(
     free = ~choice.whole[choice.components]
     n_whole = int(np.count_nonzero(choice.whole))
     own = np.unique(labels[free], return_inverse=True)[1]
-    end = best_fit(
-        part(problem, free), penalty, max_clusters - n_whole, 1, max_steps, rng, [own], report
-    )
+    graph = part(problem, free).graph(penalty / problem.cost_unit, max_clusters - n_whole)
+    end = descend(graph, own, max_steps, rng, report, search="local")
     if not n_whole:
         return end
     k = int(end.labels.max()) + 1
