@@ -179,3 +179,14 @@ def test_a_border_at_a_spike_stays_where_other_columns_show_it(rng):
     few = rows.copy()
     few[:, 1] = np.minimum(few[:, 1], 9)  # three values, which may be clusters
     assert beside(few, [labels]) == (0, [[]])
+
+
+@pytest.mark.parametrize("n", range(290, 310))
+def test_where_all_clusters_are_at_a_spike_it_tells_of_none(n):
+    """One side of a border is no border, whatever the rounding of its entropy."""
+    rng = np.random.RandomState(n)
+    counts = np.where(rng.random_sample(n) < 0.7, 0, 8 + rng.poisson(8, n))
+    groups = rng.randint(2, size=n)
+    rows = np.column_stack([groups + rng.normal(size=n), counts])
+    assert not determine((counts > 0).astype(int), np.ones(n, int))
+    assert beside(rows, [groups]) == (0, [[]])

@@ -88,7 +88,7 @@ def test_each_component_is_judged_by_itself():
     whole += np.eye(50, k=1) * (whole == 0) + np.eye(50, k=-1) * (whole == 0)  # connected
     problem, choice = chosen(beside(planted, whole, np.ones((3, 3)) - np.eye(3)))
     assert choice.whole.tolist() == [False, True, True] and choice.chosen.k == 6
-    end = refit(problem, choice, 173, 3, 100, np.random.RandomState(0))
+    end = refit(problem, choice, 173, 100, np.random.RandomState(0))
     for labels in (choice.chosen.labels, end.labels):
         assert len(set(labels[120:170])) == 1 and len(set(labels[170:])) == 1
         assert labels[0] not in labels[120:] and labels[170] not in labels[:170]
@@ -193,3 +193,18 @@ def test_weights_and_loops_are_borne():
     problem = make_problem(links, loops, False, Pool(1))
     choice = choose(problem, 30, 100, np.random.RandomState(0))
     assert np.isfinite(np.array(choice.table, float)).all()
+
+
+def test_the_fit_ends_where_the_choice_was_and_other_starts_have_no_part_in_it():
+    links, _communities = make_planted_partition(4, 30, random_state=0)
+    noise = random_links(120, 14.0, 1)
+    noisy = ((links.toarray() if hasattr(links, "toarray") else links) + noise > 0).astype(float)
+    problem, choice = chosen(noisy)
+    end = refit(problem, choice, 120, 100, np.random.RandomState(0))
+    assert end.labels.max() + 1 == choice.chosen.k
+    np.testing.assert_array_equal(
+        np.unique(np.stack([end.labels, choice.chosen.labels]), axis=1).shape[1], choice.chosen.k
+    )
+    one, many = (GraphDPMeans(n_init=n, random_state=0).fit(noisy) for n in (1, 4))
+    np.testing.assert_array_equal(one.labels_, many.labels_)
+    assert one.objective_ == many.objective_

@@ -119,12 +119,12 @@ class OnDisk(NamedTuple):
 
 def why_in_memory(options: argparse.Namespace) -> str | None:
     """Return the option for which rows must be in memory; None where there is none."""
-    for name in ("about_k", "id_column", "report", "json", "append", "certainty", "encode"):
+    for name in ("id_column", "report", "json", "append", "certainty", "encode"):
         if getattr(options, name, None) not in (None, False):
             return f"--{name.replace('_', '-')}"
     if options.missing != "refuse":
         return f"--missing {options.missing}"
-    return "--model gaussian" if options.model == "gaussian" else None
+    return f"--model {options.model}" if options.model != "means" else None
 
 
 def is_larger_than_memory(options: argparse.Namespace, table: Table) -> bool:

@@ -120,7 +120,8 @@ def determine(codes: NDArray[np.signedinteger], labels: NDArray[np.signedinteger
     np.add.at(table, (codes, labels), 1.0 / len(labels))
     whole = float(entr(table.sum(axis=0)).sum())
     left = float(entr(table).sum() - entr(table.sum(axis=1)).sum())
-    return bool(table.shape[1] > 1 and left < LEFT_OVER * whole)
+    is_several = np.count_nonzero(table.any(axis=0)) > 1  # of one, entropies are but rounding
+    return bool(is_several and left < LEFT_OVER * whole)
 
 
 class Chosen(NamedTuple):

@@ -64,8 +64,9 @@ class GraphDPMeans(ClusterMixin, Estimator):
     max_clusters : int or None, default=None
         Cap on the number of clusters.
     n_init : int, default=3
-        Number of starts, of which the best is kept. They begin at other penalties and go through
-        the vertices in another order.
+        Number of starts at a given penalty, of which the best is kept. They begin at other
+        penalties and go through the vertices in another order. An automatic penalty comes with its
+        clusters, from which the only start begins.
     max_iter : int, default=300
         Maximum number of steps of a start: rounds of moves.
     random_state : int, RandomState instance or None, default=None
@@ -247,21 +248,21 @@ class GraphDPMeans(ClusterMixin, Estimator):
             fitted = fitted_attributes(end, problem, known.penalty, told)
             return fitted, add_told(fitted, end.status, told, known, FEWER)
         most = self.max_clusters or n_vertices
-        how = (most, self.n_init, self.max_iter, rng)
         if self.cluster_penalty == "auto":
-            return self._chosen(problem, how)
+            return self._chosen(problem, (most, self.max_iter, rng))
         penalty = float(self.cluster_penalty)
         if penalty >= 0:
             return one_cluster(problem, penalty, NO_CLUSTERS), Status.REMARKED
+        how = (most, self.n_init, self.max_iter, rng)
         solution = best_fit(problem, penalty, *how, report=self._report_changes)
         return fitted_attributes(solution, problem, penalty, most), solution.status
 
     def _chosen(
-        self, problem: GraphProblem, how: tuple[int, int, int, np.random.RandomState]
+        self, problem: GraphProblem, how: tuple[int, int, np.random.RandomState]
     ) -> tuple[dict[str, Any], Status]:
         """Return the fit at the automatic penalty."""
-        most, _, max_steps, rng = how
-        choice = choose(problem, most, max_steps, rng)
+        most = how[0]
+        choice = choose(problem, *how)
         table = {"penalty_choice_": table_of(choice.table, COLUMNS)}
         if choice.chosen is None:
             sentence = undivided_sentence(choice, problem.ratio)

@@ -91,13 +91,14 @@ def descend(
     max_steps: int,
     rng: np.random.RandomState,
     report: Callable[[int, int, int], None] = say_nothing,
+    search: str = "split-merge",
 ) -> GraphSolution:
     """Return the fit from these labels (n,)."""
     graph = replace(graph, order=rng.permutation(graph.n))
     is_small = graph.n_links <= MAX_LINKS_OF_EXCHANGES
     start = labelled(graph, within_cap(graph, labels))
     descent = Descent(start, rng, report, MAX_EXCHANGES if is_small else 0)
-    return descent.run("split-merge", max_steps, checks_cap=True)
+    return descent.run(search, max_steps, checks_cap=True)
 
 
 def split_whole(graph: Graph, rng: np.random.RandomState) -> Ids:
