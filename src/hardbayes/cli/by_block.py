@@ -192,6 +192,7 @@ def run_by_block(options: argparse.Namespace, table: Table) -> None:
         options.penalty,
         divergence=options.divergence,
         search=options.search,
+        n_clusters=options.k,
         random_state=options.seed,
     )
     model, warned = computed(table.path, lambda: by_size(estimator.fit(rows.X.blocks)), rows.cell)

@@ -41,9 +41,7 @@ def keep_exactly(
     if kept is None:  # the objective's own rows would go elsewhere
         prior = candidate_priors(rows, rows.statistics(labels, n_clusters))[0]
         prior = prior if given_prior is None else given_prior
-        evidence = path[n_clusters].evidence
-        kept = Kept(n_clusters, labels, prior, 0.0, 0.0, True, evidence, 0.0)
-        return kept, unjudged(0.0)
+        return Kept(n_clusters, labels, prior, 0.0, 0.0, True, 0.0), unjudged(0.0)
     if kept.is_capped:
         return kept, ToldPenalty(kept.penalty, kept.penalty, kept.penalty)
     return kept, ToldPenalty(kept.penalty, kept.low, kept.high)
