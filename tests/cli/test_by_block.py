@@ -96,11 +96,18 @@ def test_a_model_of_a_large_table_is_applied_block_by_block(hardbayes, monkeypat
 
 @pytest.mark.usefixtures("table", "small_memory")
 @pytest.mark.parametrize(
-    "options", [["--about-k", "3"], ["--json"], ["--id-column", "row"], ["--report", "r.html"]]
+    "options", [["--model gaussian"], ["--json"], ["--id-column", "row"], ["--report", "r.html"]]
 )
 def test_what_needs_rows_in_memory_says_so(hardbayes, options):
-    printed = hardbayes("cluster", "rows.parquet", *options)
+    printed = hardbayes("cluster", "rows.parquet", *" ".join(options).split())
     assert f"read into memory, which it may not fit into, because of {options[0]}." in printed.err
+
+
+@pytest.mark.usefixtures("table", "small_memory")
+def test_exactly_so_many_clusters_by_block(hardbayes):
+    printed = hardbayes("cluster", "rows.parquet", "--k", "4")
+    assert "read block by block" in printed.err
+    assert "4 clusters" in printed.err
 
 
 @pytest.mark.usefixtures("table", "small_memory")
