@@ -255,7 +255,7 @@ def test_rows_in_blocks(monkeypatch):
     blocks = row_blocks(lambda: iter(np.array_split(X, 7)))
     small = DPMeans(n_clusters=6, random_state=0).fit(blocks)
     np.testing.assert_array_equal(small.labels_, whole.labels_)
-    monkeypatch.setattr("hardbayes.dp_means.block_fit.most_taken", lambda *_: 1000)
+    monkeypatch.setattr("hardbayes.dp_means.blocks.fit.most_taken", lambda *_: 1000)
     large = DPMeans(n_clusters=6, random_state=0).fit(blocks)
     assert large.n_clusters_ == 6 and large.inertia_ <= 1.01 * whole.inertia_
     assert large.objective_ == pytest.approx(large.inertia_ + 6 * large.cluster_penalty_)

@@ -3,6 +3,7 @@
 import re
 
 from hardbayes.cli import main, warm
+from hardbayes.core.compiling import cache_folder
 
 
 def test_it_tells_what_it_compiled_and_where(monkeypatch, capsys):
@@ -19,7 +20,7 @@ def test_it_tells_what_it_compiled_and_where(monkeypatch, capsys):
     said = re.sub(r"\d[\d,.]*", "N", captured.err).replace("kernels", "kernel").splitlines()
     assert "GraphDPMeans: N kernel compiled, N s" in said
     assert "HDPTopics: N kernel compiled, N s" in said
-    assert captured.err.rstrip().endswith(warm.folder())
+    assert captured.err.rstrip().endswith(cache_folder())
 
 
 def test_the_second_time_nothing_is_compiled(monkeypatch, capsys):

@@ -14,10 +14,10 @@ from scipy import sparse
 from hardbayes import DPMeans, objective, penalty_path, row_blocks
 from hardbayes.core.arrays import is_sparse, total_weight
 from hardbayes.dp_means import problem as problems
-from hardbayes.dp_means.block import BlockMaker
-from hardbayes.dp_means.block_problem import make_block
-from hardbayes.dp_means.blocks import BlockFacts, BlockRows
-from hardbayes.dp_means.mapping import LocalMapper
+from hardbayes.dp_means.blocks.block import BlockMaker
+from hardbayes.dp_means.blocks.mapping import LocalMapper
+from hardbayes.dp_means.blocks.problem import make_block
+from hardbayes.dp_means.blocks.rows import BlockFacts, BlockRows
 from hardbayes.dp_means.memory import MemoryRows
 from hardbayes.dp_means.rows import Rows
 from hardbayes.dp_means.totals import Rounding

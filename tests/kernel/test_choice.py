@@ -185,7 +185,7 @@ def test_one_cluster_is_told(model):
     np.testing.assert_array_equal(fitted.predict(X), fitted.labels_)
     assert (table["strength"] < 1.0).all() and len(table["strength"])
     nearest = table["n_clusters"][np.argmax(table["strength"])]
-    assert f"To use {nearest} clusters: penalty_path(X).model({nearest})" in fitted.status_
+    assert f"To use {nearest} clusters: DPMeans(n_clusters={nearest})" in fitted.status_
 
 
 @pytest.mark.parametrize("model", MODELS)

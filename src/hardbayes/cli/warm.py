@@ -40,6 +40,8 @@ def run(options: argparse.Namespace) -> None:
     """Fit everything once; tell what was compiled, and where it is."""
     from numba.core import event
 
+    from hardbayes.core.compiling import cache_folder
+
     class Count(event.Listener):
         """Counts kernels that are compiled: those in the folder already are not."""
 
@@ -61,21 +63,8 @@ def run(options: argparse.Namespace) -> None:
         taken = time.perf_counter() - started
         say(f"{name}: {counted(count.n, 'kernel')} compiled, {taken:.1f} s")
     taken = time.perf_counter() - begin
-    say("", f"{counted(total, 'kernel')} compiled in {taken:.0f} s. They are in {folder()}")
-
-
-def folder() -> str:
-    """Return where compiled kernels are kept."""
-    from numba import config
-    from numba.core.dispatcher import Dispatcher
-
-    from hardbayes.dp_means.compiled import assign
-
-    if config.CACHE_DIR:
-        return str(config.CACHE_DIR)
-    kernels = (each for each in vars(assign).values() if isinstance(each, Dispatcher))
-    paths = [str(each.stats.cache_path) for each in kernels if each.stats.cache_path]
-    return paths[0] if paths else "memory alone: no folder can be written"
+    where = cache_folder() or "memory alone: no folder can be written"
+    say("", f"{counted(total, 'kernel')} compiled in {taken:.0f} s. They are in {where}")
 
 
 def every_fit() -> Iterator[tuple[str, Fit]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numba
 from numba import njit
-from numba.core import compiler, errors, event
+from numba.core import compiler, config, errors, event
 
 # No fastmath: it reorders sums and removes guards against inf and NaN. With the numpy error model a
 # division by zero gives inf. Kernels allocate nothing, so reference counting is switched off: its
@@ -244,6 +244,13 @@ class CollectorPause(event.Listener):
             self._depth -= 1
             if self._depth == 0 and self._was_on:
                 gc.enable()
+
+
+def cache_folder() -> str | None:
+    """Return where compiled kernels are kept; None where no folder can be written."""
+    from hardbayes.core.dip import dip_of_distribution
+
+    return config.CACHE_DIR or dip_of_distribution.stats.cache_path
 
 
 def _is_ours(compiled: event.Event) -> bool:

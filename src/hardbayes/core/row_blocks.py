@@ -1,7 +1,7 @@
 """Rows that are read block by block, as often as they are needed: files, lists, iterators.
 
 A source yields blocks of rows, the same ones each time. Nothing here looks at what rows hold; that
-is checked in the first pass over them (`dp_means.scan`).
+is checked in the first pass over them (`dp_means.blocks.scan`).
 """
 
 from __future__ import annotations

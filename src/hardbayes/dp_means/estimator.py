@@ -20,7 +20,7 @@ from hardbayes.core.pool import Pool
 from hardbayes.core.schema import Schema
 from hardbayes.core.validation import check_centres, touches_border
 from hardbayes.core.validation.extremes import remark_on_extremes
-from hardbayes.dp_means.block_fit import ByBlock
+from hardbayes.dp_means.blocks.fit import ByBlock
 from hardbayes.dp_means.choice.automatic import (
     COLUMNS,
     Choice,
@@ -429,7 +429,7 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
             elif choice.n_clusters == fitted["n_clusters_"] == 1 and nearest is not None:
                 penalty = self._penalty_for(nearest.k, problem, prior_weight, choice)
                 call = self._call(cluster_penalty=penalty)
-                how = f"{call}, or penalty_path(X).model({nearest.k})"
+                how = f"{call}, or DPMeans(n_clusters={nearest.k})"
                 status = add_warning(
                     fitted, status, no_number_sentence(nearest, how),
                     left_out_sentence(choice.left_out), spread_sentence(matrix, geometry),

@@ -179,7 +179,7 @@ class KernelEstimator(ClusterEstimator):
             fitted["status_"] += FINER.format(k=other.k)
         if choice.k > 1 or fitted["n_clusters_"] > 1:
             return fitted, status
-        any_number = f"{type(self).__name__}(0, max_clusters=k)"
+        any_number = f"{type(self).__name__}(n_clusters=k)"
         nearest, k = choice.nearest, 0 if choice.nearest is None else choice.nearest.k
         if nearest is None:
             if status is Status.CONVERGED:
@@ -188,9 +188,9 @@ class KernelEstimator(ClusterEstimator):
             return fitted, status
         if nearest.is_linear:
             evidence = f"{nearest.strength:.2g} of the evidence that is needed"
-            near = Nearest(k, evidence, f"penalty_path(X).model({k})", " of DPMeans")
+            near = Nearest(k, evidence, f"DPMeans(n_clusters={k})", " of DPMeans")
         else:
-            shown = clone(self).set_params(cluster_penalty=0, max_clusters=k)
+            shown = clone(self).set_params(n_clusters=k)
             border = nearest.apart.border
             evidence = BORDERS.format(border=border, limit=border * nearest.strength)
             near = Nearest(k, evidence, " ".join(repr(shown).split()))

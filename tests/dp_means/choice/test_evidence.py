@@ -74,7 +74,7 @@ def test_one_warning_says_what_came_nearest_and_how_to_get_it():
     assert model.penalty_choice_["strength"].argmax() == list(
         model.penalty_choice_["n_clusters"]
     ).index(k)
-    assert f"penalty_path(X).model({k})" in message and "spread" not in message
+    assert f"DPMeans(n_clusters={k})" in message and "spread" not in message
     call = re.search(r"To use \d+ clusters: (DPMeans\(.*?\)), or", message)[1]
     assert eval(call).fit(CLOUD).n_clusters_ == k  # noqa: S307 - the call of the message
 

@@ -96,7 +96,7 @@ def test_the_nearest_number_and_how_to_get_it():
     sentence = found.sentence()
     assert sentence.startswith("No other number of clusters stood out, so there is one cluster.")
     assert f"Nearest came {k} clusters" in sentence
-    assert f"GaussianDPMeans(0, max_clusters={k})" in sentence
+    assert f"GaussianDPMeans(n_clusters={k})" in sentence
 
 
 @pytest.mark.parametrize(("evidence", "words"), [(-7.0, "less likely"), (7.0, "do not thin out")])

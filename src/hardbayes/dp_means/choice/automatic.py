@@ -305,7 +305,7 @@ def no_number_sentence(nearest: Candidate | None, call: str) -> str:
     """Return why there is one cluster, which number came nearest, and how to get it."""
     if nearest is None:
         why = NOTHING_COMPARED.format("clusters")
-        return alone_sentences(why, ONE_CLUSTER, None, "penalty_path(X).model(k)")
+        return alone_sentences(why, ONE_CLUSTER, None, "DPMeans(n_clusters=k)")
     evidence = (
         f"optimal over a factor of {np.exp(nearest.width):.3g} in the penalty "
         f"({np.exp(nearest.reference):.3g} without structure), and fewer held-out rows between "

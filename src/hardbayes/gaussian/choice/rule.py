@@ -102,7 +102,7 @@ class Choice(NamedTuple):
 
     def sentence(self) -> str:
         """Return what is to be said of a choice of one cluster."""
-        any_number = "GaussianDPMeans(0, max_clusters=k)"
+        any_number = "GaussianDPMeans(n_clusters=k)"
         if self.nearest is None:
             why = "The distinct rows are too few to tell of more"
             return alone_sentences(why, ONE_CLUSTER, None, any_number)
@@ -114,7 +114,7 @@ class Choice(NamedTuple):
                 f"clusters, and they do not thin out between them (p-value {p_value:.2g}, where "
                 f"{LEVEL:g} would do)"
             )
-        near = Nearest(k, reason, f"GaussianDPMeans(0, max_clusters={k})")
+        near = Nearest(k, reason, f"GaussianDPMeans(n_clusters={k})")
         why = "No other number of clusters stood out"
         return alone_sentences(why, ONE_CLUSTER, near, any_number)
 

@@ -12,7 +12,7 @@ def undivided_sentence(choice: Choice, ratio: bool) -> str:
     n_components = len(choice.whole)
     found = ONE_CLUSTER if n_components == 1 else "the connected components are the clusters"
     cut = ", cut='ratio'" if ratio else ""
-    any_number = f"GraphDPMeans(-1{cut}, max_clusters=k)"
+    any_number = f"GraphDPMeans(n_clusters=k{cut})"
     nearest = choice.nearest
     if nearest is None:
         return alone_sentences(NOTHING_COMPARED.format("clusters"), found, None, any_number)

@@ -19,12 +19,12 @@ from hardbayes.core.frame import used_of as entries_of
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.pool import Pool, import_whole
 from hardbayes.core.validation import as_matrix, check_total_weight, read_weights, stored
+from hardbayes.dp_means.blocks.scan import Facts, refuse_difference, scan
 from hardbayes.dp_means.problem import Problem, rows_in_memory
-from hardbayes.dp_means.scan import Facts, refuse_difference, scan
 
 if TYPE_CHECKING:
-    from hardbayes.dp_means.block import Block
-    from hardbayes.dp_means.mapping import Mapper
+    from hardbayes.dp_means.blocks.block import Block
+    from hardbayes.dp_means.blocks.mapping import Mapper
 
 
 class Scanned(NamedTuple):
@@ -141,7 +141,7 @@ def make_block(
     matrix: Matrix, weights: Floats, pool: Pool, geometry: Geometry, frame: Frame, largest: Floats
 ) -> Block:
     """Return the rows of a block in working coordinates."""
-    from hardbayes.dp_means.block import Block
+    from hardbayes.dp_means.blocks.block import Block
 
     rows = rows_in_memory(matrix, geometry, frame, weights, largest, pool, Block)
     assert isinstance(rows, Block)
@@ -153,8 +153,8 @@ def pose_blocks(
 ) -> tuple[Problem, Columns]:
     """Pose the problem of rows in blocks; ``given`` (k, d): centres to start from, or None."""
     import_whole("hardbayes.dp_means.memory")
-    from hardbayes.dp_means.block import BlockMaker
-    from hardbayes.dp_means.blocks import BlockFacts, BlockRows
+    from hardbayes.dp_means.blocks.block import BlockMaker
+    from hardbayes.dp_means.blocks.rows import BlockFacts, BlockRows
     from hardbayes.dp_means.totals import Rounding
 
     facts = found.facts
@@ -195,8 +195,8 @@ def read_rows(
     ids: NDArray[np.intp] | None = None,
 ) -> tuple[Matrix, Floats | None]:
     """Return rows ``ids`` (m,), ascending, or all, with their weights, in the user's units."""
-    from hardbayes.dp_means.blocks import by_block
-    from hardbayes.dp_means.mapping import Call
+    from hardbayes.dp_means.blocks.mapping import Call
+    from hardbayes.dp_means.blocks.rows import by_block
 
     facts = found.facts
     read = Reader(geometry, Columns(None, facts.n_columns), facts.dtype, found.equal_weight, 1.0)

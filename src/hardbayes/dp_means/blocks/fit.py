@@ -23,10 +23,10 @@ from hardbayes.core.pool import Pool, resolve_threads
 from hardbayes.core.row_blocks import RowBlocks, rows_by_block
 from hardbayes.core.validation import check_matrix, check_novelty
 from hardbayes.core.validation.cells import column_names
-from hardbayes.dp_means.block_problem import Scanned, pose_blocks, read_rows, scan_blocks
+from hardbayes.dp_means.blocks.mapping import LocalMapper, Mapper, TimedMapper, read_ahead
+from hardbayes.dp_means.blocks.problem import Scanned, pose_blocks, read_rows, scan_blocks
 from hardbayes.dp_means.exactly import Told, fit_told_from
 from hardbayes.dp_means.fitted import fitted_attributes
-from hardbayes.dp_means.mapping import LocalMapper, Mapper, TimedMapper, read_ahead
 from hardbayes.dp_means.rows import most_taken
 from hardbayes.mixed.divergence import mixed_for
 

@@ -1,9 +1,9 @@
 """Rows in blocks, read anew by every pass: the executor for data larger than memory.
 
 It keeps one byte a row (two from 255 clusters on) and the totals of the slots. Everything else is
-done by passes over single blocks (`dp_means.block`), which a mapper carries out here or elsewhere
-(`dp_means.mapping`). Totals, sums of costs and decisions do not depend on how rows are cut into
-blocks, nor on the order in which these are done: so a fit has the bits of one in memory.
+done by passes over single blocks (`block`), which a mapper carries out here or elsewhere
+(`mapping`). Totals, sums of costs and decisions do not depend on how rows are cut into blocks, nor
+on the order in which these are done: so a fit has the bits of one in memory.
 """
 
 from __future__ import annotations
@@ -32,10 +32,17 @@ from hardbayes.core.arrays import (
 )
 from hardbayes.core.pool import Pool
 from hardbayes.core.rows import kernel_rows
-from hardbayes.dp_means.block import BlockMaker, BlockState, Opening, compact, expand, rows_of
+from hardbayes.dp_means.blocks.block import (
+    BlockMaker,
+    BlockState,
+    Opening,
+    compact,
+    expand,
+    rows_of,
+)
+from hardbayes.dp_means.blocks.mapping import Call, Mapper
 from hardbayes.dp_means.compiled.assign import ABOVE
 from hardbayes.dp_means.local_rows import LocalRows
-from hardbayes.dp_means.mapping import Call, Mapper
 from hardbayes.dp_means.memory import ALL, DOUBTFUL
 from hardbayes.dp_means.rows import most_taken
 from hardbayes.dp_means.totals import Rounding, SlotTotals

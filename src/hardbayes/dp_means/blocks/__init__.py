@@ -1,0 +1,1 @@
+"""DP-means of rows that are read block by block: from files, iterators or Dask."""
