@@ -70,7 +70,7 @@ def test_a_given_prior_is_kept():
 
 
 def test_what_has_no_path_or_no_groups_is_refused():
-    with pytest.raises(ValueError, match="must be one of DPMeans, GaussianDPMeans, HDPMeans"):
+    with pytest.raises(ValueError, match=r"must be one of DPMeans, BPMeans.* HDPTopics"):
         penalty_path(X, estimator=KFeatures(2))
     with pytest.raises(ValueError, match="'groups' parameter of penalty_path is for HDPMeans"):
         penalty_path(X, estimator=DPMeans(), groups=np.zeros(len(X)))

@@ -25,17 +25,16 @@ from hardbayes.kernel.penalty_path import trace_kernel
 from hardbayes.kernel.spectral import SpectralDPMeans
 from hardbayes.topics.estimator import HDPTopics
 
-#: The estimators that have a path of penalties.
-WITH_PATHS = (
-    DPMeans, GaussianDPMeans, HDPMeans, HDPTopics, BPMeans, GraphDPMeans, KernelDPMeans,
-    SpectralDPMeans,
-)  # fmt: skip
+#: The estimators whose path is found as a whole: reports show it.
+AS_A_WHOLE = (DPMeans, BPMeans, GraphDPMeans, KernelDPMeans, SpectralDPMeans)
 #: Those that have a fit of their own at each penalty, and what they call it.
 SEPARATE = {
     GaussianDPMeans: Names("cluster_penalty", "n_clusters_", "max_clusters"),
     HDPMeans: Names("global_penalty", "n_clusters_", "max_clusters"),
     HDPTopics: Names("global_penalty", "n_topics_", "max_topics"),
 }
+#: All that have a path of penalties.
+WITH_PATHS = (*AS_A_WHOLE, *SEPARATE)
 E = TypeVar("E", bound=Estimator)  # one of them
 
 

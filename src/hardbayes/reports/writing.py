@@ -15,7 +15,7 @@ from hardbayes.core.estimator import Estimator
 from hardbayes.core.html import join, tag
 from hardbayes.core.loop import counted
 from hardbayes.core.penalty_path import PenaltyPath
-from hardbayes.paths import WITH_PATHS, penalty_path
+from hardbayes.paths import AS_A_WHOLE, penalty_path
 from hardbayes.persistence.atomic import atomic_write
 from hardbayes.reports.data import (
     Given,
@@ -351,7 +351,7 @@ def _solutions(
     A path is traced with the parameters of the model, and with its seed.
     """
     path = given.penalty_path
-    if path is False or (path is True and not isinstance(given.model, WITH_PATHS)):
+    if path is False or (path is True and not isinstance(given.model, AS_A_WHOLE)):
         return None
     if not isinstance(path, PenaltyPath):
         params = {} if given.sample_weight is None else {"sample_weight": given.sample_weight}
