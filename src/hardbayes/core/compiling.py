@@ -248,9 +248,10 @@ class CollectorPause(event.Listener):
 
 def cache_folder() -> str | None:
     """Return where compiled kernels are kept; None where no folder can be written."""
-    from hardbayes.core.dip import dip_of_distribution
+    from hardbayes.core import dip
 
-    return config.CACHE_DIR or dip_of_distribution.stats.cache_path
+    any_kernel: Any = dip.dip_of_distribution
+    return config.CACHE_DIR or any_kernel.stats.cache_path
 
 
 def _is_ours(compiled: event.Event) -> bool:
