@@ -11,8 +11,8 @@ from sklearn.cluster import KMeans
 from hardbayes import BPMeans, DPMeans, objective, penalty_path
 from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.datasets import make_word_histograms
-from hardbayes.dp_means.objective import Partition
 from hardbayes.dp_means.exactly import merge_cheapest
+from hardbayes.dp_means.objective import Partition
 from tests.conftest import assert_same_bits, quiet_fit
 
 
