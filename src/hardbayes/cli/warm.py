@@ -67,15 +67,15 @@ def run(options: argparse.Namespace) -> None:
 def folder() -> str:
     """Return where compiled kernels are kept."""
     from numba import config
-    from numba.core.dispatcher import Dispatcher
 
-    from hardbayes.dp_means.compiled import assign
+    from hardbayes.core.compiling import kernel
 
     if config.CACHE_DIR:
         return str(config.CACHE_DIR)
-    kernels = (each for each in vars(assign).values() if isinstance(each, Dispatcher))
-    paths = [str(each.stats.cache_path) for each in kernels if each.stats.cache_path]
-    return paths[0] if paths else "memory alone: no folder can be written"
+    beside = getattr(kernel(folder).stats, "cache_path", None)  # of this file, never compiled
+    if beside is None:
+        return "memory alone, for no folder can be written: set NUMBA_CACHE_DIR"
+    return f"folders beside the files of the package, as {beside} is"
 
 
 def every_fit() -> Iterator[tuple[str, Fit]]:
