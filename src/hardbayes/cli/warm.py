@@ -72,7 +72,8 @@ def folder() -> str:
 
     if config.CACHE_DIR:
         return str(config.CACHE_DIR)
-    beside = getattr(kernel(folder).stats, "cache_path", None)  # of this file, never compiled
+    compiled: Any = kernel(folder)  # of this file: made, and never called
+    beside = getattr(compiled.stats, "cache_path", None)
     if beside is None:
         return "memory alone, for no folder can be written: set NUMBA_CACHE_DIR"
     return f"folders beside the files of the package, as {beside} is"
