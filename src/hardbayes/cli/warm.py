@@ -63,7 +63,9 @@ def run(options: argparse.Namespace) -> None:
         taken = time.perf_counter() - started
         say(f"{name}: {counted(count.n, 'kernel')} compiled, {taken:.1f} s")
     taken = time.perf_counter() - begin
-    where = cache_folder() or "memory alone: no folder can be written"
+    where = cache_folder()
+    if where is None:
+        where = "memory alone, for no folder can be written: set NUMBA_CACHE_DIR"
     say("", f"{counted(total, 'kernel')} compiled in {taken:.0f} s. They are in {where}")
 
 

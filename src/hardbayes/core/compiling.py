@@ -248,10 +248,13 @@ class CollectorPause(event.Listener):
 
 def cache_folder() -> str | None:
     """Return where compiled kernels are kept; None where no folder can be written."""
+    if config.CACHE_DIR:
+        return str(config.CACHE_DIR)
     from hardbayes.core import dip
 
     any_kernel: Any = dip.dip_of_distribution
-    return config.CACHE_DIR or any_kernel.stats.cache_path
+    beside = any_kernel.stats.cache_path
+    return beside and f"folders beside the files of the package, such as {beside}"
 
 
 def _is_ours(compiled: event.Event) -> bool:
