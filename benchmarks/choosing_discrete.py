@@ -145,6 +145,17 @@ KINDS: dict[str, tuple[str, Callable[[Generator, int], Table]]] = {
     "counts, often zero": (
         "tuned", lambda r, n: _scaled(_numbers(r, n, 2), _spike(r, r.poisson(12.0, n) * 1.0, 0.4)),
     ),
+    "three counts, often zero": (
+        "tuned", lambda r, n: _scaled(_spike(r, r.poisson(10.0, (n, 3)) * 1.0, 0.5)),
+    ),
+    "two counts, often zero, and hours": (
+        "tuned",
+        lambda r, n: _scaled(
+            _numbers(r, n, 2),
+            _spike(r, r.poisson(20.0, (n, 2)) * 1.0, 0.3),
+            _spike(r, np.round(r.normal(38.0, 6.0, n)), 0.35),
+        ),
+    ),
     "visits, often zero": (
         "untuned",
         lambda r, n: _scaled(_numbers(r, n, 3), _spike(r, _negative_binomial(r, n), 0.5)),

@@ -36,6 +36,9 @@ UNEVEN_SHARE = 0.05  # of the rows beside uneven steps make a lattice uneven
 GAP = 3.0  # times both steps beside it: a wider step is a gap between groups of values
 COARSE = 2.0  # times sqrt(n) different values: a column with fewer is a lattice
 FEWEST_VALUES = 4  # of a lattice: two or three values may be clusters
+# Of a column whose spike is a border: fewer values may be grades, which agree with clusters. With
+# four, DPMeans lost .004 of ARI on 73 labelled tables, and no fewer draws of counts were divided.
+FEWEST_OF_COUNTS = 8
 LEFT_OVER = 0.2  # of the entropy of labels: with less, a discrete column explains them
 COPIES = 4  # rows of one value in the mean, from which on a column is discrete (a convention)
 
@@ -179,11 +182,11 @@ def _told_by_one(chosen: Chosen, shown: list[Border]) -> tuple[Dummies, Border] 
 def _beside_spike(codes: NDArray[np.intp], labels: Border) -> Border | None:
     """Return the border (n,) between clusters at the spike of a column and others, if it is one.
 
-    A column of two or three values has no spike: these may be clusters.
+    A column of few values has no spike: these may be clusters.
     """
     counts = np.bincount(codes)
     at_spike = codes == counts.argmax()
-    if len(counts) < FEWEST_VALUES or counts.max() < SPIKE * len(codes):
+    if len(counts) < FEWEST_OF_COUNTS or counts.max() < SPIKE * len(codes):
         return None
     shares = np.bincount(labels, weights=at_spike) / np.bincount(labels)
     border = (shares[labels] > 0.5).astype(np.intp)
