@@ -269,10 +269,8 @@ def test_rows_in_blocks(monkeypatch):
 def test_refusals(kind):
     X = KARATE if kind is GraphDPMeans else IRIS[::5]
     n, rows = X.shape[0], "vertices" if kind is GraphDPMeans else "rows"
-    penalty = "global_penalty" if kind is HDPMeans else "cluster_penalty"
     name = f"The 'n_clusters' parameter of {kind.__name__} must be"
     for options, what in (
-        ({penalty: 3.0, "n_clusters": 3}, f"{name} None where '{penalty}' is a number. Got 3"),
         ({"n_clusters": 5, "max_clusters": 4}, f"{name} at most max_clusters=4. Got 5"),
         ({"n_clusters": n + 1}, f"{name} at most the number of {rows}, {n}. Got {n + 1}"),
         ({"n_clusters": 0}, "Got 0 instead"),
@@ -283,6 +281,18 @@ def test_refusals(kind):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a mixed table may hold fewer
         assert kind(n_clusters=4, max_clusters=4).fit(X).n_clusters_ <= 4
+
+
+@pytest.mark.parametrize("kind", [*ROWS, MixedDPMeans, GraphDPMeans])
+def test_a_penalty_beside_a_number_is_not_used_and_that_is_told(kind):
+    X = KARATE if kind is GraphDPMeans else IRIS[::5]
+    name = "global_penalty" if kind is HDPMeans else "cluster_penalty"
+    plain = kind(n_clusters=3, random_state=0).fit(X)
+    both = kind(n_clusters=3, random_state=0).set_params(**{name: -0.5 if X is KARATE else 3.0})
+    with pytest.warns(UserWarning, match=f"has n_clusters=3, so its '{name}' is not used"):
+        both.fit(X)
+    np.testing.assert_array_equal(both.labels_, plain.labels_)
+    assert getattr(both, f"{name}_") == getattr(plain, f"{name}_")
 
 
 def test_fewer_only_where_rows_are_equal():

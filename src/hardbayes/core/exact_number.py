@@ -8,6 +8,7 @@ the convex hull above which it lies.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,16 +22,21 @@ PENALTIES = ("cluster_penalty", "global_penalty")
 
 
 def check_told(estimator: Any) -> None:
-    """Raise where ``n_clusters`` and other parameters say different things."""
+    """Raise or warn where ``n_clusters`` and other parameters say different things."""
     told = getattr(estimator, "n_clusters", None)
     if told is None:
         return
-    for name in PENALTIES:
-        if getattr(estimator, name, "auto") != "auto":
-            raise _must(estimator, f"None where {name!r} is a number", "Leave one of them out.")
     most = estimator.max_clusters
     if most is not None and told > most:
         raise _must(estimator, f"at most max_clusters={most}", "Leave max_clusters out.")
+    for name in PENALTIES:
+        if getattr(estimator, name, "auto") != "auto":
+            warnings.warn(
+                f"{type(estimator).__name__} has n_clusters={told}, so its {name!r} is not used: "
+                f"'{name}_' will fit that number. Leave one of them out.",
+                UserWarning,
+                stacklevel=4,  # skips the validation, scikit-learn's wrapper of fit, and fit
+            )
 
 
 def told_number(estimator: Any, n_rows: int, rows: str = "rows") -> int | None:
