@@ -17,7 +17,6 @@ from hardbayes import (
     GraphDPMeans,
     HDPMeans,
     KernelDPMeans,
-    MiniBatchDPMeans,
     MixedDPMeans,
     SpectralDPMeans,
     load,
@@ -183,8 +182,11 @@ def test_graphs(cut):
         model = told(GraphDPMeans(n_clusters=k, cut=cut, random_state=0).fit(TWO), k)
         component = np.repeat([0, 1, 2], [34, 34, 1])
         assert len({*zip(component.tolist(), model.labels_.tolist(), strict=True)}) == k
-    with pytest.raises(ValueError, match="at least the number of connected components, 3, for the"):
-        GraphDPMeans(n_clusters=2, cut=cut).fit(TWO)
+    with pytest.warns(
+        UserWarning, match="3 clusters, not 2: connected components are never joined"
+    ):
+        model = GraphDPMeans(n_clusters=2, cut=cut).fit(TWO)
+    assert model.n_clusters_ == 3
 
 
 @pytest.mark.parametrize("local_penalty", ["auto", 0.0, 0.1, 5.0])
@@ -309,11 +311,6 @@ def test_fewer_only_where_rows_are_equal():
         GaussianDPMeans(n_clusters=4, random_state=0).fit(X)
     with pytest.warns(UserWarning, match="prior_weight=1e\\+06 keeps rows together; set it to 0"):
         DPMeans(n_clusters=9, divergence="kl", prior_weight=1e6, random_state=0).fit(IRIS)
-
-
-def test_streams_say_what_to_pass_instead():
-    with pytest.raises(TypeError, match=r"MiniBatchDPMeans\(0, max_clusters=3\) for at most so"):
-        MiniBatchDPMeans(n_clusters=3)
 
 
 def test_no_warnings_where_all_is_well():

@@ -154,9 +154,7 @@ def test_what_is_no_table(thing):
         DPMeans().fit(thing)
 
 
-def test_a_number_of_clusters_for_groups():
-    with pytest.raises(TypeError, match=r"Pass HDPMeans\(0, 0, max_clusters=3\) for at most"):
-        HDPMeans(n_clusters=3)
+def test_at_most_so_many_clusters_for_groups():
     assert quiet_fit(HDPMeans(0, 0, max_clusters=3, random_state=0), X).n_clusters_ == 3
 
 

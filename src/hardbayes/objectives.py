@@ -194,7 +194,10 @@ def objective(
         return kernel_objective(
             X, labels, cluster_penalty, template, sample_weight, groups, local_penalty
         )
-    if np.ndim(labels) == 2 and groups is None:
+    table = np.asarray(labels)
+    # A single column of numbers is more likely to be labels of a wrong shape than a membership.
+    is_membership = table.ndim == 2 and (table.shape[1] > 1 or table.dtype == np.bool_)
+    if is_membership and groups is None:
         return feature_objective(X, labels, cluster_penalty, sample_weight)
     return rows_objective(
         X, labels, cluster_penalty, geometry_for(divergence), prior_weight, sample_weight, groups,

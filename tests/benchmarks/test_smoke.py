@@ -63,6 +63,7 @@ def test_noise_is_compared_without_births_and_marked():
     "name",
     [
         "quality",
+        "exact-k",
         "recovery",
         "choosing",
         "search-cost",
@@ -144,6 +145,7 @@ def test_verdicts():
 def test_every_section_has_a_name():
     assert list(SECTIONS) == [
         "quality",
+        "exact-k",
         "recovery",
         "choosing",
         "choosing-discrete",
@@ -170,6 +172,7 @@ def test_every_section_has_a_name():
         "communities",
         "kernels",
         "choosing-kernels",
+        "mixed",
         "samplers",
         "streams",
         "scale",

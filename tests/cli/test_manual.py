@@ -51,6 +51,6 @@ def test_every_command_has_a_line(capsys):
     with pytest.raises(SystemExit):
         main(["--help"])
     commands = re.findall(r"^    (\w+) +\w", capsys.readouterr().out, re.MULTILINE)
-    assert len(commands) == 8
+    assert len(commands) == 9
     for command in commands:
         assert f"`hardbayes {command}" in PAGE

@@ -50,7 +50,7 @@ def test_what_columns_hold_is_overruled(hardbayes, people):
     assert found["taken_as"]["stars"] == "category"
     assert found["taken_as"]["visits"].startswith("left out")
     assert found["n_clusters"] == 3
-    assert "3 clusters, as --about-k says." in done.err
+    assert "3 clusters, as --k says." in done.err
 
 
 def test_one_cluster_names_the_nearest_number(hardbayes):
@@ -60,7 +60,7 @@ def test_one_cluster_names_the_nearest_number(hardbayes):
     write_csv("plain.csv", ["a", "b", "c"], rows)
     done = hardbayes("cluster", "plain.csv", "-o", "labels.csv")
     assert "Why 1: no number has more evidence than without clusters" in done.err
-    assert "To use 2 clusters: hardbayes cluster plain.csv -o labels.csv --about-k 2" in done.err
+    assert "To use 2 clusters: hardbayes cluster plain.csv -o labels.csv --k 2" in done.err
 
 
 @pytest.mark.parametrize(

@@ -172,7 +172,7 @@ def test_without_polars_one_sentence_says_what_to_install(monkeypatch):
 
 
 def test_what_does_not_fit_in_memory_goes_to_a_file(monkeypatch):
-    monkeypatch.setattr("hardbayes.cli.tables._memory_bytes", lambda: 100)
+    monkeypatch.setattr("hardbayes.cli.tables.memory_bytes", lambda: 100)
     matrix = new_matrix(10, 2)
     matrix[:] = 3.0
     assert isinstance(matrix, np.memmap) and matrix.sum() == 60

@@ -111,8 +111,8 @@ def test_one_cluster_is_told_with_what_came_nearest():
         model = GaussianDPMeans().fit(rows)
     assert len(caught) == 1 and str(caught[0].message) == model.status_
     assert model.n_clusters_ == 1 and model.converged_
-    k = int(model.status_.split("max_clusters=")[1].split(")")[0])
-    assert quiet_fit(GaussianDPMeans(0, max_clusters=k), rows).n_clusters_ == k
+    k = int(model.status_.split("GaussianDPMeans(n_clusters=")[1].split(")")[0])
+    assert GaussianDPMeans(n_clusters=k).fit(rows).n_clusters_ == k
 
 
 def test_too_few_rows_are_one_cluster_without_a_warning():

@@ -2,7 +2,6 @@
 
 import os
 import warnings
-from functools import partial
 
 import numpy as np
 import pytest
@@ -220,8 +219,7 @@ def test_landmarks():
 
 def test_many_rows_have_the_eigenvectors_of_a_sample(monkeypatch):
     monkeypatch.setattr(spectral, "MAX_DENSE", 100)
-    few = partial(gram_estimator.make_problem, max_anchors=200)
-    monkeypatch.setattr(gram_estimator, "make_problem", few)
+    monkeypatch.setattr(gram_estimator, "MAX_ANCHORS", 200)
     X, moon = make_moons(300, noise=0.05, random_state=0)
     fitted = SpectralDPMeans(random_state=0).fit(X)
     assert "sample of " in fitted.status_
@@ -233,8 +231,7 @@ def test_many_rows_have_the_eigenvectors_of_a_sample(monkeypatch):
 
 def test_no_bound_is_given_where_none_is_certain(monkeypatch, tmp_path):
     monkeypatch.setattr(spectral, "MAX_DENSE", 100)
-    few = partial(gram_estimator.make_problem, max_anchors=80)
-    monkeypatch.setattr(gram_estimator, "make_problem", few)
+    monkeypatch.setattr(gram_estimator, "MAX_ANCHORS", 80)
     fitted = SpectralDPMeans(2.0, kernel=lambda x, y: np.exp(-((x - y) ** 2).sum())).fit(MOONS)
     assert fitted.lower_bound_ == -np.inf and "no lower_bound_" in fitted.status_
     fitted = quiet_fit(SpectralDPMeans(2.0, kernel="sigmoid", random_state=0), MOONS)

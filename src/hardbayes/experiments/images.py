@@ -17,7 +17,7 @@ from hardbayes.experiments.results import Asked, Claim, Result, number, span
 from hardbayes.plot.pictures import COLORS
 
 SEED = 0  # any: means over draws are shown
-N_CLASSES = 10
+N_CLASSES = 10  # as in the paper
 #: Of the drawn images: words of each, and a concentration of the classes' frequencies at which few
 #: methods tell all classes apart. Measured.
 N_TOKENS, ALIKE = 60, 5.0

@@ -20,7 +20,7 @@ from hardbayes.core.schema import Schema, contradiction
 from hardbayes.core.validation import fit_method
 from hardbayes.graph.choice.rule import COLUMNS, choose, refit
 from hardbayes.graph.choice.telling import components_sentence, undivided_sentence
-from hardbayes.graph.exactly import FEWER, check_components, fit_exactly, lowest_of
+from hardbayes.graph.exactly import FEWER, JOINED, fit_exactly, lowest_of, n_components
 from hardbayes.graph.fitted import (
     ATTRIBUTES,
     MODEL,
@@ -240,13 +240,14 @@ class GraphDPMeans(ClusterMixin, Estimator):
         n_vertices = len(problem.linked) + len(problem.isolated)
         told = told_number(self, n_vertices, "vertices")
         if told is not None:
-            check_components(problem, told)
+            fewest = n_components(problem)
             end, known = fit_exactly(
-                problem, told, self.n_init, self.max_iter, rng, self._report_changes
+                problem, max(told, fewest), self.n_init, self.max_iter, rng, self._report_changes
             )
             end = end.moved_to((known.penalty - lowest_of(problem)) / problem.cost_unit)
-            fitted = fitted_attributes(end, problem, known.penalty, told)
-            return fitted, add_told(fitted, end.status, told, known, FEWER)
+            fitted = fitted_attributes(end, problem, known.penalty, max(told, fewest))
+            why = JOINED if told < fewest else FEWER
+            return fitted, add_told(fitted, end.status, told, known, why)
         most = self.max_clusters or n_vertices
         if self.cluster_penalty == "auto":
             return self._chosen(problem, (most, self.max_iter, rng))

@@ -16,18 +16,13 @@ from hardbayes.graph.problem import GraphProblem
 from hardbayes.graph.search import GraphSolution, best_fit
 
 FEWER = "no division of them was found"
+JOINED = "connected components are never joined"
 
 
-def check_components(problem: GraphProblem, n_clusters: int) -> None:
-    """Raise where a graph has more connected components than clusters."""
-    fewest = csgraph.connected_components(problem.links, directed=False)[0]
-    fewest += len(problem.isolated)
-    if n_clusters < fewest:
-        raise ValueError(
-            "The 'n_clusters' parameter of GraphDPMeans must be at least the number of connected "
-            f"components, {fewest}, for these are never joined. Got {n_clusters} instead. Pass the "
-            "largest component alone, or more clusters."
-        )
+def n_components(problem: GraphProblem) -> int:
+    """Return the number of connected components: there are at least as many clusters."""
+    n_linked: int = csgraph.connected_components(problem.links, directed=False)[0]
+    return n_linked + len(problem.isolated)
 
 
 def lowest_of(problem: GraphProblem) -> float:

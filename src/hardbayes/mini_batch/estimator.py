@@ -166,15 +166,6 @@ class MiniBatchDPMeans(CentreEstimator):
     summary_error_: float
     prior_weight_: float
 
-    def __new__(cls, *args: Any, **parameters: Any) -> Self:
-        """Say how to get a given number of clusters: a stream has no last one."""
-        if "n_clusters" in parameters:
-            raise TypeError(
-                f"{cls.__name__} finds the number of clusters and takes no 'n_clusters'. Pass "
-                f"{cls.__name__}(0, max_clusters={parameters['n_clusters']}) for at most so many."
-            )
-        return super().__new__(cls)
-
     def __init__(
         self,
         cluster_penalty: float | str = "auto",

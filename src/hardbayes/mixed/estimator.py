@@ -130,8 +130,8 @@ class MixedDPMeans(MixedAttributes, ClusterEstimator):
     >>> import pandas as pd
     >>> from hardbayes import MixedDPMeans
     >>> from hardbayes.datasets import make_customers
-    >>> frame, segment = make_customers(random_state=0)
-    >>> model = MixedDPMeans(random_state=0).fit(frame)
+    >>> columns, segment = make_customers(random_state=0)
+    >>> model = MixedDPMeans(random_state=0).fit(pd.DataFrame(columns))
     >>> model.n_clusters_
     4
     """
