@@ -4,6 +4,7 @@ import re
 import runpy
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import pytest
 
 from tests.markdown import run_blocks
@@ -30,4 +31,5 @@ def test_make_targets_exist():
 def test_examples_run(example, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     runpy.run_path(str(example), run_name="__main__")
+    plt.close("all")  # examples leave that to the end of their process
     assert capsys.readouterr().out
