@@ -19,7 +19,6 @@ from hardbayes.cli.messages import (
     why_so_many,
 )
 from hardbayes.cli.mixed import is_mixed, run_mixed, said_kinds
-from hardbayes.cli.readers import open_table
 from hardbayes.cli.results import (
     check_outputs,
     check_picture,
@@ -30,7 +29,8 @@ from hardbayes.cli.results import (
     write_result,
 )
 from hardbayes.cli.rows import Rows, read_rows
-from hardbayes.cli.terminal import CommandError, computed, rounded, shown_name
+from hardbayes.cli.stacked_tables import open_tables
+from hardbayes.cli.terminal import CommandError, computed, inputs_of, rounded, shown_name
 from hardbayes.core.loop import counted
 
 MAX_SHOWN = 12  # plateaus
@@ -81,7 +81,7 @@ def run_cluster(options: argparse.Namespace) -> None:
         raise CommandError("--certainty has no sampler for --model kernel; leave one of them out")
     if options.certainty:
         check_certainty(options)
-    table = open_table(options.table, options.header)
+    table = open_tables(inputs_of(options), options.header)
     if is_mixed(options, table):
         if options.certainty:
             raise CommandError(

@@ -12,7 +12,7 @@ import numpy as np
 
 from hardbayes.cli.preparation import Preparation
 from hardbayes.cli.rows import Rows
-from hardbayes.cli.terminal import rounded, shown_name
+from hardbayes.cli.terminal import inputs_of, rounded, shown_name
 from hardbayes.core.loop import counted
 from hardbayes.core.summaries import Moments, Profile, moments, profiles
 
@@ -59,7 +59,7 @@ def typed(options: argparse.Namespace) -> str:
 
 def table_arguments(options: argparse.Namespace) -> str:
     """Return the table and what was said about its columns, for another command."""
-    words = [options.table]
+    words = inputs_of(options)
     for name in ("columns", "exclude"):
         if getattr(options, name):
             words += [f"--{name}", *getattr(options, name)]
@@ -88,7 +88,7 @@ def predict_or_save(options: argparse.Namespace, what: str = "NEW_TABLE") -> str
     """Return what to type next: apply the model that was saved, or save it."""
     if options.save is not None:
         return f"Next: hardbayes predict {shlex.quote(options.save)} {what}"
-    return same_command(options, model_name(options.table))
+    return same_command(options, model_name(inputs_of(options)[0]))
 
 
 def model_name(table: str) -> str:

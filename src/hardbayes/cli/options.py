@@ -52,10 +52,11 @@ def _number(
 def add_table(parser: argparse.ArgumentParser) -> None:
     """Add the table and how its columns are used."""
     parser.add_argument(
-        "table",
+        "tables",
         metavar="TABLE",
+        nargs="+",
         help="a .csv, .tsv, .xlsx, .parquet, .npy or .npz file, a folder of pictures, or - for "
-        "text on standard input",
+        "text on standard input; rows of several with the same columns are taken together",
     )
     group = parser.add_argument_group("columns")
     group.add_argument(

@@ -20,7 +20,7 @@ from hardbayes.cli.messages import Profiles, profile
 from hardbayes.cli.readers import ArrayTable
 from hardbayes.cli.rows import Rows
 from hardbayes.cli.tables import Table
-from hardbayes.cli.terminal import CommandError, cannot_write, computed
+from hardbayes.cli.terminal import CommandError, cannot_write, computed, inputs_of
 from hardbayes.cli.text_tables import unique_names
 from hardbayes.core.spreadsheets import harmless
 from hardbayes.persistence.atomic import atomic_write
@@ -60,10 +60,11 @@ def write_report(options: argparse.Namespace, model: Any, X: Any, **described: A
         return
     from hardbayes import report
 
-    title = Path(options.table).name
+    inputs = inputs_of(options)
+    title = ", ".join(Path(each).name for each in inputs)
     try:
         computed(
-            options.table,
+            ", ".join(inputs),
             lambda: report(
                 model, X, options.report, title=title, overwrite=options.overwrite, **described
             ),
@@ -103,7 +104,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 def check_outputs(options: argparse.Namespace, *names: str) -> None:
     """Raise a CommandError if one of the files that options name cannot be written."""
-    inputs = [getattr(options, name, None) for name in ("table", "model")]
+    inputs = [*inputs_of(options), getattr(options, "model", None)]
     taken: set[str] = set()
     for name in names:
         value = getattr(options, name, None)

@@ -14,9 +14,9 @@ import numpy as np
 from scipy import sparse
 
 from hardbayes.cli.preparation import Preparation, assembled, complete, levels_of
-from hardbayes.cli.readers import open_table
+from hardbayes.cli.stacked_tables import open_tables
 from hardbayes.cli.tables import Table
-from hardbayes.cli.terminal import CommandError, listed, working
+from hardbayes.cli.terminal import CommandError, inputs_of, listed, working
 from hardbayes.core.loop import counted
 
 # Below this share of the variance, half of the columns have no say. Chosen on 59 tables and point
@@ -232,7 +232,7 @@ def read_rows(
     ``scalable``: whether columns may be divided by their deviations; ``centred``: whether means may
     be subtracted as well.
     """
-    table = table or open_table(options.table, options.header)
+    table = table or open_tables(inputs_of(options), options.header)
     roles = Roles(options.id_column, options.weight_column, getattr(options, "group_column", None))
     chosen = choose_columns(table, options.columns, options.exclude, options.encode, roles)
     weight = [] if roles.weight is None else [roles.weight]

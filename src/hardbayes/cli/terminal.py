@@ -1,5 +1,6 @@
 """What people see of a command: errors in one line, numbers as words, a line while work goes on."""
 
+import argparse
 import math
 import re
 import sys
@@ -20,6 +21,13 @@ _CELL = re.compile(r"row (\d+), column (\d+)")
 
 class CommandError(Exception):
     """Invalid input: the text is printed as one line, and the exit code is 2."""
+
+
+def inputs_of(options: argparse.Namespace) -> list[str]:
+    """Return what a command reads, as it was typed: some take several tables."""
+    if hasattr(options, "tables"):
+        return list(options.tables)
+    return [options.table] if hasattr(options, "table") else []
 
 
 def cannot_read(path: Path | str, reason: str | Exception) -> CommandError:
