@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -247,12 +246,6 @@ def _linear_of(fitted: dict[str, Any]) -> Linear:
     return Linear(fitted["labels_"], k, penalty, strength)
 
 
-def cluster_means(rows: Any, labels: NDArray[np.integer], weights: Floats) -> Floats:
-    """Return the mean (k, f) of the weighted rows (n, f) of each cluster."""
-    member = sparse.csr_array((weights, labels, np.arange(len(labels) + 1)))
-    return np.asarray((member.T @ rows) / (member.T @ np.ones(len(labels)))[:, np.newaxis])
-
-
 # Attributes of a fit of `DPMeans` that hold for the linear kernel.
 OF_DP_MEANS = (*OF_FEATURES, "cluster_penalty_", "status_", "_model")
 
@@ -486,7 +479,7 @@ class KernelDPMeans(KernelEstimator):
         rows = features(problem.seen.rows)
         init: Any = "mean"
         if choice is not None and self.search != "paper":
-            init = cluster_means(rows[choice.ids], choice.labels, choice.weights)
+            init = landmarks.cluster_means(rows[choice.ids], choice.labels, choice.weights)
         inner = DPMeans(
             penalty, prior_weight=0, search=self.search, init=init, order=self.order,
             n_clusters=self.n_clusters, max_clusters=self.max_clusters, n_init=self.n_init,

@@ -21,8 +21,8 @@ from hardbayes.dp_means.estimator import add_warning
 from hardbayes.groups.estimator import HDPMeans
 from hardbayes.groups.fitted import FittedGroups, GroupedAssignment
 from hardbayes.kernel.choice import choose_clusters
-from hardbayes.kernel.estimator import LANDMARKS, WHOLE, KernelEstimator, cluster_means
-from hardbayes.kernel.landmarks import MAP, KernelFeatureMap, inverse_root
+from hardbayes.kernel.estimator import LANDMARKS, WHOLE, KernelEstimator
+from hardbayes.kernel.landmarks import MAP, KernelFeatureMap, cluster_means, inverse_root
 from hardbayes.kernel.problem import KernelProblem
 
 # Parameters of `HDPMeans` that hold for the coordinates.

@@ -185,3 +185,9 @@ class KernelFeatureAssignment(CostAssignment):
             chosen = squares.argmin(axis=1) if spectral is None else spectral.labels(self.features)
         rounding = ROUNDING * float(np.square(self.model.centres).sum(axis=1).max())
         return Assigned(chosen.astype(np.int32), squares[np.arange(len(chosen)), chosen], rounding)
+
+
+def cluster_means(rows: Any, labels: NDArray[np.integer], weights: Floats) -> Floats:
+    """Return the mean (k, f) of the weighted rows (n, f) of each cluster."""
+    member = sparse.csr_array((weights, labels, np.arange(len(labels) + 1)))
+    return np.asarray((member.T @ rows) / (member.T @ np.ones(len(labels)))[:, np.newaxis])

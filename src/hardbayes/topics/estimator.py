@@ -52,6 +52,7 @@ from hardbayes.topics.problem import (
     documents_with_words,
     make_documents,
     no_topics,
+    pseudo_counts,
     refuse_documents,
     word_weights,
 )
@@ -65,8 +66,6 @@ RANKINGS = ("relevance", "share")
 _NUMBER_OR_AUTO = [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")]
 # What the background costs each document, as a share of its local penalty, under "auto".
 BACKGROUND_SHARE = 0.5
-# Pseudo-words of each topic, for each word of the vocabulary.
-PRIOR = 0.5
 
 
 def top_word_ids(model: Any, n: int, by: str = "relevance") -> NDArray[np.intp]:
@@ -386,7 +385,7 @@ class HDPTopics(RowEstimator):
         pool: Pool,
     ) -> tuple[TopicSolution, LocalPenalty]:
         share = BACKGROUND_SHARE if self.background == "auto" else 0.0
-        structure = SharedTopics(self._prior(weighted), 0.0, False, share)
+        structure = SharedTopics(pseudo_counts(weighted, self.prior_weight), 0.0, False, share)
         groups = group_documents(weighted, max(GROUPS, self.n_topics or 0), rng)
         similar = groups.totals(GROUPS, rng, pool)
         if self.local_penalty == "auto":
@@ -426,12 +425,6 @@ class HDPTopics(RowEstimator):
         if self.n_topics is None:
             return best_of_starts(starts, rng, limits, self._report)
         return with_about_n_topics(self.n_topics, starts[0], rng, limits, self._report)
-
-    def _prior(self, weighted: sparse.csr_array) -> Floats:
-        """Return the pseudo-counts (v,) of a topic."""
-        words = np.bincount(weighted.indices, weighted.data, weighted.shape[1])
-        weight = PRIOR * weighted.shape[1] if self.prior_weight == "auto" else self.prior_weight
-        return float(weight) / words.sum() * words
 
     def transform(self, X: Any) -> Floats:
         """Return the share of each topic in each document.

@@ -26,6 +26,8 @@ ROOM = 4  # for topics of a document, at first
 SMALLEST = 1e-100  # sum of counts, whose products with each other do not underflow
 # Stands for minus the logarithm of zero: above any penalty, yet finite when multiplied and added.
 NEVER = 1e30
+# Pseudo-words of each topic, for each word of the vocabulary.
+PRIOR = 0.5
 
 
 @dataclass(frozen=True)
@@ -222,3 +224,10 @@ def refuse_documents(X: Any) -> None:
             "its words first: CountVectorizer().fit_transform(texts), of "
             "sklearn.feature_extraction.text."
         )
+
+
+def pseudo_counts(weighted: sparse.csr_array, prior_weight: float | str) -> Floats:
+    """Return the pseudo-counts (v,) of each topic: so many in all, at the shares of all words."""
+    words = np.bincount(weighted.indices, weighted.data, weighted.shape[1])
+    weight = PRIOR * weighted.shape[1] if prior_weight == "auto" else float(prior_weight)
+    return weight / words.sum() * words
