@@ -108,11 +108,11 @@ def certainty_of(labels: NDArray[np.signedinteger], draws: Draws) -> Floats:
     own = canonical(labels)
     size = int(max(draws.max(), own.max())) + 1
     table, taken = np.zeros((size, size), np.int64), np.empty((2, size), np.int64)
-    agreed = np.zeros(len(own), np.int64)
+    pairs, agreed = np.empty((2, len(own)), np.int64), np.zeros(len(own), np.int64)
     step = max(1, PART // len(own))
     for start in range(0, len(draws), step):
         part = np.ascontiguousarray(draws[start : start + step], dtype=np.int32)
-        agreeing_rows(part, own, table, taken, agreed)
+        agreeing_rows(part, own, table, taken, pairs, agreed)
     return agreed / len(draws)
 
 

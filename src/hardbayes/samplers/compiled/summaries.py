@@ -50,30 +50,40 @@ def shared_clusters(draws, rows, out):
 
 
 @kernel
-def agreeing_rows(draws, labels, table, taken, out):
+def agreeing_rows(draws, labels, table, taken, pairs, out):
     """Add to out (n,) int64 in how many draws each row is in the cluster that matches its own.
 
     Clusters of ``labels`` (n,) int32 and of a draw are matched one to one: those that share most
-    rows first, as long as any pair shares rows. Scratch: table (K, K) int64 of zeros, taken (2, K).
+    rows first, as long as any pair shares rows. Scratch: table (K, K) int64 of zeros, taken (2, K),
+    pairs (2, n): the pairs that share rows, few of all where there are many clusters.
     """
     n, k = len(labels), table.shape[0]
     for s in range(draws.shape[0]):
+        n_pairs = 0
         for i in range(n):
-            table[labels[i], draws[s, i]] += 1
+            own, other = labels[i], draws[s, i]
+            if table[own, other] == 0:
+                pairs[0, n_pairs], pairs[1, n_pairs] = own, other
+                n_pairs += 1
+            table[own, other] += 1
         for c in range(k):
             taken[0, c] = -1
             taken[1, c] = -1
-        while True:
-            most, own, other = 0, 0, 0
-            for c in range(k):
-                if taken[0, c] < 0:
-                    for o in range(k):
-                        if taken[1, o] < 0 and table[c, o] > most:
-                            most, own, other = table[c, o], c, o
-            if most == 0:
-                break
-            taken[0, own] = other
-            taken[1, other] = own
+        while n_pairs > 0:
+            most, best_own, best_other, n_left = 0, 0, 0, 0
+            for p in range(n_pairs):
+                own, other = pairs[0, p], pairs[1, p]
+                if taken[0, own] < 0 and taken[1, other] < 0:
+                    pairs[0, n_left], pairs[1, n_left] = own, other
+                    n_left += 1
+                    count = table[own, other]
+                    is_first = own < best_own or (own == best_own and other < best_other)
+                    if count > most or (count == most and is_first):
+                        most, best_own, best_other = count, own, other
+            n_pairs = n_left
+            if most > 0:
+                taken[0, best_own] = best_other
+                taken[1, best_other] = best_own
         for i in range(n):
             table[labels[i], draws[s, i]] = 0
             if taken[0, labels[i]] == draws[s, i]:
