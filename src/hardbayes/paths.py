@@ -140,7 +140,7 @@ def penalty_path(
             f"The 'estimator' parameter of penalty_path must be one of {known}, or None. "
             f"Got {template!r} instead."
         )
-    if isinstance(template, DPMeans) and template._mixed is not None:
+    if isinstance(template, DPMeans) and template._is_mixed:
         raise InvalidParameterError(
             "The 'estimator' parameter of penalty_path must be one whose divergence is not mixed. "
             f"Got {template!r} instead. Pass n_clusters to MixedDPMeans, and see penalty_choice_."

@@ -1,4 +1,4 @@
-"""Types of matrices, and named tuples of arrays that passes over rows take and return.
+"""Types of matrices, what holds no rows yet, and named tuples of arrays for passes over rows.
 
 A cluster has a slot: its place in every array with an axis of ``slots``. It keeps the slot while it
 lives. Labels of rows are slots, -1 for none.
@@ -6,7 +6,7 @@ lives. Labels of rows are slots, -1 for none.
 
 import math
 from enum import IntEnum
-from typing import NamedTuple, TypeAlias, TypeGuard
+from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,46 @@ Floats: TypeAlias = NDArray[np.floating]
 Matrix: TypeAlias = Floats | sparse.csr_array
 
 CHUNK_BYTES = 1 << 21  # of rows that are visited at a time, so that they stay in cache
+# Entries of rows that are held beside the data, or in place of it, to visit them one by one: more
+# take more memory, and fewer leave out exchanges of large clusters. Of wide rows there are some
+# more, so that exchanges are tried on as many rows as rows of few columns have.
+TAKEN_ENTRIES = 1 << 23
+TAKEN_ROWS, TAKEN_WIDE_ENTRIES = 1 << 17, 1 << 26
+LANE_BYTES = 64  # of a vector register of AVX-512, and of a line of cache
 SAFE = (1e-250, 1e250)  # sums of squares that neither overflow nor underflow
 
 
 def is_sparse(matrix: Matrix) -> TypeGuard[sparse.csr_array]:
     """Whether a matrix is stored as CSR."""
     return bool(sparse.issparse(matrix))
+
+
+def refuse_lazy(X: Any, name: str = "X") -> None:
+    """Raise if X holds no rows yet: a lazy table, a Dask collection, or rows read by block.
+
+    Reading them would take into memory what may not fit there. ``name``: of the parameter.
+    """
+    if name != "X" and (kind := lazy_kind(X)) is not None:
+        raise TypeError(
+            f"The {name!r} parameter is {kind}, which holds no numbers yet. Call .compute() first."
+        )
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError("X is a LazyFrame, which holds no rows yet. Call .collect() first.")
+    if (kind := lazy_kind(X)) is not None:
+        how = "Call .compute() first" if kind.startswith("a Dask") else "Read them into an array"
+        raise TypeError(
+            f"X is {kind}, which holds no rows yet: only 'fit', 'predict' and 'transform' of "
+            f"DPMeans go through such data block by block. {how}, if the rows fit into memory."
+        )
+
+
+def lazy_kind(X: Any) -> str | None:
+    """Return words for a Dask collection or rows read by block; None for anything else."""
+    if type(X).__name__ == "RowBlocks" and type(X).__module__ == "hardbayes.core.row_blocks":
+        return "row_blocks"
+    if type(X).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(X, "dask"):
+        return "a Dask data frame" if hasattr(X, "columns") else "a Dask array"
+    return None
 
 
 def kept_in(values: Floats, dtype: np.dtype) -> Floats:
@@ -35,6 +69,12 @@ def chunks(n: int, d: int) -> list[slice]:
     """Return slices of n rows, each small enough to stay in cache as float64 (rows, d)."""
     size = max(1, CHUNK_BYTES // (8 * d))
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def most_taken(n_rows: int, entries_per_row: int) -> int:
+    """Return how many rows may be visited one by one at a time, wherever they live."""
+    wide = min(TAKEN_ROWS, TAKEN_WIDE_ENTRIES // entries_per_row)
+    return min(n_rows, max(1, wide, TAKEN_ENTRIES // entries_per_row))
 
 
 def inverse_permutation(order: NDArray[np.signedinteger]) -> NDArray[np.signedinteger]:
@@ -190,6 +230,11 @@ class TotalsForm(NamedTuple):
     centres: Floats  # (k, d)
     prior_weight: float
     prior_mean: Floats  # (d,)
+
+
+def lanes_of(itemsize: int) -> int:
+    """Return the number of centres in a block for items of this many bytes."""
+    return LANE_BYTES // itemsize
 
 
 class Centres(NamedTuple):

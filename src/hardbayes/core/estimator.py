@@ -7,7 +7,7 @@ those share that give each row to one cluster.
 import hashlib
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import copy
 from numbers import Integral
@@ -38,8 +38,7 @@ from hardbayes.core.progress import Report, shown, to_standard_error
 from hardbayes.core.schema import Schema, array, check, contradiction
 from hardbayes.core.summaries import as_configured, numeric_table, profiles, table_of_profiles
 from hardbayes.core.validation import check_matrix, check_novelty, check_weights, fit_method
-from hardbayes.core.validation.cells import column_names
-from hardbayes.core.validation.extremes import remark_on_extremes
+from hardbayes.core.validation.cells import column_names, remark_on_extremes
 
 try:
     from sklearn.callback import CallbackSupportMixin
@@ -171,7 +170,8 @@ class Estimator(CallbackSupportMixin, ABC, BaseEstimator):
 
     def _validate_params(self) -> None:
         super()._validate_params()
-        check_told(self)
+        if getattr(self, "n_clusters", None) is not None:
+            check_told(self)
         for name, constraints in self._parameter_constraints.items():
             value = getattr(self, name)
             # Python's bools are integers, and one that is passed for a number is a mistake.
@@ -222,8 +222,10 @@ class Estimator(CallbackSupportMixin, ABC, BaseEstimator):
 
 
 class RowEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
-    """Base of the estimators of rows."""
+    """Base of the estimators of rows: `_fit_rows` is what `fit` asks of them."""
 
+    #: ``_fitted(matrix, weights, rng, pool)``: the same of checked rows, where X is a matrix.
+    _fitted: Callable[..., tuple[dict[str, Any], Status]]
     inertia_: float
     objective_: float
     objective_history_: Floats
@@ -236,12 +238,6 @@ class RowEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
     def _geometry(self) -> Geometry:
         """The divergence of a fit."""
         return SquaredEuclidean()
-
-    @abstractmethod
-    def _fitted(
-        self, matrix: Matrix, weights: Floats | None, rng: np.random.RandomState, pool: Pool
-    ) -> tuple[dict[str, Any], Status]:
-        """Return the fitted attributes for checked rows, and the status of the fit."""
 
     @abstractmethod
     def _costs(self, matrix: Matrix, pool: Pool) -> Floats:

@@ -18,7 +18,7 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.core.lazy import refuse_lazy
+from hardbayes.core.arrays import refuse_lazy
 from hardbayes.core.row_sources import BLOCK_BYTES, RawBlock, Source, source_of
 from hardbayes.core.row_spool import Spool
 

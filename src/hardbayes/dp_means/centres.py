@@ -16,10 +16,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.core.arrays import CHUNK_BYTES, Centres, Drift, Floats, Layout, Totals
+from hardbayes.core.arrays import (
+    CHUNK_BYTES,
+    LANE_BYTES,
+    Centres,
+    Drift,
+    Floats,
+    Layout,
+    Totals,
+    lanes_of,
+)
 from hardbayes.core.pool import Pool
 from hardbayes.core.rows import ROUNDINGS
-from hardbayes.core.simd.vectors import LANE_BYTES, lanes_of
 from hardbayes.dp_means.compiled.centres import place, place_means
 from hardbayes.dp_means.objective import Partition
 from hardbayes.dp_means.totals import potential, prior_potential, with_remainder

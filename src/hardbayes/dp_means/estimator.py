@@ -1,15 +1,16 @@
 """DP-means: clusters around centres by any divergence, as many as pay for themselves."""
 
+import os
 from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from hardbayes.core.arrays import Floats, Matrix
-from hardbayes.core.discrete import left_out_sentence
+from hardbayes.core.arrays import Floats, Matrix, lazy_kind
 from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, ClusterEstimator, fingerprint
 from hardbayes.core.exact_number import told_number
 from hardbayes.core.frame import used_columns
@@ -19,18 +20,15 @@ from hardbayes.core.plateaus import Columns
 from hardbayes.core.pool import Pool
 from hardbayes.core.schema import Schema
 from hardbayes.core.validation import check_centres, touches_border
-from hardbayes.core.validation.extremes import remark_on_extremes
+from hardbayes.core.validation.cells import remark_on_extremes
 from hardbayes.dp_means.blocks.fit import ByBlock
 from hardbayes.dp_means.choice.automatic import (
     COLUMNS,
     Choice,
-    category_sentence,
     choice_attributes,
     choose_penalty,
-    explaining_category,
-    no_number_sentence,
-    one_column_sentence,
-    spread_sentence,
+    tell_choice,
+    told_by_a_category,
 )
 from hardbayes.dp_means.choice.farthest_first import farthest_first_penalty
 from hardbayes.dp_means.descent import Solution
@@ -45,9 +43,8 @@ from hardbayes.dp_means.fitted import (
 from hardbayes.dp_means.objective import Partition
 from hardbayes.dp_means.problem import Problem, pose
 from hardbayes.dp_means.starts import Starts, minimise
-from hardbayes.mixed.divergence import Mixed, mixed_for
-from hardbayes.mixed.estimator import SCHEMA as MIXED_SCHEMA
-from hardbayes.mixed.estimator import MixedAttributes, MixedDPMeans, mixed_tags
+from hardbayes.mixed.divergence import Mixed
+from hardbayes.mixed.estimator import MixedAttributes, MixedDPMeans, as_mixed, mixed_tags
 from hardbayes.mixed.fitted import FittedMixed
 
 
@@ -130,23 +127,6 @@ class CentreEstimator(ClusterEstimator):
             kind.nonnegative or kind.unit_interval
         )
         return tags
-
-
-def add_remark(fitted: dict[str, Any], sentence: str) -> None:
-    """Say something of a fit that converged and needs no warning. IN/OUT fitted: ``status_``."""
-    head = Status.REMARKED.sentence(fitted["n_iter_"], fitted["n_clusters_"])
-    fitted["status_"] = f"{head} {sentence}"
-
-
-def add_warning(fitted: dict[str, Any], status: Status, *sentences: str) -> Status:
-    """Return the status of a fit that needs a warning, which `fit` gives.
-
-    IN/OUT fitted: these sentences are added to ``status_``.
-    """
-    status = Status.REMARKED if status is Status.CONVERGED else status
-    whole = [status.sentence(fitted["n_iter_"], fitted["n_clusters_"]), *sentences]
-    fitted["status_"] = " ".join(filter(None, whole))
-    return status
 
 
 class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[override]
@@ -328,41 +308,85 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
         self.n_jobs = n_jobs
         self.verbose = verbose
 
+    # -- rows that are not numbers, or not in memory -----------------------------------------------
+
+    @property
+    def _is_mixed(self) -> bool:
+        """Whether the model is that of mixed tables."""
+        given = self.divergence
+        return isinstance(given, Mixed) or (isinstance(given, str) and given == "mixed")
+
     @property
     def _geometry(self) -> Any:
-        return mixed_for(self.divergence) or super()._geometry
+        if not self._is_mixed:
+            return super()._geometry
+        return self.divergence if isinstance(self.divergence, Mixed) else Mixed()
 
     @property
     def _choice_columns(self) -> Columns:  # type: ignore[override]
-        return COLUMNS if mixed_for(self.divergence) is None else MixedDPMeans._choice_columns
-
-    @property
-    def _mixed(self) -> MixedDPMeans | None:
-        """The estimator that does the work where the divergence is that of mixed tables."""
-        mixed = mixed_for(self.divergence)
-        if mixed is None:
-            return None
-        free = {"search": "split-merge", "method": "joint", "init": "mean", "order": "random"}
-        for name, default in free.items():
-            given = getattr(self, name)
-            if not isinstance(given, str) or given != default:
-                raise ValueError(
-                    f"The {name!r} parameter of DPMeans must be {default!r} where the divergence "
-                    f"is mixed. Got {given!r} instead. Leave it out."
-                )
-        names = set(MixedDPMeans().get_params()) & set(self.get_params(deep=False))
-        shared = {name: getattr(self, name) for name in names}
-        return MixedDPMeans(**shared, columns=mixed.columns)
+        return MixedDPMeans._choice_columns if self._is_mixed else COLUMNS
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        return tags if mixed_for(self.divergence) is None else mixed_tags(tags)
+        return mixed_tags(tags) if self._is_mixed else tags
+
+    def _goes_by_block(self, X: Any) -> bool:
+        """Whether rows are not in memory, and need not be: tables of mixed columns must be."""
+        return lazy_kind(X) is not None and not self._is_mixed
 
     def _fit_rows(self, X: Any, sample_weight: Any, **params: Any) -> tuple[dict[str, Any], Status]:
-        mixed = self._mixed
-        if mixed is not None:
-            return mixed._fit_rows(X, sample_weight)
+        if self._is_mixed:
+            return as_mixed(self)._fit_rows(X, sample_weight)
+        if lazy_kind(X) is not None:
+            return self._fit_by_block(X, sample_weight)
         return super()._fit_rows(X, sample_weight, **params)
+
+    def predict(
+        self, X: Any, novelty: bool | float = False, *, out: str | os.PathLike[str] | None = None
+    ) -> NDArray[np.int32]:
+        """Return the cluster of lowest cost for each row; no cluster is opened.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), row_blocks or Dask
+            Rows. Those of Dask give a lazy array with their chunks.
+        novelty : bool or float, default=False
+            Which rows get -1. True: rows that would have opened a cluster; weights are one, or the
+            rows' lengths if the divergence has ``length_as_weight``. A share, 0 < novelty < 1: rows
+            farther out than all but that share of the training rows of their cluster, whatever the
+            penalty, unless they differ from their centre by rounding only.
+        out : path or None, default=None
+            For `row_blocks`, a ``.npy`` file to write the labels to, block by block; they are then
+            returned as a memory map.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int32
+            Numbers of clusters.
+        """
+        if out is not None or self._goes_by_block(X):
+            return self._predict_by_block(X, novelty, out)
+        return super().predict(X, novelty)
+
+    def transform(self, X: Any, *, out: str | os.PathLike[str] | None = None) -> Floats:
+        """Return the distance of each row from each centre.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), row_blocks or Dask
+            Rows.
+        out : path or None, default=None
+            For `row_blocks`, a ``.npy`` file for the distances, as in `predict`.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_clusters_)
+            Euclidean distances, as in scikit-learn's KMeans; divergences for any other
+            `divergence`. Dask gives a lazy array; `row_blocks` without ``out`` those of each block.
+        """
+        if out is not None or self._goes_by_block(X):
+            return self._transform_by_block(X, out)
+        return super().transform(X)
 
     def _checked(self, X: Any) -> Matrix:
         if isinstance(getattr(self, "_model", None), FittedMixed):
@@ -371,7 +395,7 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
 
     def summary(self, X: Any, *, values: Any = None, n_columns: int = 3, groups: Any = None) -> Any:  # noqa: D102
         said = {"values": values, "n_columns": n_columns, "groups": groups}
-        if self._mixed is not None:
+        if self._is_mixed:
             return MixedDPMeans.summary(self, X, **said)
         return super().summary(X, **said)
 
@@ -384,35 +408,32 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
         columns, every = used_columns(matrix, geometry, given), matrix
         matrix = columns.of(matrix)
         problem = pose(matrix, geometry, weights, pool)
-        if told_number(self, matrix.shape[0]) is not None:
-            start = self.init if given is None else problem.centres_in_frame(columns.of(given))
-            told = Told.of(self, prior_weight, start)
+        init = self.init if given is None else problem.centres_in_frame(columns.of(given))
+        if self.n_clusters is not None:
+            told_number(self, matrix.shape[0])
+            told = Told.of(self, prior_weight, init)
             return fit_told(problem, matrix, weights, columns, told, rng, self._report)
-        choice = None
+        choice, alone = None, ""
         if self.cluster_penalty == "auto":
             self._say("choosing the penalty")
             choice = choose_penalty(
                 matrix, geometry, weights, prior_weight, self.max_clusters, rng, pool
             )
-        penalty = self._penalty(problem, prior_weight, choice)
-        if choice is None and remark_on_extremes(matrix, None) is not None:
-            problem.check_penalty_of_hidden_rows(penalty)
-        if choice is not None:
+            penalty = self._penalty_for(choice.n_clusters, problem, prior_weight, choice)
             self._say(f"penalty {penalty:.6g} for {counted(choice.n_clusters, 'cluster')}")
+        else:
+            penalty = float(self.cluster_penalty)
+            problem.check_penalty(penalty)
+            if remark_on_extremes(matrix, None) is not None:
+                problem.check_penalty_of_hidden_rows(penalty)
         partition = problem.partition(penalty, prior_weight, self.max_clusters)
-        init: str | Floats = self.init
-        if given is not None:
-            init = problem.centres_in_frame(columns.of(given))
-        elif choice is not None and self.init == "mean" and self._search == "split-merge":
+        starts_at_mean = given is None and self.init == "mean"
+        if choice is not None and starts_at_mean and self._search == "split-merge":
             init = problem.centres_in_frame(choice.centres)  # found on the way to the penalty
         solution = self._solve(problem, partition, init, rng)
-        alone = ""
-        if choice is not None:
-            category = explaining_category(choice, matrix, solution.labels)
-            alone = "" if category is None else category_sentence(category, choice.n_clusters)
-        if choice is not None and alone:
+        if choice is not None and (alone := told_by_a_category(choice, matrix, solution.labels)):
             choice = choice._replace(n_clusters=1)
-            penalty = self._penalty(problem, prior_weight, choice)
+            penalty = self._penalty_for(1, problem, prior_weight, choice)
             partition = problem.partition(penalty, prior_weight, self.max_clusters)
             solution = self._solve(problem, partition, "mean", rng)
         fitted = fitted_attributes(solution, problem, partition, penalty, columns, matrix.dtype)
@@ -420,22 +441,12 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
         if choice is not None:
             fitted |= choice_attributes(choice)
             fitted["_chosen_for"] = self._choice_inputs(every, weights)
-            nearest = choice.shown
-            if alone:
-                status = add_warning(fitted, status, alone)
-            elif choice.n_clusters == fitted["n_clusters_"] == 1 and nearest is None:
-                if status is Status.CONVERGED:
-                    add_remark(fitted, no_number_sentence(None, ""))
-            elif choice.n_clusters == fitted["n_clusters_"] == 1 and nearest is not None:
-                penalty = self._penalty_for(nearest.k, problem, prior_weight, choice)
-                call = self._call(cluster_penalty=penalty)
-                how = f"{call}, or DPMeans(n_clusters={nearest.k})"
-                status = add_warning(
-                    fitted, status, no_number_sentence(nearest, how),
-                    left_out_sentence(choice.left_out), spread_sentence(matrix, geometry),
-                )  # fmt: skip
-            elif fitted["n_clusters_"] > 1 and (sentence := one_column_sentence(matrix, geometry)):
-                status = add_warning(fitted, status, sentence)
+            status = tell_choice(
+                fitted, status, choice, alone, matrix, geometry,
+                lambda k: self._call(
+                    cluster_penalty=self._penalty_for(k, problem, prior_weight, choice)
+                ),
+            )  # fmt: skip
         return fitted, status
 
     def _choice_inputs(self, matrix: Matrix, weights: Floats | None) -> tuple[Any, ...]:
@@ -459,13 +470,6 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
             lambda: problem.mean, self._starts(init), rng, self._report,
         )  # fmt: skip
 
-    def _penalty(self, problem: Problem, prior_weight: float, choice: Choice | None) -> float:
-        if choice is None:
-            penalty = float(self.cluster_penalty)
-            problem.check_penalty(penalty)
-            return penalty
-        return self._penalty_for(choice.n_clusters, problem, prior_weight, choice)
-
     def _penalty_for(
         self, n_clusters: int, problem: Problem, prior_weight: float, choice: Choice
     ) -> float:
@@ -481,15 +485,14 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
         return "collapsed" if self.method == "collapsed" else self.search
 
     def _schema(self, state: dict[str, Any]) -> Schema:
-        if self._mixed is not None:
-            return MIXED_SCHEMA | self._choice_schema
+        if self._is_mixed:
+            return as_mixed(self)._schema(state)
         by_block = BY_BLOCK if "n_passes_" in state else {}
         return ATTRIBUTES | by_block | MODEL | self._choice_schema
 
     def _model_from(self, state: dict[str, Any]) -> FittedPartition | FittedMixed:
-        mixed = self._mixed
-        if mixed is not None:
-            return mixed._model_from(state)
+        if self._is_mixed:
+            return as_mixed(self)._model_from(state)
         model = FittedPartition.from_arrays(
             self._geometry, self.max_clusters, state["n_features_in_"], state
         )

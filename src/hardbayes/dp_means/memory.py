@@ -23,6 +23,7 @@ from hardbayes.core.arrays import (
     Totals,
     chunks,
     exact_sum,
+    most_taken,
     total_weight,
 )
 from hardbayes.core.pool import Pool, Tiling
@@ -41,7 +42,6 @@ from hardbayes.dp_means.compiled.every_centre import Tile, assign_all, new_tile
 from hardbayes.dp_means.compiled.single_row import mark_near_border
 from hardbayes.dp_means.compiled.sums import costs
 from hardbayes.dp_means.local_rows import LocalRows
-from hardbayes.dp_means.rows import most_taken
 from hardbayes.dp_means.totals import NO_ROUNDING, NO_TOTALS, ExactTotals, Rounding
 
 Ids = NDArray[np.signedinteger]

@@ -53,19 +53,6 @@ if TYPE_CHECKING:
     OpeningRule = Callable[[LocalRows], Floats]  # what each of some rows pays to open a cluster
 
 
-# Entries of rows that are held beside the data, or in place of it, to visit them one by one: more
-# take more memory, and fewer leave out exchanges of large clusters. Of wide rows there are some
-# more, so that exchanges are tried on as many rows as rows of few columns have.
-TAKEN_ENTRIES = 1 << 23
-TAKEN_ROWS, TAKEN_WIDE_ENTRIES = 1 << 17, 1 << 26
-
-
-def most_taken(n_rows: int, entries_per_row: int) -> int:
-    """Return how many rows may be visited one by one at a time, wherever they live."""
-    wide = min(TAKEN_ROWS, TAKEN_WIDE_ENTRIES // entries_per_row)
-    return min(n_rows, max(1, wide, TAKEN_ENTRIES // entries_per_row))
-
-
 class Rows(Protocol):
     """Rows in working coordinates, each with the slot of its cluster, or -1."""
 

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from hardbayes.core.arrays import Floats
-from hardbayes.core.lazy import refuse_lazy
+from hardbayes.core.arrays import Floats, refuse_lazy
 from hardbayes.core.validation.matrix import canonical, check_structure
 
 WHAT = (

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.core.lazy import refuse_lazy
+from hardbayes.core.arrays import refuse_lazy
 
 
 def check_groups(groups: Any, n_rows: int) -> tuple[NDArray[np.intp], NDArray[Any]]:

@@ -14,10 +14,9 @@ from hardbayes.core.alone import ONE_CLUSTER, alone_sentences
 from hardbayes.core.arrays import Floats, Matrix, is_sparse
 from hardbayes.core.estimator import SHARED_CONSTRAINTS
 from hardbayes.core.geometry.base import Geometry
-from hardbayes.core.loop import Status
+from hardbayes.core.loop import Status, add_warning
 from hardbayes.core.pool import Pool
 from hardbayes.core.schema import Schema
-from hardbayes.dp_means.estimator import add_warning
 from hardbayes.groups.estimator import HDPMeans
 from hardbayes.groups.fitted import FittedGroups, GroupedAssignment
 from hardbayes.kernel.choice import choose_clusters
@@ -172,7 +171,7 @@ n_iter_, n_splits_, n_merges_, converged_, status_, n_features_in_, feature_name
         """There are none: means in the space of a kernel are no rows."""
         raise AttributeError("KernelHDPMeans has no 'cluster_centers_': its means are no rows.")
 
-    def _fitted(  # type: ignore[override]
+    def _fitted(
         self,
         matrix: Matrix,
         weights: Floats | None,

@@ -60,10 +60,3 @@ class Mixed:
 
     def __hash__(self) -> int:
         return hash(tuple(self.columns.items()))
-
-
-def mixed_for(divergence: Any) -> Mixed | None:
-    """Return the mixed divergence that is meant; None where it is another one."""
-    if isinstance(divergence, Mixed):
-        return divergence
-    return Mixed() if isinstance(divergence, str) and divergence == "mixed" else None

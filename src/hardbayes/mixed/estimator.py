@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from hardbayes.core.arrays import Floats, Matrix
+from hardbayes.core.arrays import Floats
 from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, ClusterEstimator
 from hardbayes.core.exact_number import told_number
 from hardbayes.core.loop import Status
@@ -208,9 +208,6 @@ class MixedDPMeans(MixedAttributes, ClusterEstimator):
             self.max_iter,
         )
 
-    def _fitted(self, matrix: Matrix, weights: Any, rng: Any, pool: Pool) -> Any:
-        raise NotImplementedError("tables are fitted by _fit_rows")
-
     def _checked(self, X: Any) -> Floats:
         check_is_fitted(self)
         return self._model.read(X, self)
@@ -245,6 +242,21 @@ class MixedDPMeans(MixedAttributes, ClusterEstimator):
 
     def _model_from(self, state: dict[str, Any]) -> FittedMixed:
         return FittedMixed.from_arrays(self._geometry, state["cluster_penalty_"], state)
+
+
+def as_mixed(estimator: Any) -> MixedDPMeans:
+    """Return the estimator that does the work of a `DPMeans` with a mixed divergence."""
+    free = {"search": "split-merge", "method": "joint", "init": "mean", "order": "random"}
+    for name, default in free.items():
+        given = getattr(estimator, name)
+        if not isinstance(given, str) or given != default:
+            raise ValueError(
+                f"The {name!r} parameter of DPMeans must be {default!r} where the divergence "
+                f"is mixed. Got {given!r} instead. Leave it out."
+            )
+    names = set(MixedDPMeans().get_params()) & set(estimator.get_params(deep=False))
+    shared = {name: getattr(estimator, name) for name in names}
+    return MixedDPMeans(**shared, columns=estimator._geometry.columns)
 
 
 def mixed_tags(tags: Any) -> Any:

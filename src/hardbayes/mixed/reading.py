@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from hardbayes.core.arrays import Floats
-from hardbayes.core.lazy import refuse_lazy
+from hardbayes.core.arrays import Floats, refuse_lazy
 
 #: What a column may be said to hold.
 KINDS = ("number", "count", "ordered", "date", "yes/no", "category", "ignore")

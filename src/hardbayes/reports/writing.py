@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from hardbayes._version import __version__
+from hardbayes.core.arrays import refuse_lazy
 from hardbayes.core.estimator import Estimator
 from hardbayes.core.html import join, tag
-from hardbayes.core.lazy import refuse_lazy
 from hardbayes.core.loop import counted
 from hardbayes.core.penalty_path import PenaltyPath
 from hardbayes.paths import TRACED, penalty_path

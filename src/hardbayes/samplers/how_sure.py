@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from hardbayes.core.arrays import Floats, is_sparse
+from hardbayes.core.arrays import Floats, is_sparse, refuse_lazy
 from hardbayes.core.geometry import geometry_for
-from hardbayes.core.lazy import refuse_lazy
 from hardbayes.core.loop import counted
 from hardbayes.dp_means.estimator import DPMeans
 from hardbayes.gaussian.estimator import GaussianDPMeans

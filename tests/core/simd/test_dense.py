@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numba import njit
 
+from hardbayes.core.arrays import lanes_of
 from hardbayes.core.compiling import OPTIONS
 from hardbayes.core.simd import scores as dense
-from hardbayes.core.simd.vectors import lanes_of
 
 TYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])
 

@@ -5,9 +5,9 @@ import pytest
 from numba import njit
 from scipy import sparse
 
+from hardbayes.core.arrays import lanes_of
 from hardbayes.core.compiling import OPTIONS
 from hardbayes.core.simd import scores as simd
-from hardbayes.core.simd.vectors import lanes_of
 
 
 def compiled(score):

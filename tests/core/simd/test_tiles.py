@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from numba import njit
 
+from hardbayes.core.arrays import lanes_of
 from hardbayes.core.compiling import OPTIONS
 from hardbayes.core.simd import scores as tiles
-from hardbayes.core.simd.vectors import QUAD, lanes_of
+from hardbayes.core.simd.vectors import QUAD
 from tests.core.simd.test_dense import table
 
 TYPES = pytest.mark.parametrize("dtype", [np.float32, np.float64])

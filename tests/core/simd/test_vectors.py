@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numba import njit
 
+from hardbayes.core.arrays import lanes_of
 from hardbayes.core.compiling import OPTIONS
 from hardbayes.core.simd import vectors
 
@@ -48,7 +49,7 @@ def rows(d, dtype, seed=0):
 
 
 def test_a_block_fills_a_cache_line():
-    assert vectors.lanes_of(4) == 16 and vectors.lanes_of(8) == 8
+    assert lanes_of(4) == 16 and lanes_of(8) == 8
 
 
 @TYPES

@@ -19,18 +19,13 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from hardbayes.core.arrays import lanes_of
 from hardbayes.core.compiling import inlined
 
-LANE_BYTES = 64  # of a vector register of AVX-512, and of a line of cache
 QUAD = 4  # rows that share each load of a block
 
 _I32 = ir.IntType(32)
 _I64 = ir.IntType(64)
-
-
-def lanes_of(itemsize: int) -> int:
-    """Return the number of centres in a block for items of this many bytes."""
-    return LANE_BYTES // itemsize
 
 
 def _int(value):

@@ -10,9 +10,8 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import validate_params
 from sklearn.utils.validation import check_array
 
-from hardbayes.core.arrays import Floats, Matrix, is_sparse
+from hardbayes.core.arrays import Floats, Matrix, is_sparse, refuse_lazy
 from hardbayes.core.geometry import Geometry
-from hardbayes.core.lazy import refuse_lazy
 from hardbayes.core.validation.cells import one_sentence, place
 from hardbayes.core.validation.matrix import check_matrix, first_cell
 

@@ -14,9 +14,8 @@ from scipy import sparse
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, validate_data
 
-from hardbayes.core.arrays import Matrix, is_sparse
+from hardbayes.core.arrays import Matrix, is_sparse, refuse_lazy
 from hardbayes.core.geometry import Geometry
-from hardbayes.core.lazy import refuse_lazy
 from hardbayes.core.validation.cells import (
     column_names,
     missing_value,

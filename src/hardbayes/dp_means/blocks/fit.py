@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from hardbayes.core.arrays import Floats, Matrix, kept_in
+from hardbayes.core.arrays import Floats, Matrix, kept_in, most_taken
 from hardbayes.core.exact_number import told_number, unjudged
-from hardbayes.core.lazy import lazy_kind
 from hardbayes.core.loop import Status, counted
 from hardbayes.core.pool import Pool, resolve_threads
 from hardbayes.core.row_blocks import RowBlocks, rows_by_block
@@ -27,8 +26,6 @@ from hardbayes.dp_means.blocks.mapping import LocalMapper, Mapper, TimedMapper, 
 from hardbayes.dp_means.blocks.problem import Scanned, pose_blocks, read_rows, scan_blocks
 from hardbayes.dp_means.exactly import Told, fit_told_from
 from hardbayes.dp_means.fitted import fitted_attributes
-from hardbayes.dp_means.rows import most_taken
-from hardbayes.mixed.divergence import mixed_for
 
 if TYPE_CHECKING:
     from hardbayes.dp_means.fitted import FittedPartition
@@ -39,23 +36,9 @@ CHOICE_ROWS = 1 << 18
 
 
 class ByBlock:
-    """Base of estimators that take rows in blocks in place of X; all else goes to `super`."""
+    """What `DPMeans` does where X is read by block or by Dask."""
 
-    divergence: Any
     _model: Any
-
-    def _fit_rows(self, X: Any, sample_weight: Any, **params: Any) -> tuple[dict[str, Any], Status]:
-        """Return the fitted attributes and the status."""
-        mapper = _mapper_of(X, sample_weight)
-        if mapper is None:
-            return super()._fit_rows(X, sample_weight, **params)  # type: ignore[misc]
-        fitted, status = fit_blocks(self, mapper)
-        if not isinstance(mapper, LocalMapper):
-            from hardbayes.core.dask_rows import lazily
-
-            fitted.pop("_block_labels", None)
-            fitted["labels_"] = lazily(X, labels_of_block, fitted["_model"], np.int32)
-        return fitted, status
 
     @cached_property
     def labels_(self) -> NDArray[np.int32]:
@@ -65,78 +48,41 @@ class ByBlock:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute 'labels_'")
         return np.asarray(found)
 
-    def predict(
-        self, X: Any, novelty: bool | float = False, *, out: str | os.PathLike[str] | None = None
-    ) -> NDArray[np.int32]:
-        """Return the cluster of lowest cost for each row; no cluster is opened.
+    def _fit_by_block(self, X: Any, sample_weight: Any) -> tuple[dict[str, Any], Status]:
+        """Return the fitted attributes and the status."""
+        mapper = _mapper_of(X, sample_weight)
+        fitted, status = fit_blocks(self, mapper)
+        if not isinstance(mapper, LocalMapper):
+            from hardbayes.core.dask_rows import lazily
 
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), row_blocks or Dask
-            Rows. Those of Dask give a lazy array with their chunks.
-        novelty : bool or float, default=False
-            Which rows get -1. True: rows whose cost is above their opening cost, which would have
-            opened a cluster; weights are one, or the rows' lengths if the divergence has
-            ``length_as_weight``. A share, 0 < novelty < 1: rows that lie farther out than all but
-            that share of the training rows of their cluster, whatever the penalty; 0.01 would call
-            about one in a hundred training rows an outlier. Rows that differ from their centre by
-            rounding only are never among them.
-        out : path or None, default=None
-            For `row_blocks`, a ``.npy`` file to write the labels to, block by block; they are then
-            returned as a memory map.
+            fitted.pop("_block_labels", None)
+            fitted["labels_"] = lazily(X, labels_of_block, fitted["_model"], np.int32)
+        return fitted, status
 
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,), int32
-            Numbers of clusters.
-        """
-        if isinstance(X, RowBlocks) and self._goes_by_block:
+    def _predict_by_block(self, X: Any, novelty: bool | float, out: Any) -> NDArray[np.int32]:
+        """Return the clusters of rows."""
+        if isinstance(X, RowBlocks) and self._goes_by_block(X):  # type: ignore[attr-defined]
             parts = (self._labels(part, novelty) for part in self._checked_blocks(X))  # type: ignore[attr-defined]
             return _joined(parts, out)
         _refuse_out(out)
-        if lazy_kind(X) is None or not self._goes_by_block:
-            return super().predict(X, novelty)  # type: ignore[misc]
         from hardbayes.core.dask_rows import lazily
 
         check_is_fitted(self)
         check_novelty(novelty)
         return lazily(X, labels_of_block, self._model, np.int32, (novelty,))
 
-    def transform(self, X: Any, *, out: str | os.PathLike[str] | None = None) -> Floats:
-        """Return the distance of each row from each centre.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), row_blocks or Dask
-            Rows.
-        out : path or None, default=None
-            For `row_blocks`, a ``.npy`` file to write the distances to, block by block; they are
-            then returned as a memory map.
-
-        Returns
-        -------
-        distances : ndarray of shape (n_samples, n_clusters_)
-            Euclidean distances, as in scikit-learn's KMeans; divergences for any other
-            `divergence`. Rows of Dask give a lazy array with their chunks; `row_blocks` without
-            ``out`` an iterator over the distances of each block.
-        """
-        if isinstance(X, RowBlocks) and self._goes_by_block:
+    def _transform_by_block(self, X: Any, out: Any) -> Any:
+        """Return the distances of rows."""
+        if isinstance(X, RowBlocks) and self._goes_by_block(X):  # type: ignore[attr-defined]
             parts = (self._distances(part) for part in self._checked_blocks(X))
-            return parts if out is None else _joined(parts, out)  # type: ignore[return-value]
+            return parts if out is None else _joined(parts, out)
         _refuse_out(out)
-        if lazy_kind(X) is None or not self._goes_by_block:
-            return super().transform(X)  # type: ignore[misc]
         from hardbayes.core.dask_rows import lazily
 
         check_is_fitted(self)
         return lazily(
             X, distances_of_block, self._model, self._model.dtype, (), self._model.centres.shape[0]
         )
-
-    @property
-    def _goes_by_block(self) -> bool:
-        """Whether rows need not be in memory: tables of mixed columns must be."""
-        return mixed_for(self.divergence) is None
 
     def _distances(self, matrix: Matrix) -> Floats:
         with Pool(resolve_threads(self.n_jobs)) as pool:  # type: ignore[attr-defined]
@@ -162,13 +108,11 @@ class ByBlock:
         return state
 
 
-def _mapper_of(X: Any, sample_weight: Any) -> Mapper | None:
-    """Return who reads X by block; None where X is in memory."""
+def _mapper_of(X: Any, sample_weight: Any) -> Mapper:
+    """Return who reads X by block."""
     blocks = rows_by_block(X, sample_weight)
     if blocks is not None:
         return LocalMapper(blocks)
-    if lazy_kind(X) is None:
-        return None
     from hardbayes.core.dask_rows import DaskMapper
 
     return DaskMapper(X, sample_weight)

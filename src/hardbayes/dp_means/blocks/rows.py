@@ -28,6 +28,7 @@ from hardbayes.core.arrays import (
     Layout,
     Summary,
     Totals,
+    most_taken,
     no_totals,
 )
 from hardbayes.core.pool import Pool
@@ -44,7 +45,6 @@ from hardbayes.dp_means.blocks.mapping import Call, Mapper
 from hardbayes.dp_means.compiled.assign import ABOVE
 from hardbayes.dp_means.local_rows import LocalRows
 from hardbayes.dp_means.memory import ALL, DOUBTFUL
-from hardbayes.dp_means.rows import most_taken
 from hardbayes.dp_means.totals import Rounding, SlotTotals
 
 Ids = NDArray[np.signedinteger]

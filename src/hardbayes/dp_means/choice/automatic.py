@@ -4,7 +4,7 @@ Here are also what is told about the choice (a table of candidates, and sentence
 for partitions that were found by other costs than those of the fit.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -21,9 +21,11 @@ from hardbayes.core.discrete import (
     choose_beside_discrete,
     codes_of,
     determine,
+    left_out_sentence,
     name_columns,
 )
 from hardbayes.core.geometry.base import Geometry
+from hardbayes.core.loop import Status, add_remark, add_warning
 from hardbayes.core.plateaus import Columns, Table, lower_hull, plateaus, table_of
 from hardbayes.core.pool import Pool
 from hardbayes.dp_means.choice.held_out import held_out_folds
@@ -278,27 +280,54 @@ def choice_table(choice: Choice) -> Table:
     return table_of(rows, COLUMNS)
 
 
-def explaining_category(
-    choice: Choice, matrix: Matrix, labels: NDArray[np.int32]
-) -> Dummies | None:
-    """Return the discrete columns that alone divide the chosen clusters in a fit, if any do."""
+def tell_choice(
+    fitted: dict[str, Any],
+    status: Status,
+    choice: Choice,
+    alone: str,
+    matrix: Matrix,
+    geometry: Geometry,
+    call_for: Callable[[int], str],
+) -> Status:
+    """Return the status of a fit with a chosen penalty.
+
+    ``alone``: why a category alone makes one cluster of all, or nothing. ``call_for(k)``: the call
+    that gives k clusters. IN/OUT fitted: ``status_`` tells why the number was chosen.
+    """
+    if alone:
+        return add_warning(fitted, status, alone)
+    if choice.n_clusters == fitted["n_clusters_"] == 1:
+        nearest = choice.shown
+        if nearest is not None:
+            how = f"{call_for(nearest.k)}, or DPMeans(n_clusters={nearest.k})"
+            return add_warning(
+                fitted, status, no_number_sentence(nearest, how),
+                left_out_sentence(choice.left_out), spread_sentence(matrix, geometry),
+            )  # fmt: skip
+        if status is Status.CONVERGED:
+            add_remark(fitted, no_number_sentence(None, ""))
+    elif fitted["n_clusters_"] > 1 and (sentence := one_column_sentence(matrix, geometry)):
+        return add_warning(fitted, status, sentence)
+    return status
+
+
+def told_by_a_category(choice: Choice, matrix: Matrix, labels: NDArray[np.int32]) -> str:
+    """Return why there is one cluster where a category alone divides the chosen ones in a fit.
+
+    Nothing where none does.
+    """
     some = slice(None, None, 1 + matrix.shape[0] // ENOUGH_ROWS)
     for dummies in choice.left_out:
         chosen = pairwise_distances_argmin(matrix[some], choice.centres)
         both = across(chosen, codes_of(matrix[some], dummies))
         if determine(both, labels[some]) and not determine(chosen, labels[some]):
-            return dummies
-    return None
-
-
-def category_sentence(dummies: Dummies, n_chosen: int) -> str:
-    """Return why there is one cluster where a category alone divides the chosen ones."""
-    what = f"The {name_columns(dummies)}, alone"
-    there = f"{n_chosen} clusters were chosen" if n_chosen > 1 else "no clusters were found"
-    return (
-        f"{what} would divide the rows, so there is one cluster. Without regard to them {there}: "
-        "leave them out, or scale them down."
-    )
+            k = choice.n_clusters
+            there = f"{k} clusters were chosen" if k > 1 else "no clusters were found"
+            return (
+                f"The {name_columns(dummies)}, alone would divide the rows, so there is one "
+                f"cluster. Without regard to them {there}: leave them out, or scale them down."
+            )
+    return ""
 
 
 def no_number_sentence(nearest: Candidate | None, call: str) -> str:
