@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from hardbayes.core.arrays import DirectForm, no_totals
-from hardbayes.dp_means.compiled.dividing import Divisions, Workspace, divide
 from hardbayes.dp_means.compiled.incremental import (
+    Divisions,
     IncrementalClusters,
+    Workspace,
+    divide,
     enter_ring,
     leave_ring,
     move_rows_changed,

@@ -14,7 +14,7 @@ import numpy as np
 
 from hardbayes.core.arrays import Centres, Formula, no_totals
 from hardbayes.dp_means.compiled.cluster_totals import TOGETHER, ClusterTotals, recount, union_costs
-from hardbayes.dp_means.compiled.dividing import Halves, halve, refine, survey
+from hardbayes.dp_means.compiled.halving import Halves, halve, refine, survey
 from hardbayes.dp_means.compiled.sweeping import HOPE, add_up, choose, move_rows, project
 
 if TYPE_CHECKING:

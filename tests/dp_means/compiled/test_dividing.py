@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from hardbayes.core.pool import Pool
-from hardbayes.dp_means.compiled import dividing
-from hardbayes.dp_means.compiled.dividing import draw, gather
+from hardbayes.dp_means.compiled import incremental
+from hardbayes.dp_means.compiled.incremental import draw, gather
 from hardbayes.dp_means.incremental import IncrementalPartition
 from hardbayes.dp_means.local_rows import LocalRows
 from tests.dp_means.compiled.arrays import KINDS, Rows
@@ -141,7 +141,7 @@ def test_calls_end_when_entries_are_used_up(monkeypatch):
     rows, labels, partition = example()
     partition.divide(3, 0.0)
     calls = []
-    whole = dividing.divide
+    whole = incremental.divide
 
     def counted(*arguments):
         calls.append(whole(*arguments))

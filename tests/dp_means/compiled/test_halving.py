@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from hardbayes.dp_means.compiled.dividing import halve, refine, survey
+from hardbayes.dp_means.compiled.halving import halve, refine, survey
 from hardbayes.dp_means.trials import halves_for
 from tests.dp_means.partition_states import pose_here
 from tests.test_divergences import rows_for

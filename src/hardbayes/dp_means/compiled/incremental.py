@@ -2,19 +2,26 @@
 
 Rows move one by one by the rule of `single_row`, but a row is compared only with clusters that have
 changed since it was last compared. A bound on what all others would cost it still holds. So no move
-is missed, and after a step few rows have much to do.
+is missed, and after a step few rows have much to do. Clusters are divided in two in several ways,
+each started around two rows, of which the best is kept.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from hardbayes.core.arrays import Centres
+from hardbayes.core.arrays import Centres, Totals
 from hardbayes.core.compiling import kernel, part
-from hardbayes.core.rows import pick, row_cost, squared_gap
+from hardbayes.core.rows import blend, pick, row_cost, squared_gap
 from hardbayes.dp_means.compiled.single_row import is_worth_it, transfer
+from hardbayes.dp_means.compiled.sweeping import add_up, choose, move_rows
 
 MANY_PASSES = 1000  # after which moves that only rounding makes are suspected
+# Not literals: with those, other kernels would be compiled once more.
+MAX_PASSES = np.int64(16)  # of the rows of a cluster that is divided
+BEGIN = np.int64(0)
+SECOND = np.int64(1)
+ALL = np.bool_(False)
 
 
 class IncrementalClusters(NamedTuple):
@@ -148,3 +155,166 @@ def union_costs(clusters, partners, costs):
                 if cost < costs[a]:
                     costs[a] = cost
                     partners[a] = b
+
+
+class Divisions(NamedTuple):
+    """For every slot the best way found to make two clusters of it."""
+
+    saved: np.ndarray  # (slots,)
+    halves: np.ndarray  # (slots, 2, d): centres of the two parts
+    when: np.ndarray  # (slots,) int64: when the cluster had last changed then; -1: never divided
+    sizes: np.ndarray  # (slots,): its weight then
+    centres: np.ndarray  # (slots, d)
+
+
+class Workspace(NamedTuple):
+    """Scratch memory for the rows of one cluster."""
+
+    ids: np.ndarray  # (n,) intp
+    groups: np.ndarray  # (n,) intp: zeros, for they are all of one group
+    places: np.ndarray  # (n,) int64
+    near: np.ndarray  # (n,) bool
+    costs: np.ndarray  # (n,)
+    distances: np.ndarray  # (n,)
+    parts: Centres  # of two slots
+    sizes: np.ndarray  # (2,)
+    members: np.ndarray  # (2,) int64
+    totals: Totals  # of two slots
+    no_rounding: tuple  # zeros, for plain sums
+    one: np.ndarray  # [0, 1]: the group has one slot
+    two: np.ndarray  # [0, 2]
+    tally: np.ndarray  # (2,) int64
+    gain: np.ndarray  # (1,)
+    no_goal: np.ndarray  # (1,): NaN
+
+
+@part
+def gather(labels, c, step, ids):
+    """OUT ids: every ``step``-th row of a cluster; returns how many."""
+    m = np.int64(0)
+    seen = np.int64(0)
+    for i in range(labels.shape[0]):
+        if labels[i] == c:
+            if seen % step == 0:
+                ids[m] = i
+                m += 1
+            seen += 1
+    return m
+
+
+@part
+def measure_parts(rows, weights, ids, places, parts, sizes, members, totals, no_rounding, m):
+    """OUT sizes, members, parts: of rows ``ids`` (m,) in ``places``; return whether both have any.
+
+    Sums are plain float64, in the order of the rows.
+    """
+    totals.coarse[:] = 0.0
+    totals.weight_coarse[:] = 0.0
+    add_up(rows, weights, ids, places, totals, no_rounding, no_rounding, BEGIN, m)
+    members[:] = 0
+    for p in range(m):
+        if pick(weights, ids[p]) > 0.0:
+            members[places[p]] += 1
+    if members[0] == 0 or members[1] == 0:
+        return False
+    for side in range(2):
+        sizes[side] = totals.weight_coarse[side]
+        square = 0.0
+        for j in range(parts.exact.shape[1]):
+            c = totals.coarse[side, j] / sizes[side]
+            parts.exact[side, j] = c
+            square += c * c
+        parts.exact_offset[side] = square
+    return True
+
+
+@part
+def draw(weights, ids, chances, m, number):
+    """Return a position, drawn by weight times chance; the last where nothing has a chance."""
+    whole = 0.0
+    for p in range(m):
+        whole += pick(weights, ids[p]) * chances[p]
+    target = number * whole
+    for p in range(m):
+        target -= pick(weights, ids[p]) * chances[p]
+        if target < 0.0:
+            return p
+    return m - 1
+
+
+@part
+def is_unchanged(clusters, divisions, c, unchanged, moved):
+    """Whether a cluster may keep the division found before."""
+    if divisions.when[c] < 0:
+        return False
+    if clusters.changed[c] <= divisions.when[c]:
+        return True
+    if abs(clusters.sizes[c] - divisions.sizes[c]) >= unchanged * divisions.sizes[c]:
+        return False
+    square = 0.0
+    for j in range(divisions.centres.shape[1]):
+        difference = clusters.table.exact[c, j] - divisions.centres[c, j]
+        square += difference * difference
+    return clusters.sizes[c] * square < moved
+
+
+@kernel
+def divide(
+    rows, weights, constants, clusters, divisions, unchanged, moved, most, draws, space, first,
+    entries,
+):  # fmt: skip
+    """Divide clusters in two, each in several ways, of which the best is kept.
+
+    Each way starts around a pair of rows drawn by their cost; then rows move one by one. Clusters
+    keep the division found before where they gained or lost less than the part ``unchanged`` of
+    their weight, and moved for less than ``moved``.
+
+    IN most: about so many rows of a cluster are used; draws (slots, starts, 2) in [0, 1); first:
+    the slot to begin with; entries: so many are compared with in a call; OUT divisions. Returns the
+    slot to go on with.
+    """
+    ids, groups, places, near = space.ids, space.groups, space.places, space.near
+    costs, distances, parts, sizes = space.costs, space.distances, space.parts, space.sizes
+    members, totals, tally, gain = space.members, space.totals, space.tally, space.gain
+    one, two = space.one, space.two
+    d = parts.exact.shape[1]
+    for c in range(first, clusters.sizes.shape[0]):
+        if clusters.members[c] == 0 or is_unchanged(clusters, divisions, c, unchanged, moved):
+            continue
+        if entries < 0:
+            return c
+        divisions.when[c] = clusters.changed[c]
+        divisions.sizes[c] = clusters.sizes[c]
+        for j in range(d):
+            divisions.centres[c, j] = clusters.table.exact[c, j]
+        divisions.saved[c] = 0.0
+        m = gather(clusters.labels, c, (clusters.members[c] - 1) // most + 1, ids)
+        for j in range(d):
+            parts.exact[0, j] = clusters.table.exact[c, j]
+        parts.exact_offset[0] = clusters.table.exact_offset[c]
+        choose(rows, constants, parts, ids, groups, one, places, costs, BEGIN, m)
+        for start in range(draws.shape[1]):
+            entries -= m * d * MAX_PASSES
+            for side in range(2):  # around a row, then around another far from it
+                chances, slots = (costs, one) if side == 0 else (distances, two)
+                drawn = ids[draw(weights, ids, chances, m, draws[c, start, side])]
+                blend(rows, drawn, 0.0, 1.0, parts, side)
+                choose(rows, constants, parts, ids, groups, slots, places, distances, BEGIN, m)
+            if not measure_parts(
+                rows, weights, ids, places, parts, sizes, members, totals, space.no_rounding, m
+            ):
+                continue
+            tally[:] = 0
+            move_rows(
+                rows, weights, constants, parts, sizes, members, ids, groups, two, places, 0.0, 0.0,
+                near, ALL, tally, gain, space.no_goal, MAX_PASSES, BEGIN, m,
+            )  # fmt: skip
+            both = sizes[0] + sizes[1]
+            saved = sizes[0] * sizes[1] / both * squared_gap(parts.exact, BEGIN, SECOND)
+            saved *= clusters.sizes[c] / both  # as if the rows taken were the whole
+            if saved > divisions.saved[c]:
+                divisions.saved[c] = saved
+                for side in range(2):
+                    for j in range(d):
+                        divisions.halves[c, side, j] = parts.exact[side, j]
+    return clusters.sizes.shape[0]
