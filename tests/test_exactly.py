@@ -67,8 +67,8 @@ def test_as_low_as_the_best_of_ten_k_means(load_table):
 
 
 def test_many_rows_are_sampled_and_all_of_them_judge(monkeypatch):
-    monkeypatch.setattr("hardbayes.dp_means.choice.path.MAX_ROWS", 300)
-    monkeypatch.setattr("hardbayes.dp_means.choice.path.MIN_ROWS", 100)
+    monkeypatch.setattr("hardbayes.dp_means.choice.sample.MAX_ROWS", 300)
+    monkeypatch.setattr("hardbayes.dp_means.choice.sample.MIN_ROWS", 100)
     monkeypatch.setattr("hardbayes.dp_means.exactly.PATH_ROWS", 100)
     rng = np.random.RandomState(0)
     X = rng.normal(size=(40, 3))[rng.randint(40, size=1500)] + 0.3 * rng.normal(size=(1500, 3))

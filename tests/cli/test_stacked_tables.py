@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from hardbayes.cli.stacked_tables import open_tables
+from hardbayes.cli.readers import open_tables
 from hardbayes.cli.terminal import CommandError
 from tests.cli.conftest import write_csv
 

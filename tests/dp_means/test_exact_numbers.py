@@ -102,7 +102,7 @@ def test_an_automatic_prior_gives_way_and_a_given_one_does_not():
 
 
 def test_weights_and_a_sample(monkeypatch):
-    monkeypatch.setattr("hardbayes.dp_means.choice.path.MAX_ROWS", 100)
+    monkeypatch.setattr("hardbayes.dp_means.choice.sample.MAX_ROWS", 100)
     rng = np.random.RandomState(0)
     X = rng.standard_normal((300, 4)).astype(np.float32)
     weights = rng.uniform(0.5, 2.0, len(X))

@@ -169,8 +169,8 @@ def test_one_penalty_follows_from_the_other():
 def test_a_sample_of_many_rows_chooses():
     X, groups, _ = make_shared_gaussians(60, 6, 3, 100, random_state=0)
     with Pool(1) as pool, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hardbayes.dp_means.choice.path.MAX_ENTRIES", 4000)
-        patch.setattr("hardbayes.dp_means.choice.path.MIN_ROWS", 2000)
+        patch.setattr("hardbayes.dp_means.choice.sample.MAX_ENTRIES", 4000)
+        patch.setattr("hardbayes.dp_means.choice.sample.MIN_ROWS", 2000)
         rng = np.random.RandomState(0)
         choice = choose_penalties(
             X, geometry_for("squared_euclidean"), None, groups.astype(np.intp), 0.0, None, rng, pool

@@ -19,6 +19,7 @@ from hardbayes.cli.messages import (
     why_so_many,
 )
 from hardbayes.cli.mixed import is_mixed, run_mixed, said_kinds
+from hardbayes.cli.readers import open_tables
 from hardbayes.cli.results import (
     check_outputs,
     check_picture,
@@ -29,7 +30,6 @@ from hardbayes.cli.results import (
     write_result,
 )
 from hardbayes.cli.rows import Rows, read_rows
-from hardbayes.cli.stacked_tables import open_tables
 from hardbayes.cli.terminal import CommandError, computed, inputs_of, rounded, shown_name
 from hardbayes.core.loop import counted
 

@@ -6,15 +6,27 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any, NoReturn
 
 from hardbayes._version import __version__
-from hardbayes.cli import demo, experiments, features, graph, predict, topics, warm
-from hardbayes.cli.cluster import add_cluster, add_groups, add_path
 from hardbayes.cli.terminal import CommandError, one_line
 
 DONE, BAD_INPUT = 0, 2
 TRACEBACK = "HARDBAYES_TRACEBACK"
+#: Where each command is, in the order of the help: a module of this package, and what adds it.
+COMMANDS = {
+    "demo": ("demo", "add_parser"),
+    "cluster": ("cluster", "add_cluster"),
+    "path": ("cluster", "add_path"),
+    "groups": ("cluster", "add_groups"),
+    "features": ("features", "add_parser"),
+    "topics": ("topics", "add_parser"),
+    "graph": ("graph", "add_parser"),
+    "predict": ("predict", "add_parser"),
+    "experiments": ("experiments", "add_parser"),
+    "warm": ("warm", "add_parser"),
+}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -43,17 +55,17 @@ class _Parser(argparse.ArgumentParser):
         return f"; did you mean {close[0]!r}?" if close else ""
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the whole command line."""
+def build_parser(typed: Sequence[str]) -> argparse.ArgumentParser:
+    """Return the parser of what is typed: of the command that it begins with, else of all."""
     parser = _Parser(
         prog="hardbayes",
         description="Clustering that learns the number of clusters.",
     )
     parser.add_argument("--version", action="version", version=f"hardbayes {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    rest = (command.add_parser for command in (features, topics, graph, predict, experiments, warm))
-    for add in (demo.add_parser, add_cluster, add_path, add_groups, *rest):
-        add(commands)
+    for name in typed[:1] if COMMANDS.keys() & set(typed[:1]) else COMMANDS:
+        module, add = COMMANDS[name]
+        getattr(import_module(f"hardbayes.cli.{module}"), add)(commands)
     for command in commands.choices.values():
         command.set_defaults(parser=command)
     return parser
@@ -77,7 +89,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         _report("cannot print: the standard output is closed; open it or send it to a file")
         return BAD_INPUT
     typed = sys.argv[1:] if arguments is None else list(arguments)
-    options = build_parser().parse_args(typed)
+    options = build_parser(typed).parse_args(typed)
     options.typed = typed
     try:
         options.run(options)

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from hardbayes.cli.notations import Notation, notation_of, numbers_of_times, sentences_on
-from hardbayes.cli.tables import Cells, Table, import_polars, new_matrix, stripped
+from hardbayes.cli.tables import Cells, StackedTable, Table, import_polars, new_matrix, stripped
 from hardbayes.cli.terminal import CommandError, cannot_read, one_line
 from hardbayes.cli.text_tables import DelimitedTable, open_binary
 
@@ -295,6 +295,12 @@ class PictureTable(Table):
 
 
 _OTHERS = {".parquet": ParquetTable, ".pq": ParquetTable, ".npy": npy_table, ".npz": npz_table}
+
+
+def open_tables(names: list[str], header: bool | None = None) -> Table:
+    """Return the table in a file, or the rows of several files as one table."""
+    tables = [open_table(name, header) for name in names]
+    return tables[0] if len(tables) == 1 else StackedTable(tables)
 
 
 def open_table(name: str, header: bool | None = None) -> Table:

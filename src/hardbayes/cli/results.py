@@ -22,7 +22,7 @@ from hardbayes.cli.rows import Rows
 from hardbayes.cli.tables import Table
 from hardbayes.cli.terminal import CommandError, cannot_write, computed, inputs_of
 from hardbayes.cli.text_tables import unique_names
-from hardbayes.core.spreadsheets import harmless
+from hardbayes.core.html import harmless
 from hardbayes.persistence.atomic import atomic_write
 
 _NO_TEXT = (".parquet", ".pq", ".npy", ".npz", ".xlsx", ".xls", ".gz", ".zip")

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from hardbayes.cli.preparation import Preparation, assembled, complete, levels_of
-from hardbayes.cli.stacked_tables import open_tables
+from hardbayes.cli.readers import open_tables
 from hardbayes.cli.tables import Table
 from hardbayes.cli.terminal import CommandError, inputs_of, listed, working
 from hardbayes.core.loop import counted

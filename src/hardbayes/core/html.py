@@ -1,6 +1,6 @@
 """HTML written from Python, and what notebooks show of a fitted model.
 
-Texts and attributes are escaped, markup is not.
+Texts and attributes are escaped, markup is not; and so is text that spreadsheets read.
 """
 
 from html import escape
@@ -12,6 +12,9 @@ _VOID = frozenset(
     {"br", "hr", "img", "input", "link", "meta", "source"}
 )  # elements that have no end
 
+# A spreadsheet takes text that begins with these for a formula.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
 _NOUNS = {"n_clusters_": "cluster", "n_topics_": "topic", "n_components_": "feature"}
 _MAX_BARS = 40  # clusters that are drawn
 _HEIGHT, _WIDTH, _GAP = 36, 10, 2  # of bars, in pixels (a convention)
@@ -21,6 +24,17 @@ class Markup(str):
     """Text that is markup already, and so is not escaped again."""
 
     __slots__ = ()
+
+
+def harmless(cell: str) -> str:
+    """Return text that a spreadsheet shows as it is: in front of formulas goes an apostrophe."""
+    if not cell.startswith(FORMULA):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell  # a number
 
 
 def tag(name: str, /, *children: Any, **attributes: Any) -> Markup:

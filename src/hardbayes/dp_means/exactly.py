@@ -22,8 +22,8 @@ from hardbayes.dp_means.choice.path import (
     MAX_CLUSTERS,
     WIDE_CLUSTERS,
     begin_path,
-    sample_rows,
 )
+from hardbayes.dp_means.choice.sample import sample_rows
 from hardbayes.dp_means.descent import Solution
 from hardbayes.dp_means.fitted import fitted_attributes
 from hardbayes.dp_means.moves.merges import nearest_partners

@@ -32,10 +32,10 @@ from hardbayes.dp_means.choice.path import (
     begin_path,
     most_clusters,
     path_plateaus,
-    sample_rows,
     trace_on,
 )
 from hardbayes.dp_means.choice.rule import layer_numbers
+from hardbayes.dp_means.choice.sample import sample_rows
 from hardbayes.dp_means.descent import Solution
 from hardbayes.dp_means.estimator import DPMeans
 from hardbayes.dp_means.exactly import centres_of, solve_exactly, why_fewer

@@ -26,9 +26,8 @@ from hardbayes.core.arrays import Floats, Matrix, chunks
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.pool import Pool
 from hardbayes.dp_means.choice.automatic import Choice, choose_penalty
-from hardbayes.dp_means.choice.path import sample_rows
 from hardbayes.dp_means.choice.rule import Candidate
-from hardbayes.dp_means.choice.sample import undo_rounding
+from hardbayes.dp_means.choice.sample import sample_rows, undo_rounding
 from hardbayes.dp_means.starts import k_means_plus_plus
 from hardbayes.groups.descent import GroupedSolution, rising_path
 from hardbayes.groups.moves import regroup_rows

@@ -15,7 +15,7 @@ import numpy as np
 from hardbayes.core.arrays import Floats, Matrix, VisitOrder
 from hardbayes.core.exact_number import ToldPenalty, unjudged
 from hardbayes.dp_means.choice.farthest_first import farthest_first_penalty
-from hardbayes.dp_means.choice.path import sample_rows
+from hardbayes.dp_means.choice.sample import sample_rows
 from hardbayes.dp_means.exactly import Exact, Told, exact_starts, judged, since, solve_exactly
 from hardbayes.dp_means.starts import first_centres
 from hardbayes.groups.choice import RATIO, GroupedPath

@@ -1,19 +1,24 @@
 """The whole page: its head, how to use the model, and the template with its style sheet and script.
 
-A content security policy allows no other script and nothing from elsewhere.
+The labels are a file that the page itself holds. A content security policy allows no other script
+and nothing from elsewhere.
 """
 
 import base64
+import csv
 import hashlib
+import io
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from typing import Any
 
-from hardbayes.core.html import Markup, tag
+from hardbayes.core.html import Markup, harmless, tag
 from hardbayes.reports.pieces import Section, details, section
+
+MAX_ROWS = 50_000  # of the file: with more the page would grow beyond two megabytes
 
 
 def page(title: str, body: Markup, data: dict[str, Any], *, pictures: bool = False) -> bytes:
@@ -147,3 +152,20 @@ def usage_section(model: Any, kind: str, in_pipeline: bool) -> Section:
 def _shorten(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 200 else text[:200] + " ..."
+
+
+def labels_link(columns: Mapping[str, Iterable[Any]], n_rows: int) -> Markup | None:
+    """Return a link to a CSV file of columns of n rows; None where they are too many."""
+    if n_rows > MAX_ROWS:
+        return None
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([harmless(name) for name in columns])
+    cells = ([harmless(c) if isinstance(c, str) else c for c in each] for each in columns.values())
+    writer.writerows(zip(*cells, strict=True))
+    held = base64.b64encode(text.getvalue().encode("utf-8", "backslashreplace")).decode()
+    link = tag(
+        "a", "Download the labels (CSV)", download="labels.csv", class_="download",
+        href=f"data:text/csv;charset=utf-8;base64,{held}",
+    )  # fmt: skip
+    return tag("p", link)

@@ -28,7 +28,6 @@ from hardbayes.reports.data import (
     rows_of,
     rows_section,
 )
-from hardbayes.reports.downloads import labels_link
 from hardbayes.reports.features import examples_section, features_of, features_section
 from hardbayes.reports.graph import communities_section, graph_of, matrix_section
 from hardbayes.reports.how_sure import how_sure_section
@@ -38,7 +37,7 @@ from hardbayes.reports.mixed_tables import (
     mixed_table_of,
     traits_section,
 )
-from hardbayes.reports.page import contents, header, page, usage_section
+from hardbayes.reports.page import contents, header, labels_link, page, usage_section
 from hardbayes.reports.path import script_data, solutions_section, trace_section
 from hardbayes.reports.pieces import Section, short
 from hardbayes.reports.plane import plane_of_rows

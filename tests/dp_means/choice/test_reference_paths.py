@@ -5,8 +5,7 @@ import pytest
 
 from hardbayes.core.geometry import geometry_for
 from hardbayes.core.pool import Pool
-from hardbayes.dp_means.choice.path import MAX_WIDTH, Tracer
-from hardbayes.dp_means.choice.references import FAR, reference_widths, width_at
+from hardbayes.dp_means.choice.path import FAR, MAX_WIDTH, Tracer, reference_widths, width_at
 from hardbayes.dp_means.choice.sample import draw, view
 from tests.dp_means.choice.mixtures import gaussians_apart
 

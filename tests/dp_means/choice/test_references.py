@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from hardbayes.core.geometry import geometry_for
-from hardbayes.dp_means.choice.references import Structureless
+from hardbayes.dp_means.choice.path import Structureless
 from tests.dp_means.choice.mixtures import gaussians_apart
 from tests.own_geometries import ItakuraSaito
 

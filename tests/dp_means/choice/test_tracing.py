@@ -6,7 +6,7 @@ from scipy import sparse
 
 from hardbayes import DPMeans, penalty_path
 from hardbayes.core.validation import check_weights
-from hardbayes.dp_means.choice.path import MAX_ROWS, sample_rows
+from hardbayes.dp_means.choice.sample import MAX_ROWS, sample_rows
 from tests.dp_means.choice.mixtures import gaussians_apart
 
 MANY = MAX_ROWS + 5000

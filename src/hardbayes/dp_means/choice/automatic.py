@@ -33,10 +33,11 @@ from hardbayes.dp_means.choice.path import (
     MAX_CENTRE_ENTRIES,
     MAX_CLUSTERS,
     WIDE_CLUSTERS,
+    Structureless,
     Traced,
     Tracer,
+    reference_widths,
 )
-from hardbayes.dp_means.choice.references import Structureless, reference_widths
 from hardbayes.dp_means.choice.rule import (
     LEVEL,
     Candidate,

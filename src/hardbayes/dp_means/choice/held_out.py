@@ -20,9 +20,9 @@ from scipy.sparse import csr_array, vstack
 
 from hardbayes.core.arrays import Floats, Matrix, chunks, is_sparse
 from hardbayes.core.pool import import_whole, one_blas_thread
-from hardbayes.dp_means.choice.path import Tracer, entries_of_a_row
+from hardbayes.dp_means.choice.path import Tracer
 from hardbayes.dp_means.choice.rule import Fold
-from hardbayes.dp_means.choice.sample import WIDE, Sample, cluster_totals, view
+from hardbayes.dp_means.choice.sample import WIDE, Sample, cluster_totals, entries_of_a_row, view
 
 if TYPE_CHECKING:
     from hardbayes.dp_means.local_rows import Borders

@@ -26,14 +26,48 @@ from hardbayes.core.frame import Columns, Frame, frame_for, used_columns
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.core.pool import one_blas_thread
-from hardbayes.dp_means.choice.path import MAX_ROWS, entries_of_a_row, sample_rows
 from hardbayes.dp_means.objective import Partition
 
+# Rows on which a path is traced: at most so many, fewer where there are many columns.
+MAX_ROWS = 1 << 14
+MIN_ROWS = 1 << 11
+MAX_ENTRIES = 1 << 19
 FREQUENT = 3.0  # times the median number of occurrences of the values nearby
 NEARBY = 11  # values
 MIN_SHARE = 0.25  # of the rows have frequent values,
 MIN_FREQUENT = 5  # of which there are so many: two or three may be clusters
 COARSER = 2.0  # times the median step: frequent values so far apart are round numbers
+
+
+def sample_rows(
+    matrix: Matrix,
+    weights: Floats | None,
+    rng: np.random.RandomState,
+    most_rows: int | None = None,
+) -> tuple[Matrix, Floats | None, NDArray[np.intp] | None]:
+    """Return rows to trace a path on: all of them, or a sample that weighs as much.
+
+    So a penalty found on the sample is one for all rows: what a cluster saves grows with the
+    weight of its rows. The third is the numbers of the sampled rows, None for all.
+    """
+    n = matrix.shape[0]
+    size = min(most_rows or MAX_ROWS, max(MIN_ROWS, MAX_ENTRIES // entries_of_a_row(matrix)))
+    if n <= size:
+        return matrix, weights, None
+    if weights is None or len(weights) == 1:
+        ids = np.unique(rng.randint(n, size=size))  # a permutation of n would take more room
+        weight = 1.0 if weights is None else float(weights[0])
+        return matrix[ids], np.full(len(ids), weight * (n / len(ids))), ids
+    weighted = np.flatnonzero(weights)  # the others say nothing
+    ids = weighted
+    if len(weighted) > size:
+        ids = weighted[np.unique(rng.randint(len(weighted), size=size))]
+    return matrix[ids], weights[ids] * (weights.sum() / weights[ids].sum()), ids
+
+
+def entries_of_a_row(matrix: Matrix) -> int:
+    """Return how many entries a row holds, in the mean."""
+    return max(1, matrix.nnz // matrix.shape[0]) if is_sparse(matrix) else matrix.shape[1]
 
 
 def without_round_numbers(
