@@ -8,8 +8,8 @@ import pytest
 
 from hardbayes import BPMeans, DPMeans, GaussianDPMeans, KFeatures, penalty_path
 from hardbayes.core import progress
-from hardbayes.core.pool import Pool
-from hardbayes.core.progress import SILENT, Bar, Lines, to_standard_error
+from hardbayes.core.pool import SILENT, Pool
+from hardbayes.core.progress import Bar, Lines, to_standard_error
 from hardbayes.datasets import make_word_histograms
 from tests.conftest import make_blobs, quiet_fit
 

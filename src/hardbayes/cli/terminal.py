@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hardbayes.core.progress import Report, shown_by
+from hardbayes.core.pool import Report, shown_by
 
 MAX_LISTED = 8
 SECONDS = 0.1  # between two changes of the line

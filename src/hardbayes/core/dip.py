@@ -1,12 +1,8 @@
-"""The dip test of unimodality (Hartigan & Hartigan 1985).
-
-The dip test of the hypothesis that numbers come from a distribution with one mode.
+"""The dip test of the hypothesis that numbers come from a distribution with one mode.
 
 The dip is the largest distance between the distribution function of the numbers and the nearest
 unimodal one (Hartigan & Hartigan 1985). It is compared with the dips of uniform samples, the least
 favourable of unimodal distributions.
-
-The dip of a distribution function (Hartigan & Hartigan 1985).
 """
 
 import math

@@ -33,8 +33,8 @@ from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean
 from hardbayes.core.html import found_html
 from hardbayes.core.loop import Status
 from hardbayes.core.plateaus import Columns, Table, numbers_of, table_from
-from hardbayes.core.pool import Pool, resolve_threads
-from hardbayes.core.progress import Report, shown, to_standard_error
+from hardbayes.core.pool import Pool, Report, resolve_threads, shown
+from hardbayes.core.progress import to_standard_error
 from hardbayes.core.schema import Schema, array, check, contradiction
 from hardbayes.core.summaries import as_configured, numeric_table, profiles, table_of_profiles
 from hardbayes.core.validation import check_matrix, check_novelty, check_weights, fit_method

@@ -1,16 +1,12 @@
-"""Working coordinates of rows, and the columns that are used.
-
-Working coordinates: where the arithmetic is safe from offsets and extreme scales.
+"""Working coordinates, in which arithmetic is safe from offsets and scales, and the columns used.
 
 Rows are shifted by round numbers, where costs do not change with a shift, and multiplied by a power
 of two, where costs follow a power of the scale. Both happen without rounding: labels cannot change,
 and neither an offset of 1e12 nor a scale of 1e19 can cancel or overflow. Histograms and directions
 are divided by their own sums and lengths instead.
 
-Columns without entries: a fit leaves them out, so that they cost neither time nor memory.
-
-Hashed words have a million columns, most of them empty. All rows and centres are zero there, and
-nothing of the fit depends on them.
+A fit leaves out columns without entries, so that they cost neither time nor memory: hashed words
+have a million columns, most of them empty, and nothing of the fit depends on these.
 """
 
 from __future__ import annotations

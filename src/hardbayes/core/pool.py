@@ -1,20 +1,15 @@
 """Threads of a fit and what it needs of its process: tiles, late imports, one BLAS thread.
 
-Threads of a fit: a pool, tiles of rows.
-
-A thread pool over fixed tiles of rows: interruptible between tiles, one pool for each fit.
+A pool of threads over fixed tiles of rows: interruptible between tiles, one pool for each fit. It
+carries what the fit reports to. Searches call `stage` and `step` of that report; they neither print
+nor measure time: a report does, as seldom as it likes (`core.progress`).
 
 numba's ``parallel=True`` is not used. Depending on its threading layer it aborts the process when
 two threads enter a kernel, or kills a forked child; its float reductions depend on the number of
 threads; and Ctrl-C has to wait for the end of a kernel.
 
-How rows are cut into tiles, and the tiles run on threads.
-
-What a fit needs of its process: late imports that Ctrl-C cannot break, one BLAS thread.
-
-Late imports that Ctrl-C cannot leave unfinished.
-
-BLAS limited to one thread, where more threads would change the last bits of a result.
+Late imports are ones that Ctrl-C cannot leave unfinished. BLAS is limited to one thread where more
+would change the last bits of a result.
 """
 
 import os
@@ -23,6 +18,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import cache
 from importlib import import_module
 from itertools import pairwise
@@ -33,7 +29,37 @@ from typing import Any
 from joblib import cpu_count
 from threadpoolctl import ThreadpoolController
 
-from hardbayes.core.progress import SILENT, Report
+
+class Report:
+    """Is called with stages, such as "reference 2 of 6", and steps within them; shows nothing."""
+
+    def stage(self, name: str) -> None:
+        """Begin a stage."""
+
+    def step(self, what: str, done: int, of: int) -> None:
+        """Note how much of the stage is done; ``of``: how much there is in all."""
+
+    def close(self) -> None:
+        """End: no call will follow."""
+
+
+SILENT = Report()
+_SHOWN: ContextVar[Report] = ContextVar("shown", default=SILENT)
+
+
+@contextmanager
+def shown_by(report: Report) -> Iterator[None]:
+    """Give searches within the block a report, unless they are verbose: that of the command."""
+    token = _SHOWN.set(report)
+    try:
+        yield
+    finally:
+        _SHOWN.reset(token)
+
+
+def shown() -> Report:
+    """Return the report of searches that are not verbose."""
+    return _SHOWN.get()
 
 
 @cache

@@ -1,32 +1,17 @@
-"""What a long search tells while it runs: the seam between the search and what is shown.
+"""What a long search shows on standard error while it runs: lines, or a bar.
 
-Engine and selection call `stage` and `step` of the report that their pool of threads carries. They
-neither print nor measure time: a report does, as seldom as it likes.
+These are reports that a pool of threads carries (`core.pool`).
 """
 
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import cache
 from importlib.util import find_spec
 
+from hardbayes.core.pool import Report
+
 BAR_WIDTH = 30  # letters
 _ERASE = "\r\x1b[2K"  # to the begin of the line, which is cleared
-
-
-class Report:
-    """Is called with stages, such as "reference 2 of 6", and steps within them; shows nothing."""
-
-    def stage(self, name: str) -> None:
-        """Begin a stage."""
-
-    def step(self, what: str, done: int, of: int) -> None:
-        """Note how much of the stage is done; ``of``: how much there is in all."""
-
-    def close(self) -> None:
-        """End: no call will follow."""
 
 
 class Lines(Report):
@@ -101,22 +86,3 @@ def to_standard_error(name: str) -> Lines:
 @cache
 def _has_rich() -> bool:
     return find_spec("rich") is not None
-
-
-SILENT = Report()
-_SHOWN: ContextVar[Report] = ContextVar("shown", default=SILENT)
-
-
-@contextmanager
-def shown_by(report: Report) -> Iterator[None]:
-    """Give searches within the block a report, unless they are verbose: that of the command."""
-    token = _SHOWN.set(report)
-    try:
-        yield
-    finally:
-        _SHOWN.reset(token)
-
-
-def shown() -> Report:
-    """Return the report of searches that are not verbose."""
-    return _SHOWN.get()

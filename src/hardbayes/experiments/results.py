@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from hardbayes.core.progress import Report
+from hardbayes.core.pool import Report
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ from scipy.special import ndtr
 from hardbayes.core.alone import Nearest, alone_sentences
 from hardbayes.core.arrays import Floats, Matrix
 from hardbayes.core.plateaus import Columns, Plateau, Table, plateaus, table_of, widest
-from hardbayes.core.pool import Pool
-from hardbayes.core.progress import SILENT, Report
+from hardbayes.core.pool import SILENT, Pool, Report
 from hardbayes.features.descent import FeatureSearch, FeatureSolution
 from hardbayes.features.null import NEEDED, WEAKEST, Evidence, HeldOut
 from hardbayes.features.problem import FeatureAllocation, FeatureProblem

@@ -1,25 +1,22 @@
 """Moves of the hard HDP.
 
-Splits: a cluster becomes two, and each group that uses it chooses one of them, or both.
-
-Divisions are found as those of any partition, without regard to groups. Then a few rounds of two
+Splits: a cluster becomes two, and each group that uses it chooses one of them, or both. Divisions
+are found as those of any partition, without regard to groups. Then a few rounds of two
 steps each: every group takes the cheaper of the two centres for all its rows, or both of them at
 the cost of a local cluster; and the centres follow. What is proposed is judged by exact changes.
 
 Merges: two clusters become one; a group that uses both then has one local cluster less.
 
-Exchanges: a union and a division tried together, where neither alone lowers the objective.
-
-Two clusters are united, one is divided, or both; then rows and local clusters move, in a state of
+Exchanges: a union and a division tried together, where neither alone lowers the objective. Two
+clusters are united, one is divided, or both; then rows and local clusters move, in a state of
 their own. The first trial in which the objective ends lower is proposed.
 
-Groups begin to use clusters, or cease to: whole local clusters open and close at once.
-
-Moves of whole local clusters, which are weighted rows of the problem of the clusters alone.
+Groups begin to use clusters, or cease to: whole local clusters open and close at once. They are
+weighted rows of the problem of the clusters alone.
 
 The fit term of a local cluster is its scatter, which no move of it as a whole changes, and its
 weight times the cost of its mean. So every move of a partition is one of local clusters: sweeps,
-merges, splits, single-row moves and exchanges, as `engine.partition` has them.
+merges, splits, single-row moves and exchanges, as `dp_means.moves` has them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """Vector code written by hand: helpers, direct costs, sums of squares, a logarithm.
 
-Hand-written vector code: shared helpers, direct costs and sums of squares.
-
 A compiler keeps the accumulators of dot products in vector registers only if it may reorder all
 sums. The intrinsics here reorder exactly these sums and no others.
 

@@ -4,8 +4,8 @@
 
 - `sample`: rows to choose on. Round numbers, categories and spikes are made continuous there
   (`core.discrete`), and many columns are projected to a few;
-- `path`: the path of its solutions, and how wide the plateau of each number is;
-- `references`: how wide plateaus are in data without structure;
+- `path`: the path of its solutions, how wide the plateau of each number is, and how wide plateaus
+  are in data without structure;
 - `held_out`: clusters of one half of the rows, and rows of the other half on their borders;
 - `rule`: whether rows thin out there, and the rule that weighs both kinds of evidence.
 

@@ -1,15 +1,11 @@
-"""Exchanges of clusters: a merge and a split at once, or splits and merges around the cap.
-
-Exchanges: a union and a division tried together, where neither alone lowers the objective.
+"""Exchanges of clusters: a merge and a split tried together, where neither alone helps.
 
 Two clusters are united, one is divided, or both; then the rows of the neighbourhood go where they
 are cheapest. Trials in which the objective ends lower are proposed.
 
-Splits then merges: for a while more clusters than the cap allows, then as many as before.
-
-Where the cap binds, exchanges one by one end in local optima that a wider circle leaves: clusters
-divide whose divisions save most, then those unite whose unions cost least, and after each step rows
-move one by one. The shortest are transfers: one cluster divides, and one of its halves unites with
+Where the cap binds, exchanges one by one end in local optima that a wider circle leaves, with more
+clusters than the cap allows for a while: clusters divide whose divisions save most, then those
+unite whose unions cost least, and after each step rows move one by one. The shortest are transfers: one cluster divides, and one of its halves unites with
 another cluster. For squared distances without a prior.
 """
 
