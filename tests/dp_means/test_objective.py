@@ -5,20 +5,18 @@ import pytest
 from scipy import sparse
 
 from hardbayes.core.geometry import GEOMETRIES
-from hardbayes.dp_means.objective import measure, measure_labels
+from hardbayes.dp_means.objective import measure_labels, terms_of
 from tests.dp_means.moves.cases import heaps_for
 from tests.dp_means.partition_states import pose_here, value_of
 
 
-def test_terms_are_weighted_costs_and_what_the_prior_costs():
+def test_terms_are_the_fit_and_what_the_prior_costs():
     X, weights, _ = heaps_for("poisson", 0)
     problem = pose_here(X, "poisson", weights)
     partition = problem.partition(1.0, 2.0, None)
     centres = problem.rows.take(np.arange(3)).dense()
-    costs = np.random.default_rng(0).uniform(size=60)
-    expected = float(problem.rows.weights @ costs)
-    found = measure(costs, problem.rows.weights, partition, centres)
-    assert found.fit == pytest.approx(expected) and found.n_clusters == 3
+    found = terms_of(7.0, partition, centres)
+    assert found.fit == 7.0 and found.n_clusters == 3
     assert found.prior == pytest.approx(partition.prior_costs(centres).sum())
 
 

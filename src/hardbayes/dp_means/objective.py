@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hardbayes.core.arrays import DirectForm, Floats, Matrix, TotalsForm, exact_sum, is_sparse
+from hardbayes.core.arrays import DirectForm, Floats, Matrix, TotalsForm, is_sparse
 from hardbayes.core.geometry.base import Geometry
 
 if TYPE_CHECKING:
@@ -190,15 +190,6 @@ class Terms(NamedTuple):
     n_clusters: int
 
 
-def measure(costs: Floats, weights: Floats, partition: Partition, centres: Floats) -> Terms:
-    """Return the terms for rows that cost so much (n,) at their own centres, by direct formulas.
-
-    OUT costs: multiplied by the weights.
-    """
-    costs *= weights  # in place: one array as long as the data is enough
-    return terms_of(exact_sum(costs), partition, centres)
-
-
 def terms_of(fit: float, partition: Partition, centres: Floats) -> Terms:
     """Return the terms of clusters at these centres (k, d) whose rows cost so much in all."""
     return Terms(fit, float(partition.prior_costs(centres).sum()), len(centres))
@@ -213,5 +204,4 @@ def measure_labels(state: PartitionState, labels: NDArray[np.int32]) -> Terms:
     # A cluster without weight has no mean; its rows cost nothing wherever it is.
     sums[weights == 0] = rows.take(np.zeros(1, np.intp)).dense()
     centres = partition.centres(np.where(weights > 0, weights, 1.0), sums)
-    costs = state.costs_at(centres, labels)
-    return measure(costs, rows.weights, partition, centres[weights > 0])
+    return terms_of(state.fit_term_at(centres, labels), partition, centres[weights > 0])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hardbayes.core.arrays import Totals, centres_without_scores, chunks
+from hardbayes.core.arrays import Totals, centres_without_scores, chunks, exact_sum
 from hardbayes.dp_means.centres import TABLES, CentreTable, ClusterList
 from hardbayes.dp_means.moves.births import open_clusters
 from hardbayes.dp_means.moves.merges import nearest_partners
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from hardbayes.dp_means.moves import PartitionProposal
     from hardbayes.dp_means.objective import Partition
     from hardbayes.dp_means.rows import Rows
+
+    Ids = NDArray[np.intp]
 
 
 class ClusterStatistics:
@@ -60,10 +62,6 @@ class ClusterStatistics:
     def unions(self) -> tuple[NDArray[np.intp], Floats]:
         """With which other cluster each (k,) unites most cheaply, and what that costs."""
         return nearest_partners(self._partition, self.weights, self.centres, pool=self._pool)
-
-
-if TYPE_CHECKING:
-    Ids = NDArray[np.intp]
 
 
 ALL = slice(None)
@@ -209,10 +207,6 @@ class PartitionState:
         left = (whole[slots] - second for whole, second in pairs)
         return division, Totals._make([*left, np.ones(len(slots), bool)])
 
-    def costs(self) -> Floats:
-        """Return the cost (n,) of each row at its own centre."""
-        return self.rows.costs(self._table.direct())
-
     def fit_term(self) -> float:
         """Return the sum of the weighted costs of all rows."""
         return self.rows.fit_term(self._table.direct())
@@ -224,6 +218,12 @@ class PartitionState:
             return self.rows.costs(centres_without_scores(form, self.rows.layout.dtype), labels)
         table = self._new_table(ClusterList.of(centres))
         return self.rows.costs(table.direct(), table.slots.astype(np.int32)[labels])
+
+    def fit_term_at(self, centres: Floats, labels: NDArray[np.int32]) -> float:
+        """Return the sum of the weighted costs of all rows, for any labels, as `costs_at` does."""
+        costs = self.costs_at(centres, labels)
+        costs *= self.rows.weights  # in place: one array as long as the data is enough
+        return exact_sum(costs)
 
     def clusters(self) -> tuple[ClusterList, Totals]:
         """Return where the clusters stand, and their exact totals; for squared distances."""

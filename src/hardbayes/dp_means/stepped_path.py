@@ -17,7 +17,7 @@ from hardbayes.core.loop import Status
 from hardbayes.dp_means.descent import Solution
 from hardbayes.dp_means.moves.merges import RELATIVE_TOLERANCE
 from hardbayes.dp_means.moves.splits import UNCHANGED, n_starts
-from hardbayes.dp_means.objective import measure
+from hardbayes.dp_means.objective import terms_of
 from hardbayes.dp_means.path import RANGE, Path
 
 if TYPE_CHECKING:
@@ -246,8 +246,7 @@ class SteppedPath(Path):
             labels = partition.labels
         centres = self._clusters(labels, k)[1]
         labels = self._with_weightless(labels, centres)
-        costs = self.state.costs_at(centres, labels)
-        terms = measure(costs, self.state.rows.weights, self.partition, centres)
+        terms = terms_of(self.state.fit_term_at(centres, labels), self.partition, centres)
         return Solution(
             labels, centres, terms, np.array([terms.fit + terms.prior]), np.array([k]),
             Status.CONVERGED, step.n_splits, step.n_merges,

@@ -18,7 +18,7 @@ from hardbayes.dp_means.moves.merges import nearest_partners
 from hardbayes.dp_means.moves.potentials import move_rows_by_potentials
 from hardbayes.dp_means.moves.single_rows import border_rows, propose_row_moves
 from hardbayes.dp_means.moves.splits import Divisions, divide_clusters
-from hardbayes.dp_means.objective import Partition, measure
+from hardbayes.dp_means.objective import Partition, terms_of
 from hardbayes.dp_means.passes import passes_for
 from hardbayes.dp_means.starts import Starts, first_centres, minimise
 from hardbayes.groups.moves import (
@@ -227,7 +227,7 @@ class GroupedDescent:
         """Return where the fit stands; if it is the last one, with labels as of a prediction."""
         state, partition = self.state, self.grouped.partition
         centres = state.base.centres()[1]
-        terms = measure(state.base.costs(), state.rows.weights, partition, centres)
+        terms = terms_of(state.base.fit_term(), partition, centres)
         trace = np.array(
             [
                 terms.fit + terms.prior + point.potential.above(self.points[-1].potential)
@@ -239,10 +239,8 @@ class GroupedDescent:
         if is_last and (status is Status.OUT_OF_STEPS or len(state.weighted) < state.rows.n_rows):
             everything = status is Status.OUT_OF_STEPS
             centres = state.place_rows(centres, self.grouped.local_penalty, everything)
-            terms = measure(
-                state.base.costs_at(centres, state.base.numbers()), state.rows.weights, partition,
-                centres,
-            )  # fmt: skip
+            fit = state.base.fit_term_at(centres, state.base.numbers())
+            terms = terms_of(fit, partition, centres)
             trace[-1:], counts[-1:] = terms.fit + terms.prior, len(centres)
             locals_[-1:] = state.n_local
         return GroupedSolution(

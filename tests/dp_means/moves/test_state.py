@@ -129,18 +129,27 @@ def test_rows_whose_cluster_was_closed_have_no_number():
     np.testing.assert_array_equal(state.numbers(), [0, 0, 1, 1, 1])
 
 
+def own_costs(state):
+    """Return the cost of each row at its own centre, whose weighted sum is the fit term."""
+    costs = state.rows.costs(state._table.direct())
+    assert state.fit_term() == pytest.approx(float((state.rows.weights * costs).sum()))
+    return costs
+
+
 def test_costs_at_the_own_centre_and_at_any(case):
     problem, state, labels = case
     geometry, rows = problem.geometry, problem.rows.take().dense()
     state.refit()
     centres = state.centres()[1]
     expected = geometry.divergence(rows, centres[labels])
-    np.testing.assert_allclose(state.costs(), expected, rtol=1e-9, atol=1e-13)
+    np.testing.assert_allclose(own_costs(state), expected, rtol=1e-9, atol=1e-13)
     others = rows[[0, 1, 2]] * 0.5 + 0.5 * rows.mean(axis=0)
     some = np.random.default_rng(0).integers(0, 3, 60).astype(np.int32)
     found = state.costs_at(others, some)
     expected = geometry.divergence(rows, others[some])
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-13)
+    fit = float((problem.rows.weights * expected).sum())
+    assert state.fit_term_at(others, some) == pytest.approx(fit)
     assert_at(state, labels)
 
 
@@ -158,7 +167,7 @@ def test_costs_before_scores_are_laid_out(case):
         centres = state.centres()[1]
     dense, numbers = rows.take().dense(), state.numbers()
     expected = problem.geometry.divergence(dense, centres[numbers])
-    np.testing.assert_allclose(state.costs(), expected, rtol=1e-9, atol=1e-13)
+    np.testing.assert_allclose(own_costs(state), expected, rtol=1e-9, atol=1e-13)
 
 
 def test_parts_of_divided_clusters_add_up(case):
@@ -296,13 +305,13 @@ def test_a_refit_moves_centres_to_the_best_places(case):
 @pytest.mark.parametrize("divergence", ["squared_euclidean", "poisson", "cosine"])
 def test_potentials_tell_differences_of_the_objective(divergence, prior_weight):
     problem, state, labels = example(divergence, prior_weight=prior_weight)
-    rows, points = problem.rows, []
+    points = []
     for numbers in (labels, labels // 2, np.where(labels == 1, 3, labels)):
         names = np.unique(numbers, return_inverse=True)[1]
         state = state_at(problem, state.partition, names)
         point = state.refit()
         centres = state.centres()[1]
-        fit = float(rows.weights @ state.costs())
+        fit = state.fit_term()
         points.append((point, fit + state.partition.prior_costs(centres).sum()))
     for (one, value), (other, less) in pairwise(points):
         assert one.above(other) == pytest.approx(value - less, rel=1e-8, abs=1e-12)
@@ -465,5 +474,5 @@ def test_only_changes_of_labels_touch_the_rows(monkeypatch):
     state.sample_by_cluster(20, np.random.RandomState(0))
     state.candidates(0.8)
     state.divide(np.array([0]), state.partition.direct_form(state.centres()[1][:2]))
-    state.costs()
+    state.fit_term()
     state.costs_at(state.centres()[1], labels.astype(np.int32))

@@ -1,7 +1,8 @@
 """Vector code written by hand: scores of dense rows, tiles and sparse rows.
 
-*Dense rows*, against blocks of centres. It has the speed of a tuned matrix product without its threads, copies or output matrix: of the
-scores of a few blocks only the smallest, the second smallest and the smallest one's index are kept.
+*Dense rows*, against blocks of centres. It has the speed of a tuned matrix product without its
+threads, copies or output matrix: of the scores of a few blocks only the smallest, the second
+smallest and the smallest one's index are kept.
 
 A block holds L centres, one per lane. ``theta`` is (blocks, d, L), one block after another, so that
 a block stays in cache while many rows are scored against it.
@@ -10,10 +11,11 @@ a block stays in cache while many rows are scored against it.
 least scores of a row stay in its lane, so nothing is compared across lanes. Where each row is
 scored against centres of its own, lanes of centres are faster.
 
-*Sparse rows*, against blocks of centres. ``theta`` is (1, d, slots): each entry of a row reads one contiguous run of memory, its column of
-theta for all centres, and the sums of a few blocks stay in registers from the first entry to the
-last. Columns are far apart in memory, so most of the time goes into loading them; entries are
-independent, so that the processor can have many loads in flight.
+*Sparse rows*, against blocks of centres. ``theta`` is (1, d, slots): each entry of a row reads one
+contiguous run of memory, its column of theta for all centres, and the sums of a few blocks stay in
+registers from the first entry to the last. Columns are far apart in memory, so most of the time
+goes into loading them; entries are independent, so that the processor can have many loads in
+flight.
 """
 
 from llvmlite import ir

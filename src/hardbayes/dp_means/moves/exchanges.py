@@ -5,8 +5,9 @@ are cheapest. Trials in which the objective ends lower are proposed.
 
 Where the cap binds, exchanges one by one end in local optima that a wider circle leaves, with more
 clusters than the cap allows for a while: clusters divide whose divisions save most, then those
-unite whose unions cost least, and after each step rows move one by one. The shortest are transfers: one cluster divides, and one of its halves unites with
-another cluster. For squared distances without a prior.
+unite whose unions cost least, and after each step rows move one by one. The shortest are transfers:
+one cluster divides, and one of its halves unites with another cluster. For squared distances
+without a prior.
 """
 
 from __future__ import annotations
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from hardbayes.dp_means.objective import Partition
     from hardbayes.dp_means.state import PartitionState
 
-
-if TYPE_CHECKING:
     Ids = NDArray[np.intp]
 
 

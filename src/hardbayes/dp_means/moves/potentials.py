@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from hardbayes.dp_means.moves.single_rows import Clusters, LocalPenalties
     from hardbayes.dp_means.objective import Partition
 
-
-if TYPE_CHECKING:
     Numbers = NDArray[np.intp]
 
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from hardbayes.dp_means.state import PartitionState
     from hardbayes.dp_means.trials import GroupedRows, MovingClusters
 
-
-if TYPE_CHECKING:
     Ids = NDArray[np.intp]
 
 
