@@ -4,11 +4,13 @@ import os
 import shlex
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
 import hardbayes
 from hardbayes.cli import demo, main
+from hardbayes.cli.entry import COMMANDS, build_parser
 from hardbayes.cli.terminal import CommandError
 from hardbayes.core.compiling import Notice
 from tests.conftest import LIBRARY
@@ -170,6 +172,26 @@ def test_misspelled_words_are_answered_by_the_word_that_was_meant(arguments, mea
         main(arguments)
     assert stop.value.code == 2
     assert f"did you mean {meant!r}?" in one_line(capsys.readouterr().err)
+
+
+def test_all_commands_are_there_and_one_that_is_named_comes_alone(monkeypatch):
+    imported = []
+
+    def noted(name):
+        imported.append(name)
+        return import_module(name)
+
+    monkeypatch.setattr("hardbayes.cli.entry.import_module", noted)
+    every = subcommands(build_parser(["--help"]))
+    assert every == list(COMMANDS)
+    for name, (module, _) in COMMANDS.items():
+        imported.clear()
+        assert subcommands(build_parser([name, "--help"])) == [name]
+        assert imported == [f"hardbayes.cli.{module}"]
+
+
+def subcommands(parser):
+    return [name for action in parser._actions for name in action.choices or ()]
 
 
 def test_words_unlike_any_are_answered_without_a_guess(capsys):
