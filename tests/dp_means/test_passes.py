@@ -29,7 +29,7 @@ def test_squared_distances_have_compiled_moves(prior_weight):
         and passes.max_costs_all_rows == MAX_COSTS
         and passes.max_entries_all_rows == 0
     )
-    assert passes.sweeps_together == (prior_weight == 0)  # that kernel knows no prior
+    assert passes.are_plain == (prior_weight == 0)  # that kernel knows no prior
     assert passes.border_slack == 0.9
 
 
@@ -38,7 +38,7 @@ def test_squared_distances_have_compiled_moves(prior_weight):
 def test_divergences_with_a_formula_have_compiled_moves(divergence, prior_weight):
     passes = passes_for(partition_of(divergence, prior_weight))
     assert passes.move_rows is move_rows_compiled and passes.refine is refine_by_rows
-    assert passes.are_compiled and not passes.sweeps_together and passes.max_costs_all_rows == 0
+    assert passes.are_compiled and not passes.are_plain and passes.max_costs_all_rows == 0
     assert passes.max_entries_all_rows == MAX_ENTRIES
 
 
@@ -47,7 +47,7 @@ def test_divergences_with_a_formula_have_compiled_moves(divergence, prior_weight
 def test_other_divergences_have_the_general_ones(divergence, prior_weight):
     passes = passes_for(partition_of(divergence, prior_weight))
     assert passes.move_rows is move_rows_by_potentials and passes.refine is refine_by_turns
-    assert not passes.are_compiled and not passes.sweeps_together and passes.max_costs_all_rows == 0
+    assert not passes.are_compiled and not passes.are_plain and passes.max_costs_all_rows == 0
     assert passes.border_slack == 0.8  # the factors are right for small changes only
     assert passes.max_entries_all_rows == 0
 

@@ -239,6 +239,12 @@ class RowEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         """The divergence of a fit."""
         return SquaredEuclidean()
 
+    @property
+    def _columns(self) -> dict[str, Any]:
+        """The attributes that describe the columns."""
+        names = ("n_features_in_", "feature_names_in_")
+        return {name: vars(self)[name] for name in names if name in vars(self)}
+
     @abstractmethod
     def _costs(self, matrix: Matrix, pool: Pool) -> Floats:
         """Return the cost of each row (n,) under the fitted model."""
@@ -331,9 +337,7 @@ def checked_data(
     remark = remark_on_extremes(matrix, column_names(X))
     if remark is not None:
         warnings.warn(remark, UserWarning, stacklevel=5)  # skips `_fit_rows`, fit and its wrapper
-    names = ("feature_names_in_", "n_features_in_")
-    found = vars(described)
-    return matrix, weights, {name: found[name] for name in names if name in found}
+    return matrix, weights, described._columns
 
 
 def fingerprint(matrix: Matrix, weights: Floats | None) -> bytes:
@@ -415,7 +419,9 @@ class ClusterEstimator(ClusterMixin, RowEstimator):
             covariances; divergences for any other `divergence`. In the dtype of X, or in float64
             where a float32 cannot hold them.
         """
-        matrix = self._checked(X)
+        return self._distances(self._checked(X))
+
+    def _distances(self, matrix: Matrix) -> Floats:
         with Pool(resolve_threads(self.n_jobs)) as pool:
             distances = self._model.assign(matrix, pool).distances()
         return kept_in(distances, matrix.dtype)

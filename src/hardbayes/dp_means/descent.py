@@ -140,7 +140,7 @@ class Descent:
         self.n_splits = 0
         self.n_merges = 0
         self.exchanges_left = budget.rounds
-        self.cap_rounds_left = budget.cap_rounds if passes.splits_then_merges else 0
+        self.cap_rounds_left = budget.cap_rounds if passes.are_plain else 0
         self.max_steps = sys.maxsize
         self.halfway = 0  # after so many steps other stages do not wait for sweeps to converge
         self.must_converge = True  # whether sweeps go on for as long as any row changes
@@ -311,7 +311,7 @@ class Descent:
         """Whether several sweeps are worth doing in one compiled call."""
         from hardbayes.dp_means.small import is_small  # numba comes with it: not before a fit
 
-        return self.passes.sweeps_together and is_small(self.state)
+        return self.passes.are_plain and is_small(self.state)
 
     def _renew_order(self) -> None:
         """Let rows be visited in another order than in the sweep before, where that is wished."""

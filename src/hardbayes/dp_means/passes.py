@@ -30,58 +30,41 @@ MAX_ENTRIES = 1 << 30
 
 @dataclass(frozen=True)
 class Passes:
-    """What a descent is made of."""
+    """What a descent is made of; unless told otherwise, what any divergence has."""
 
-    move_rows: MoveRows  # single-row moves
-    refine: Refine  # local search within trials
-    sweeps_together: bool  # small data is swept in one compiled call
-    max_costs_all_rows: int  # after moves, all rows may move if costs are fewer
-    border_slack: float  # of the test for rows that might move; its factors are exact, or rough
-    max_entries_all_rows: int  # all rows may move if fewer are compared
-    are_compiled: bool  # single-row moves: any number of rows may be visited
-    splits_then_merges: bool  # at the cap (`dp_means.moves.exchanges`)
-    merges_early: bool  # after every sweep; else all costs of unions are computed, which takes long
+    move_rows: MoveRows = move_rows_by_potentials  # single-row moves
+    refine: Refine = refine_by_turns  # local search within trials
+    are_compiled: bool = False  # single-row moves: any number of rows may be visited
+    # Squared distances without a prior: small data is swept in one compiled call, and at the cap
+    # clusters split, then merge (`dp_means.moves.exchanges`).
+    are_plain: bool = False
+    max_costs_all_rows: int = 0  # after moves, all rows may move if costs are fewer
+    max_entries_all_rows: int = 0  # all rows may move if fewer are compared
+    border_slack: float = 0.8  # of the test for rows that might move; its factors are rough
+    merges_early: bool = True  # after every sweep; else all costs of unions take long
 
 
 def passes_for(partition: Partition) -> Passes:
     """Return the passes for a partition."""
     geometry = partition.geometry
     if geometry.distance_costs:
-        alone = not partition.prior_weight
         return Passes(
-            move_rows=move_rows_compiled,
-            refine=refine_by_rows,
-            sweeps_together=alone,
-            max_costs_all_rows=MAX_COSTS,
-            border_slack=0.9,
-            max_entries_all_rows=0,
+            move_rows_compiled,
+            refine_by_rows,
             are_compiled=True,
-            splits_then_merges=alone,
-            merges_early=True,
+            are_plain=not partition.prior_weight,
+            max_costs_all_rows=MAX_COSTS,
+            border_slack=0.9,  # the factors are exact
         )
     if geometry.formula is not None:
         return Passes(
-            move_rows=move_rows_compiled,
-            refine=refine_by_rows,
-            sweeps_together=False,
-            max_costs_all_rows=0,
-            border_slack=0.8,
-            max_entries_all_rows=MAX_ENTRIES,
+            move_rows_compiled,
+            refine_by_rows,
             are_compiled=True,
-            splits_then_merges=False,
+            max_entries_all_rows=MAX_ENTRIES,
             merges_early=False,
         )
-    return Passes(
-        move_rows=move_rows_by_potentials,
-        refine=refine_by_turns,
-        sweeps_together=False,
-        max_costs_all_rows=0,
-        border_slack=0.8,
-        max_entries_all_rows=0,
-        are_compiled=False,
-        splits_then_merges=False,
-        merges_early=True,
-    )
+    return Passes()
 
 
 def path_type(partition: Partition) -> type[Path]:

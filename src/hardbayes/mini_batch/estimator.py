@@ -281,12 +281,6 @@ class MiniBatchDPMeans(CentreEstimator):
         self._set_fitted(described._columns | {"_seen": seen})
 
     @property
-    def _columns(self) -> dict[str, Any]:
-        """The attributes that describe the columns."""
-        names = ("n_features_in_", "feature_names_in_")
-        return {name: vars(self)[name] for name in names if name in vars(self)}
-
-    @property
     def n_rows_seen_(self) -> int:
         """Rows of the stream; reading this finds no clusters."""
         if "_seen" not in vars(self):

@@ -184,10 +184,6 @@ class MixedDPMeans(MixedAttributes, ClusterEstimator):
         table = read_table(X, self._geometry.columns)
         described = copy(self)  # gets the attributes: a fit that fails must not change them
         validate_data(described, X, skip_check_array=True)
-        found = vars(described)
-        names = {
-            name: found[name] for name in ("feature_names_in_", "n_features_in_") if name in found
-        }
         weights = check_weights(sample_weight, np.zeros((len(table.matrix), 1)))
         every = np.array(np.broadcast_to(1.0 if weights is None else weights, len(table.matrix)))
         self._say("fit of {} rows, {} columns".format(*table.matrix.shape))
@@ -196,7 +192,7 @@ class MixedDPMeans(MixedAttributes, ClusterEstimator):
                 table, every, self._geometry, self._options(len(table.matrix)), self._stream(),
                 "MixedDPMeans(n_clusters={k}).fit(X)", self._say,
             )  # fmt: skip
-        return fitted | names, status
+        return fitted | described._columns, status
 
     def _options(self, n: int) -> Options:
         return Options(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from hardbayes.core.arrays import Floats, Matrix, kept_in, most_taken
+from hardbayes.core.arrays import Floats, Matrix, most_taken
 from hardbayes.core.exact_number import told_number, unjudged
 from hardbayes.core.loop import Status, counted
 from hardbayes.core.pool import Pool, resolve_threads
@@ -74,7 +74,7 @@ class ByBlock:
     def _transform_by_block(self, X: Any, out: Any) -> Any:
         """Return the distances of rows."""
         if isinstance(X, RowBlocks) and self._goes_by_block(X):  # type: ignore[attr-defined]
-            parts = (self._distances(part) for part in self._checked_blocks(X))
+            parts = (self._distances(part) for part in self._checked_blocks(X))  # type: ignore[attr-defined]
             return parts if out is None else _joined(parts, out)
         _refuse_out(out)
         from hardbayes.core.dask_rows import lazily
@@ -83,11 +83,6 @@ class ByBlock:
         return lazily(
             X, distances_of_block, self._model, self._model.dtype, (), self._model.centres.shape[0]
         )
-
-    def _distances(self, matrix: Matrix) -> Floats:
-        with Pool(resolve_threads(self.n_jobs)) as pool:  # type: ignore[attr-defined]
-            distances = self._model.assign(matrix, pool).distances()
-        return kept_in(distances, matrix.dtype)
 
     def _checked_blocks(self, blocks: RowBlocks) -> Iterator[Matrix]:
         """Yield the rows of each block, checked; errors name a row by its number among all."""
