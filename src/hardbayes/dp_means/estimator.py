@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from hardbayes.core.arrays import Floats, Matrix, lazy_kind
-from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, ClusterEstimator, fingerprint
+from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, ClusterEstimator
 from hardbayes.core.exact_number import told_number
 from hardbayes.core.frame import used_columns
 from hardbayes.core.geometry import GEOMETRIES, Geometry, geometry_for
@@ -26,6 +26,7 @@ from hardbayes.dp_means.choice.automatic import (
     COLUMNS,
     Choice,
     choice_attributes,
+    choice_inputs,
     choose_penalty,
     tell_choice,
     told_by_a_category,
@@ -240,10 +241,8 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
         candidates together; "strength" of the evidence, of which 1 is needed; and "chosen".
     n_passes_ : int
         How often the rows were gone through, in whole or in part, where they are read by block.
-    n_features_in_ : int
-        Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Names of the features, where X had names that are all strings.
+    n_features_in_, feature_names_in_
+        Number of features seen in `fit`, and their names where X had names that are all strings.
 
     See Also
     --------
@@ -394,10 +393,8 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
         return super()._checked(X)
 
     def summary(self, X: Any, *, values: Any = None, n_columns: int = 3, groups: Any = None) -> Any:  # noqa: D102
-        said = {"values": values, "n_columns": n_columns, "groups": groups}
-        if self._is_mixed:
-            return MixedDPMeans.summary(self, X, **said)
-        return super().summary(X, **said)
+        kind: Any = MixedDPMeans if self._is_mixed else CentreEstimator
+        return kind.summary(self, X, values=values, n_columns=n_columns, groups=groups)
 
     def _fitted(
         self, matrix: Matrix, weights: Floats | None, rng: np.random.RandomState, pool: Pool
@@ -440,7 +437,7 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
         status = solution.status
         if choice is not None:
             fitted |= choice_attributes(choice)
-            fitted["_chosen_for"] = self._choice_inputs(every, weights)
+            fitted["_chosen_for"] = choice_inputs(self, every, weights)
             status = tell_choice(
                 fitted, status, choice, alone, matrix, geometry,
                 lambda k: self._call(
@@ -448,18 +445,6 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
                 ),
             )  # fmt: skip
         return fitted, status
-
-    def _choice_inputs(self, matrix: Matrix, weights: Floats | None) -> tuple[Any, ...]:
-        """Return what an automatic penalty depends on, to know it again."""
-        names = (
-            "divergence", "prior_weight", "search", "method", "max_clusters", "random_state",
-        )  # fmt: skip
-        return fingerprint(matrix, weights), *(getattr(self, name) for name in names)
-
-    def _has_chosen_for(self, matrix: Matrix, weights: Floats | None) -> bool:
-        """Whether a fit with these parameters has chosen the penalty for these rows."""
-        known = getattr(self, "_chosen_for", None)
-        return known is not None and known == self._choice_inputs(matrix, weights)
 
     def _solve(
         self, problem: Problem, partition: Partition, init: str | Floats, rng: np.random.RandomState

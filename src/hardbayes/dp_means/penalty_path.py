@@ -26,7 +26,7 @@ from hardbayes.core.loop import Status, counted
 from hardbayes.core.penalty_path import PenaltyPath
 from hardbayes.core.plateaus import Plateau, penalty_at
 from hardbayes.core.pool import Pool, resolve_threads
-from hardbayes.dp_means.choice.automatic import choice_table, choose_penalty
+from hardbayes.dp_means.choice.automatic import choice_table, choose_penalty, has_chosen_for
 from hardbayes.dp_means.choice.farthest_first import farthest_first_penalty
 from hardbayes.dp_means.choice.path import (
     begin_path,
@@ -195,7 +195,7 @@ def trace_clusters(
         prior_weight = template._prior_weight_for(every)
         rng = template._stream()
         choice = None
-        if not template._has_chosen_for(every, every_weight):
+        if not has_chosen_for(template, every, every_weight):
             choice = choose_penalty(
                 every, geometry, every_weight, prior_weight, cap, deepcopy(rng), pool
             )

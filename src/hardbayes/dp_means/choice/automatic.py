@@ -24,6 +24,7 @@ from hardbayes.core.discrete import (
     left_out_sentence,
     name_columns,
 )
+from hardbayes.core.estimator import fingerprint
 from hardbayes.core.geometry.base import Geometry
 from hardbayes.core.loop import Status, add_remark, add_warning
 from hardbayes.core.plateaus import Columns, Table, lower_hull, plateaus, table_of
@@ -269,6 +270,20 @@ def choice_attributes(choice: Choice) -> dict[str, Any]:
         "plateau_reference_": shown.reference if shown else 0.0,
         "penalty_choice_": choice_table(choice),
     }
+
+
+def choice_inputs(estimator: Any, matrix: Matrix, weights: Floats | None) -> tuple[Any, ...]:
+    """Return what an automatic penalty of a `DPMeans` depends on, to know it again."""
+    names = (
+        "divergence", "prior_weight", "search", "method", "max_clusters", "random_state",
+    )  # fmt: skip
+    return fingerprint(matrix, weights), *(getattr(estimator, name) for name in names)
+
+
+def has_chosen_for(estimator: Any, matrix: Matrix, weights: Floats | None) -> bool:
+    """Whether a fit with these parameters has chosen the penalty for these rows."""
+    known = getattr(estimator, "_chosen_for", None)
+    return known is not None and known == choice_inputs(estimator, matrix, weights)
 
 
 def choice_table(choice: Choice) -> Table:
