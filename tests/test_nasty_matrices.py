@@ -21,6 +21,7 @@ from hardbayes import (
     KernelDPMeans,
     KernelHDPMeans,
     KFeatures,
+    MixedDPMeans,
     SpectralDPMeans,
 )
 
@@ -160,6 +161,13 @@ ESTIMATORS = {
     "KernelHDPMeans": (lambda: KernelHDPMeans(), as_given),
     "HDPTopics": (lambda: HDPTopics(), absolute),
     "GraphDPMeans": (lambda: GraphDPMeans(), graph),
+    "MixedDPMeans": (lambda: MixedDPMeans(), as_given),
+    "MixedDPMeans, five": (lambda: MixedDPMeans(n_clusters=5), as_given),
+    "DPMeans, five": (lambda: DPMeans(n_clusters=5), as_given),
+    "GaussianDPMeans, five": (lambda: GaussianDPMeans(n_clusters=5), as_given),
+    "KernelDPMeans, five": (lambda: KernelDPMeans(n_clusters=5), as_given),
+    "SpectralDPMeans, five": (lambda: SpectralDPMeans(n_clusters=5), as_given),
+    "HDPMeans, five": (lambda: HDPMeans(n_clusters=5), as_given),
 }
 
 
