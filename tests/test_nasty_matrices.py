@@ -23,6 +23,7 @@ from hardbayes import (
     KFeatures,
     MixedDPMeans,
     SpectralDPMeans,
+    objective_lower_bound,
 )
 
 SEED = 7
@@ -246,3 +247,16 @@ def findings(estimator, matrix):
 def test_a_fit_without_flaws_or_one_sentence(estimator):
     found = {matrix: dict.fromkeys(findings(estimator, matrix)) for matrix in MATRICES}
     assert {matrix: flaws for matrix, flaws in found.items() if flaws} == {}
+
+
+@pytest.mark.parametrize("matrix", MATRICES)
+def test_a_lower_bound_is_a_number_or_one_sentence(matrix):
+    X = MATRICES[matrix]()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            bound = objective_lower_bound(X, 1.0)
+        except ValueError as error:
+            assert re.fullmatch(r"[A-Z'][^\n]+\.", str(error))
+        else:
+            assert np.isfinite(bound)
