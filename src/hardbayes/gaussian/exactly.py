@@ -7,6 +7,8 @@ rows move.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from hardbayes.core.arrays import Floats
@@ -33,9 +35,7 @@ def keep_exactly(
     """
     rows = sample.rows
     n_clusters = min(n_clusters, rows.n)
-    path = find_path(rows)
-    if n_clusters not in path:
-        path = path | {n_clusters: _step_to(rows, path, n_clusters)}
+    path = _path_with(rows, [n_clusters])
     labels = path[n_clusters].labels
     kept = Keeper(rows, path, n_clusters, given_prior).near(labels, n_clusters)
     if kept is None:  # the objective's own rows would go elsewhere
@@ -45,6 +45,23 @@ def keep_exactly(
     if kept.is_capped:
         return kept, ToldPenalty(kept.penalty, kept.penalty, kept.penalty)
     return kept, ToldPenalty(kept.penalty, kept.low, kept.high)
+
+
+@one_blas_thread()
+def partitions(sample: Sample, numbers: Sequence[int]) -> list[Ids]:
+    """Return labels of a sample for numbers of clusters, those that it has different rows for."""
+    numbers = [k for k in numbers if k <= sample.rows.n] or [sample.rows.n]
+    path = _path_with(sample.rows, numbers)
+    return [path[k].labels for k in numbers]
+
+
+def _path_with(rows: MixtureRows, numbers: Sequence[int]) -> Path:
+    """Return the path, with these numbers of clusters on it."""
+    path = find_path(rows)
+    for k in numbers:
+        if k not in path:
+            path = path | {k: _step_to(rows, path, k)}
+    return path
 
 
 def _step_to(rows: MixtureRows, path: Path, n_clusters: int) -> Step:
