@@ -6,7 +6,7 @@ or whole clusters or features move. As long as one does, the loop begins again w
 
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -72,6 +72,23 @@ class Status(Enum):
         return self.value.format(
             steps=counted(steps, "step"), clusters=counted(clusters, "cluster")
         )
+
+
+def add_remark(fitted: dict[str, Any], sentence: str) -> None:
+    """Say something of a fit that converged and needs no warning. IN/OUT fitted: ``status_``."""
+    head = Status.REMARKED.sentence(fitted["n_iter_"], fitted["n_clusters_"])
+    fitted["status_"] = f"{head} {sentence}"
+
+
+def add_warning(fitted: dict[str, Any], status: Status, *sentences: str) -> Status:
+    """Return the status of a fit that needs a warning, which `fit` gives.
+
+    IN/OUT fitted: these sentences are added to ``status_``.
+    """
+    status = Status.REMARKED if status is Status.CONVERGED else status
+    whole = [status.sentence(fitted["n_iter_"], fitted["n_clusters_"]), *sentences]
+    fitted["status_"] = " ".join(filter(None, whole))
+    return status
 
 
 def counted(number: float, noun: str, plural: str | None = None) -> str:

@@ -12,13 +12,13 @@ from hardbayes.core.estimator import fit_task, weighted_sum
 from hardbayes.core.exact_number import add_told, told_number
 from hardbayes.core.frame import Columns, used_columns
 from hardbayes.core.geometry import Geometry
-from hardbayes.core.loop import Status
+from hardbayes.core.loop import Status, add_remark, add_warning
 from hardbayes.core.pool import Pool, resolve_threads
 from hardbayes.core.schema import Schema
 from hardbayes.core.validation import fit_method
 from hardbayes.dp_means.choice.automatic import no_number_sentence, one_column_sentence
 from hardbayes.dp_means.choice.farthest_first import farthest_first_penalty
-from hardbayes.dp_means.estimator import CentreEstimator, add_remark, add_warning
+from hardbayes.dp_means.estimator import CentreEstimator
 from hardbayes.dp_means.exactly import Told, why_fewer
 from hardbayes.dp_means.fitted import MODEL
 from hardbayes.groups.choice import RATIO, GroupedChoice, choose_penalties

@@ -16,11 +16,11 @@ from hardbayes.core.arrays import Floats, Matrix
 from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, ClusterEstimator
 from hardbayes.core.exact_number import add_told, told_number
 from hardbayes.core.fitted import measure_cost_quantiles
-from hardbayes.core.loop import Status
+from hardbayes.core.loop import Status, add_remark, add_warning
 from hardbayes.core.pool import Pool
 from hardbayes.core.schema import Entry, Schema
 from hardbayes.dp_means import fitted as dp_means
-from hardbayes.dp_means.estimator import DPMeans, add_remark, add_warning
+from hardbayes.dp_means.estimator import DPMeans
 from hardbayes.dp_means.fitted import FittedPartition
 from hardbayes.kernel import landmarks
 from hardbayes.kernel.choice import COLUMNS, KernelChoice, Linear, choose_clusters, choose_kernel

@@ -14,10 +14,9 @@ from hardbayes.core.alone import ONE_CLUSTER, alone_sentences
 from hardbayes.core.arrays import Floats, Matrix, is_sparse
 from hardbayes.core.estimator import SHARED_CONSTRAINTS
 from hardbayes.core.geometry.base import Geometry
-from hardbayes.core.loop import Status
+from hardbayes.core.loop import Status, add_warning
 from hardbayes.core.pool import Pool
 from hardbayes.core.schema import Schema
-from hardbayes.dp_means.estimator import add_warning
 from hardbayes.groups.estimator import HDPMeans
 from hardbayes.groups.fitted import FittedGroups, GroupedAssignment
 from hardbayes.kernel.choice import choose_clusters

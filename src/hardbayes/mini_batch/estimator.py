@@ -14,12 +14,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from hardbayes.core.arrays import Floats, Matrix
 from hardbayes.core.estimator import AT_LEAST_ONE, fit_task
 from hardbayes.core.geometry import Geometry
-from hardbayes.core.loop import Status
+from hardbayes.core.loop import Status, add_warning
 from hardbayes.core.pool import Pool, resolve_threads
 from hardbayes.core.row_blocks import rows_by_block
 from hardbayes.core.schema import Schema
 from hardbayes.core.validation import check_matrix, fit_method, read_weights
-from hardbayes.dp_means.estimator import CentreEstimator, add_warning
+from hardbayes.dp_means.estimator import CentreEstimator
 from hardbayes.mini_batch.saving import SCHEMA, from_arrays, to_arrays
 from hardbayes.mini_batch.stream import Rules, Stream
 from hardbayes.mini_batch.windows import Window
