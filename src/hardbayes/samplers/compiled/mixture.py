@@ -14,6 +14,7 @@ import numpy as np
 
 from hardbayes.core.compiling import inlined, kernel, shared
 from hardbayes.samplers.compiled.clusters import (
+    COVARIANCES,
     EMPTY,
     GAUSSIAN,
     LOG_ALPHA,
@@ -27,6 +28,7 @@ from hardbayes.samplers.compiled.clusters import (
     marginal,
     refresh,
     score,
+    score_without,
 )
 from hardbayes.samplers.compiled.dividing import divide_or_unite, release
 from hardbayes.samplers.compiled.randomness import (
@@ -122,7 +124,10 @@ def visit(rows, model, clusters, stream, i):
     most = -np.inf
     for a in range(size):
         k = rest if active[a] == own else active[a]
-        scores[a] = clusters.log_count[k] + score(rows, model, clusters, model.means, i, k)
+        if active[a] == own and model.family == COVARIANCES:
+            scores[a] = clusters.log_count[rest] + score_without(rows, model, clusters, i, own)
+        else:
+            scores[a] = clusters.log_count[k] + score(rows, model, clusters, model.means, i, k)
         most = max(most, scores[a])
     scores[size] = model.numbers[LOG_ALPHA] + score(rows, model, clusters, 0, i, empty)
     most = max(most, scores[size])
@@ -155,8 +160,10 @@ def visit(rows, model, clusters, stream, i):
 
 @inlined
 def take_away(rows, model, clusters, i, own, rest):
-    """OUT slot ``rest``: the cluster of row i without it."""
-    if model.means:
+    """OUT slot ``rest``: the cluster of row i without it; of covariances, its size alone."""
+    if model.family == COVARIANCES:
+        clusters.log_count[rest] = math.log(clusters.n_rows[own] - 1)
+    elif model.means:
         clusters.scale[rest], clusters.offset[rest] = clusters.scale[own], clusters.offset[own]
         clusters.log_count[rest] = math.log(clusters.n_rows[own] - 1)
         for j in range(clusters.theta.shape[1]):
@@ -178,6 +185,9 @@ def leave(rows, model, clusters, i, own, rest):
     if model.means:
         add_row(rows, model, clusters, own, i, -1.0)
         clusters.log_count[own] = clusters.log_count[rest]
+    elif model.family == COVARIANCES:
+        add_row(rows, model, clusters, own, i, -1.0)
+        refresh(rows, model, clusters, own)
     else:
         copy_sums(clusters, rest, own)
 
