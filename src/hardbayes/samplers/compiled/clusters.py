@@ -221,9 +221,7 @@ def score_other(rows, model, clusters, drawn, i, k):
     theta = clusters.theta
     result = clusters.offset[k]
     if model.family == COVARIANCES:
-        freedom = model.numbers[FREEDOM] + clusters.n_rows[k] + 1.0
-        square = square_of(rows, clusters, i, k)
-        return result - 0.5 * freedom * math.log1p(clusters.scale[k] * square)
+        return result + fall(rows, model, clusters, i, k, np.inf)
     if drawn or model.family == BERNOULLI:
         for e in range(rows.starts[i], rows.starts[i + 1]):
             result += rows.values[e] * theta[k, rows.columns[e]]
@@ -249,9 +247,27 @@ def score_other(rows, model, clusters, drawn, i, k):
     return result + math.log(product)
 
 
+@shared
+def fall(rows, model, clusters, i, k, most):
+    """Return by how much row i is less likely in slot k than its mean is, minus (covariances).
+
+    Minus infinity where that is surely more than ``most``: ``log(1 + x) >= 2 x / (2 + x)``.
+    """
+    freedom = model.numbers[FREEDOM] + clusters.n_rows[k] + 1.0
+    scale = clusters.scale[k]
+    limit = 2.0 * most / ((freedom - most) * scale) if most < freedom else np.inf
+    square = square_of(rows, clusters, i, k, limit)
+    if square > limit:
+        return -np.inf
+    return -0.5 * freedom * math.log1p(scale * square)
+
+
 @inlined
-def square_of(rows, clusters, i, k):
-    """Return the squared distance of row i from slot k, in units of its matrix (covariances)."""
+def square_of(rows, clusters, i, k, limit):
+    """Return the squared distance of row i from slot k, in units of its matrix (covariances).
+
+    Or some number above ``limit`` where it is that far.
+    """
     theta, scores, d = clusters.theta, clusters.scores, rows.dense.shape[1]
     first, at = len(scores) - clusters.total.shape[1], d
     square = 0.0
@@ -262,6 +278,8 @@ def square_of(rows, clusters, i, k):
         left *= theta[k, at + j]
         scores[first + j] = left
         square += left * left
+        if square > limit:
+            break
         at += j + 1
     return square
 
@@ -275,7 +293,7 @@ def score_without(rows, model, clusters, i, k):
     """
     n = clusters.n_rows[k]
     kappa = model.numbers[SPREAD] + n
-    left = 1.0 - kappa / (kappa - 1.0) * square_of(rows, clusters, i, k)
+    left = 1.0 - kappa / (kappa - 1.0) * square_of(rows, clusters, i, k, np.inf)
     freedom = model.numbers[FREEDOM] + n - 1.0
     return clusters.within[k] + 0.5 * freedom * math.log(max(left, 1e-300))
 

@@ -25,6 +25,7 @@ from hardbayes.samplers.compiled.clusters import (
     clear,
     copy_sums,
     draw_parameters,
+    fall,
     marginal,
     refresh,
     score,
@@ -121,14 +122,14 @@ def visit(rows, model, clusters, stream, i):
     else:
         take_away(rows, model, clusters, i, own, rest)
     size = clusters.size[0]
-    most = -np.inf
-    for a in range(size):
-        k = rest if active[a] == own else active[a]
-        if active[a] == own and model.family == COVARIANCES:
-            scores[a] = clusters.log_count[rest] + score_without(rows, model, clusters, i, own)
-        else:
+    if model.family == COVARIANCES:
+        most = score_covariances(rows, model, clusters, i, own, rest)
+    else:
+        most = -np.inf
+        for a in range(size):
+            k = rest if active[a] == own else active[a]
             scores[a] = clusters.log_count[k] + score(rows, model, clusters, model.means, i, k)
-        most = max(most, scores[a])
+            most = max(most, scores[a])
     scores[size] = model.numbers[LOG_ALPHA] + score(rows, model, clusters, 0, i, empty)
     most = max(most, scores[size])
     total = 0.0
@@ -156,6 +157,27 @@ def visit(rows, model, clusters, stream, i):
         if chosen == size:
             draw_parameters(rows, model, clusters, stream, k)
         clusters.log_count[k] = math.log(clusters.n_rows[k])
+
+
+@inlined
+def score_covariances(rows, model, clusters, i, own, rest):
+    """OUT scores: of row i in each cluster, its own without it; return the greatest.
+
+    Its own comes first: clusters that cannot matter beside it are not worked out.
+    """
+    scores, active = clusters.scores, clusters.active
+    most = -np.inf
+    if own >= 0:
+        most = clusters.log_count[rest] + score_without(rows, model, clusters, i, own)
+        scores[clusters.place[own]] = most
+    for a in range(clusters.size[0]):
+        k = active[a]
+        if k != own:
+            at_mean = clusters.log_count[k] + clusters.offset[k]
+            room = max(at_mean - most - TINY, 0.0)
+            scores[a] = at_mean + fall(rows, model, clusters, i, k, room)
+            most = max(most, scores[a])
+    return most
 
 
 @inlined
