@@ -5,6 +5,7 @@ import pytest
 
 from hardbayes import DPMeans, load, penalty_path, row_blocks, save
 from hardbayes.datasets import make_three_gaussians
+from hardbayes.reports.solutions import reasons_for
 from tests.conftest import quiet_fit
 from tests.reference.brute_force import set_partitions
 
@@ -148,6 +149,12 @@ def test_errors_name_the_remedy(options, message):
 
 
 def test_a_path_has_constant_penalties():
-    X, _ = make_three_gaussians(random_state=0)
-    with pytest.raises(ValueError, match="among those of constant penalties"):
-        penalty_path(X, estimator=DPMeans(discount=0.5))
+    X = spread(0, n_clusters=6)
+    discounted = DPMeans(300.0, discount=0.5, random_state=0)
+    paths = [penalty_path(X, estimator=each) for each in (discounted, DPMeans(random_state=0))]
+    np.testing.assert_array_equal(paths[0].penalties, paths[1].penalties)
+    best = quiet_fit(discounted, X)
+    assert best.n_clusters_ in paths[1].n_clusters
+    assert reasons_for(best, "cluster", None) == [
+        "The k-th cluster adds 300 / k^0.5 to the objective; penalty and discount were given."
+    ]

@@ -6,6 +6,7 @@ import pytest
 from hardbayes import DPMeans, GaussianDPMeans, certainty, load, objective, save
 from hardbayes.core.geometry import Mahalanobis
 from hardbayes.datasets import make_three_gaussians
+from hardbayes.reports.solutions import reasons_for
 from tests.reference.known import brute_force_known, known_objective
 
 
@@ -96,6 +97,7 @@ def test_finds_clusters_that_cross():
     X, y, shapes = crossed()
     model = GaussianDPMeans(covariances=shapes, random_state=0).fit(X)
     assert model.n_clusters_ == 3 and model.cluster_penalty_ == 0.0
+    assert "another one of 3 known covariances" in reasons_for(model, "cluster", None)[0]
     assert model.objective_ <= objective(X, y, estimator=model)
     order = [next(k for k in range(3) if np.array_equal(model.covariances_[k], s)) for s in shapes]
     apart = np.abs(X).max(axis=1) > 2.0  # not where they cross
