@@ -17,7 +17,7 @@ from hardbayes.core.estimator import ClusterEstimator
 from hardbayes.core.frame import used_columns
 from hardbayes.core.geometry import GEOMETRIES, Geometry, geometry_for
 from hardbayes.core.geometry.squared_euclidean import SquaredEuclidean
-from hardbayes.core.pool import Pool, resolve_threads
+from hardbayes.core.pool import Pool, import_whole, resolve_threads
 from hardbayes.core.validation import check_labels, check_matrix, check_weights, checking_parameters
 from hardbayes.dp_means.estimator import DPMeans
 from hardbayes.dp_means.objective import measure_labels
@@ -234,12 +234,26 @@ def gaussian_objective(X: Any, labels: Any, model: GaussianDPMeans, sample_weigh
     numbers = check_labels(labels, matrix.shape[0])
     weights = check_weights(sample_weight, matrix)
     every = np.array(np.broadcast_to(1.0 if weights is None else weights, len(numbers)))
-    partition = GaussianPartition(model.cluster_penalty_, float(model.covariance_penalty), 1)
-    frame = whitening(weighted_mean(matrix, every), model.covariance_prior_)
+    penalty, rate = model.cluster_penalty_, float(model.covariance_penalty)
     with Pool(resolve_threads(None)) as pool:
-        rows = frame.rows(matrix, every, pool)
+        if model.covariances is None:
+            frame = whitening(weighted_mean(matrix, every), model.covariance_prior_)
+            partition = GaussianPartition(penalty, rate, 1)
+            rows = replace(frame.rows(matrix, every, pool), partition=partition)
+        else:
+            import_whole("hardbayes.gaussian.known")
+            from hardbayes.gaussian.known import known_rows
+
+            diagonal = model.covariance_type == "diag"
+            rows = known_rows(matrix, every, model.covariances, diagonal, penalty, rate, pool)
         clusters = rows.statistics(numbers, int(numbers.max()) + 1)
-    return partition.objective(clusters.pick(clusters.weights > 0))
+        clusters = clusters.pick(clusters.weights > 0)
+        if clusters.k > rows.max_clusters and model.covariances is not None:
+            raise ValueError(
+                f"The 'labels' parameter of objective must name at most {rows.max_clusters} "
+                f"clusters, as many as covariances are known. Got {clusters.k} instead."
+            )
+        return float(rows.costs(clusters).sum()) + penalty * clusters.k
 
 
 def feature_objective(X: Any, labels: Any, penalty: float, sample_weight: Any) -> float:

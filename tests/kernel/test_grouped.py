@@ -6,7 +6,7 @@ from sklearn.datasets import make_moons
 from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import rbf_kernel
 
-from hardbayes import HDPMeans, KernelHDPMeans, load, objective, report, save
+from hardbayes import GraphDPMeans, HDPMeans, KernelHDPMeans, load, objective, report, save
 from tests.conftest import quiet_fit
 from tests.groups.cases import random_case
 from tests.reference.brute_force import set_partitions
@@ -108,3 +108,21 @@ def test_exactly_so_many_clusters():
     model = KernelHDPMeans(n_clusters=4, gamma=GAMMA, random_state=0).fit(X, groups=groups)
     assert model.n_clusters_ == 4
     assert "with the 4 clusters asked for" in model.status_
+
+
+def test_graphs_share_communities():
+    rng, truth = np.random.default_rng(1), np.arange(80) % 4
+    alone, profiles = [], []
+    for _ in range(3):
+        chances = np.where(truth[:, np.newaxis] == truth, 0.25, 0.05)
+        upper = np.triu(rng.random((80, 80)) < chances, 1)
+        links = (upper | upper.T).astype(float)
+        alone.append(GraphDPMeans(n_clusters=4, random_state=0).fit(links).labels_)
+        near = links + np.eye(80)
+        near /= np.sqrt(np.outer(near.sum(axis=0), near.sum(axis=0)))
+        profiles.append(near / np.linalg.norm(near, axis=1, keepdims=True))
+    X, which = np.vstack(profiles), np.repeat(np.arange(3), 80)
+    model = KernelHDPMeans(kernel="precomputed", n_clusters=4, random_state=0)
+    model.fit(X @ X.T, groups=which)
+    shared = adjusted_rand_score(np.tile(truth, 3), model.labels_)
+    assert shared > 0.1 + np.mean([adjusted_rand_score(truth, labels) for labels in alone])

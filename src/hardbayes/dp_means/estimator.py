@@ -15,7 +15,7 @@ from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, ClusterEs
 from hardbayes.core.exact_number import told_number
 from hardbayes.core.frame import used_columns
 from hardbayes.core.geometry import GEOMETRIES, Geometry, geometry_for
-from hardbayes.core.loop import Status, counted
+from hardbayes.core.loop import Status, add_remark, add_warning, counted
 from hardbayes.core.plateaus import Columns
 from hardbayes.core.pool import Pool
 from hardbayes.core.schema import Schema
@@ -33,6 +33,7 @@ from hardbayes.dp_means.choice.automatic import (
 )
 from hardbayes.dp_means.choice.farthest_first import farthest_first_penalty
 from hardbayes.dp_means.descent import Solution
+from hardbayes.dp_means.discount import check_discount, minimise_discounted
 from hardbayes.dp_means.exactly import Told, fit_told
 from hardbayes.dp_means.fitted import (
     ATTRIBUTES,
@@ -147,6 +148,11 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
         range of penalties than in data without structure, or between whose clusters held-out rows
         are fewer than without clusters, and the middle of that range; where there is none, one
         cluster, with a warning. See `penalty_choice_`.
+    discount : float, default=0.0
+        The k-th cluster costs ``cluster_penalty / k ** discount``, at least 0 and below 1: there
+        are more clusters, many of them small, as under a Pitman-Yor process (Kulis & Jordan 2012,
+        section 7). It needs a number as `cluster_penalty`; `predict` with ``novelty=True`` compares
+        rows with the price of one cluster more.
     divergence : str or Geometry, default="squared_euclidean"
         Cost of a row at a centre: "squared_euclidean"; "kl" (shares: rows are divided by their
         sums); "poisson" (counts); "itakura_saito" (waiting times, > 0); "logistic" (zeros and ones,
@@ -269,6 +275,7 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "cluster_penalty": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left")],
+        "discount": [Interval(Real, 0, 1, closed="left")],
         "method": [StrOptions({"joint", "collapsed"})],
         **CentreEstimator._divergence_constraints,
         "divergence": [StrOptions({*GEOMETRIES, "mixed"}), Geometry, Mixed],
@@ -278,6 +285,7 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
         self,
         cluster_penalty: float | str = "auto",
         *,
+        discount: float = 0.0,
         divergence: str | Geometry = "squared_euclidean",
         prior_weight: float | str = "auto",
         search: str = "split-merge",
@@ -293,6 +301,7 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
         verbose: int = 0,
     ) -> None:
         self.cluster_penalty = cluster_penalty
+        self.discount = discount
         self.divergence = divergence
         self.prior_weight = prior_weight
         self.search = search
@@ -334,6 +343,8 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
         return lazy_kind(X) is not None and not self._is_mixed
 
     def _fit_rows(self, X: Any, sample_weight: Any, **params: Any) -> tuple[dict[str, Any], Status]:
+        if self.discount:
+            check_discount(self, self._is_mixed)
         if self._is_mixed:
             return as_mixed(self)._fit_rows(X, sample_weight)
         if lazy_kind(X) is not None:
@@ -423,7 +434,7 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
             problem.check_penalty(penalty)
             if remark_on_extremes(matrix, None) is not None:
                 problem.check_penalty_of_hidden_rows(penalty)
-        partition = problem.partition(penalty, prior_weight, self.max_clusters)
+        partition = problem.partition(penalty, prior_weight, self.max_clusters, self.discount)
         starts_at_mean = given is None and self.init == "mean"
         if choice is not None and starts_at_mean and self._search == "split-merge":
             init = problem.centres_in_frame(choice.centres)  # found on the way to the penalty
@@ -450,10 +461,16 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
         self, problem: Problem, partition: Partition, init: str | Floats, rng: np.random.RandomState
     ) -> Solution:
         """Return the best of the starts."""
-        return minimise(
-            problem.state(partition), partition, problem.opening_costs(partition),
-            lambda: problem.mean, self._starts(init), rng, self._report,
-        )  # fmt: skip
+
+        def solve(plain: Partition, init: str | Floats) -> Solution:
+            return minimise(
+                problem.state(plain), plain, problem.opening_costs(plain), lambda: problem.mean,
+                self._starts(init), rng, self._report,
+            )  # fmt: skip
+
+        if not partition.discount:
+            return solve(partition, init)
+        return minimise_discounted(partition, problem.rows.n_rows, init, solve)
 
     def _penalty_for(
         self, n_clusters: int, problem: Problem, prior_weight: float, choice: Choice

@@ -282,8 +282,9 @@ def fitted_attributes(
             in_units.total_penalty(k) for k in solution.cluster_counts.tolist()
         ]
     check_history(history, solution.trace, problem.geometry)
+    one_more = float(in_units.prices(n_clusters + 1)[-1]) if partition.discount else penalty
     model = fitted_partition(
-        solution.labels, solution.centres, problem, partition, penalty, columns, dtype
+        solution.labels, solution.centres, problem, partition, one_more, columns, dtype
     )
     return {
         "_model": model,

@@ -49,12 +49,19 @@ class Partition:
     prior_weight: float
     prior_mean: Floats  # (d,)
     max_clusters: int
+    discount: float = 0.0  # the k-th cluster costs ``penalty / k**discount``
 
     # -- what is paid ------------------------------------------------------------------------------
 
     def total_penalty(self, n_clusters: int) -> float:
         """Return what so many clusters cost, beside their rows."""
-        return self.penalty * n_clusters
+        if not self.discount:
+            return self.penalty * n_clusters
+        return float(self.prices(n_clusters).sum())
+
+    def prices(self, n_clusters: int) -> Floats:
+        """Return what the first, second and further clusters cost, as they are opened."""
+        return self.penalty * np.arange(1.0, n_clusters + 1.0) ** -self.discount
 
     def opening_costs(self, rows: Matrix, weights: Floats, rounding: Floats | float) -> Floats:
         """Return what each of the rows (m, d) pays to open a cluster and be its only member.

@@ -185,6 +185,8 @@ def trace_clusters(
     X: Any, template: DPMeans, penalties: Floats | None, n_penalties: int, sample_weight: Any
 ) -> PenaltyPath[Any]:
     """Return solutions at given penalties, or at ``n_penalties`` from one cluster to many."""
+    if template.discount:  # whose clusters are among those of constant penalties
+        template = clone(template).set_params(discount=0.0)
     plain = clone(template).set_params(cluster_penalty=1.0, n_clusters=None)
     plain._validate_params()
     geometry, cap = template._geometry, template.max_clusters

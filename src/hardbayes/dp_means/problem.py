@@ -65,7 +65,13 @@ class Problem:
         size = self.geometry.objective_rounding(rows.total_weight, rows.constants_size, mean)
         return size / self.unit
 
-    def partition(self, penalty: float, prior_weight: float, max_clusters: int | None) -> Partition:
+    def partition(
+        self,
+        penalty: float,
+        prior_weight: float,
+        max_clusters: int | None,
+        discount: float = 0.0,
+    ) -> Partition:
         """Return the structure to fit; ``penalty`` and ``prior_weight`` in the user's units."""
         needs_mean = prior_weight or self.geometry.needs_mean
         return Partition(
@@ -74,6 +80,7 @@ class Problem:
             prior_weight * self.weight_unit,
             self.mean if needs_mean else np.zeros(self.rows.n_columns),
             max_clusters or cluster_bound(self.rows.n_columns),
+            discount,
         )
 
     def state(self, partition: Partition) -> PartitionState:

@@ -17,7 +17,7 @@ from hardbayes.plot.pictures import COLORS
 
 SEED = 0  # any: the best of several starts is kept
 FACES = "image_faces.npz"
-SOURCE = "400 aligned grey faces, such as FEI's, as array X (400, pixels)"
+SOURCE = "400 aligned grey faces, such as FEI's, as array X (400, height, width)"
 #: Counts of the paper (2013): of the combinations 100, 110, 101, 111, and of three clusters.
 PAPER_COUNTS, PAPER_CLUSTERS = (139, 106, 80, 75), (154, 151, 95)
 PENALTY = 5.0  # of the paper, in the units of its faces
@@ -49,8 +49,9 @@ def run(asked: Asked) -> Result:
     back = np.eye(X.shape[1])
     if file is not None:
         with np.load(file, allow_pickle=False) as arrays:
-            X, back = rotated(arrays["X"].astype(float))
-        shape = (1, back.shape[1])
+            faces = arrays["X"].astype(float)
+        X, back = rotated(faces.reshape(len(faces), -1))
+        shape = faces.shape[1:]
         what = f"{file.name}: {len(X)} faces, {X.shape[1]} principal coordinates, the mean kept"
     n_init = asked.either(100, 5)
     how: dict[str, Any] = {"base": True, "random_state": SEED}

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.cluster import KMeans
 
 from hardbayes import DPMeans, penalty_for
+from hardbayes.core.loop import counted
 from hardbayes.datasets import make_word_histograms
 from hardbayes.experiments.agreement import nmi
 from hardbayes.experiments.results import Asked, Claim, Result, number, span
@@ -138,9 +139,9 @@ def run(asked: Asked) -> Result:
         seed=SEED,
         draw=draw,
         data=what,
-        notes=f"Means over {len(sets)} sets. The published algorithm has the farthest-first "
-        "penalty for ten clusters, farthest-first clusters to start from, rows permuted anew in "
-        "each sweep, and no prior; the others have the prior of the library, ten pseudo-rows. "
-        "The Gaussian version has shares of words.",
+        notes=f"Means over {counted(len(sets), 'set')}. The published algorithm has the "
+        "farthest-first penalty for ten clusters, farthest-first clusters to start from, rows "
+        "permuted anew in each sweep, and no prior; the others have the prior of the library, ten "
+        "pseudo-rows. The Gaussian version has shares of words.",
         caption="Agreement with the classes; dashed: the paper's two values, on other images.",
     )  # fmt: skip

@@ -183,6 +183,13 @@ class GaussianRows(CentreFreeModel[Gaussians]):
             self._run(moves.choose_births, self.n, work, self.rows, births, rank, *found)
         return labels, bool((self.weights * distances > opening_cost).any())
 
+    def fixed_costs(self, clusters: Gaussians) -> float:
+        """Return what clusters cost besides their rows while means and covariances are fixed."""
+        roots, logarithms = self.roots(clusters.scatters)
+        traces = np.square(roots).reshape(clusters.k, -1).sum(axis=1)
+        costs = self.unit * (traces - self.d + logarithms)
+        return float(costs.sum()) + self.penalty * clusters.k
+
     # -- passes ------------------------------------------------------------------------------------
 
     def roots(self, scatters: Floats) -> tuple[Floats, Floats]:

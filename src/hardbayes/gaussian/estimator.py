@@ -22,7 +22,7 @@ from hardbayes.core.exact_number import add_told, told_number, unjudged
 from hardbayes.core.frame import cluster_bound
 from hardbayes.core.loop import Status, counted
 from hardbayes.core.plateaus import table_of
-from hardbayes.core.pool import Pool, one_blas_thread
+from hardbayes.core.pool import Pool, import_whole, one_blas_thread
 from hardbayes.core.schema import Schema
 from hardbayes.core.validation import check_centres
 from hardbayes.gaussian.choice.prior import choose_prior
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from hardbayes.core.centre_free import Ids
     from hardbayes.gaussian.choice.prior import Kept
     from hardbayes.gaussian.clusters import GaussianRows
 
@@ -107,7 +106,7 @@ def fit_rows(
     if given is not None:
         start = at_points(centres, options.diagonal)
     elif chosen is not None and (told is not None or options.search != "paper"):
-        start = _start(rows, *chosen)
+        start = chosen[0].clusters(rows, chosen[1])
     if told is not None:
         how = ("rows", options.max_steps, np.random.RandomState(0), report)
         solution = descend(rows, start, *how)
@@ -154,12 +153,6 @@ def _choose(
 
     found: tuple[Sample, Choice] = choose_beside_discrete(choose_without)
     return found
-
-
-def _start(rows: GaussianRows, sample: Sample, labels: Ids) -> Gaussians:
-    """Return the clusters of a sample as clusters of all rows."""
-    some = rows.sample(sample.ids, sample.unit * sample.rows.weights)
-    return some.statistics(labels, int(labels.max()) + 1)
 
 
 def _keep_number(
@@ -233,6 +226,12 @@ class GaussianDPMeans(ClusterEstimator):
         largest in whose clusters rows are almost likeliest. A given ``cluster_penalty`` determines
         which clusters these are: those of the least objective with the scatter of all rows as
         prior.
+    covariances : array of shape (m, n_features, n_features) or None, default=None
+        Known covariances, of which every cluster has another one, in place of learned ones; with
+        ``covariance_type="diag"`` of shape (m, n_features). Minimises ``sum_k [sum_i w_i (x_i -
+        mu_k)' Sigma_k^-1 (x_i - mu_k) + covariance_penalty * log(|Sigma_k| / |Sigma_0|) +
+        cluster_penalty]``, Sigma_0 being the smallest. "auto" is then as many clusters as
+        covariances, at no penalty. Pass a covariance repeatedly where several clusters may have it.
     search : {"split-merge", "paper"}, default="split-merge"
         "paper" alternates between rows and parameters, and a row that costs more than
         ``cluster_penalty`` opens a cluster. "split-merge" adds single-row moves, splits, merges and
@@ -325,6 +324,7 @@ class GaussianDPMeans(ClusterEstimator):
             Interval(Real, 0, None, closed="neither"),
             "array-like",
         ],
+        "covariances": ["array-like", None],
         "init": [StrOptions({"mean"}), "array-like"],
         "order": [StrOptions({"random", "given"})],
         "n_clusters": [AT_LEAST_ONE, None],
@@ -339,6 +339,7 @@ class GaussianDPMeans(ClusterEstimator):
         covariance_type: str = "full",
         covariance_penalty: float = 1.0,
         covariance_prior: Any = "auto",
+        covariances: Any = None,
         search: str = "split-merge",
         init: Any = "mean",
         order: str = "random",
@@ -354,6 +355,7 @@ class GaussianDPMeans(ClusterEstimator):
         self.covariance_type = covariance_type
         self.covariance_penalty = covariance_penalty
         self.covariance_prior = covariance_prior
+        self.covariances = covariances
         self.search = search
         self.init = init
         self.order = order
@@ -368,13 +370,20 @@ class GaussianDPMeans(ClusterEstimator):
     def _fitted(
         self, matrix: Any, weights: Floats | None, rng: np.random.RandomState, pool: Pool
     ) -> tuple[dict[str, Any], Status]:
-        if self.cluster_penalty == "auto" or isinstance(self.covariance_prior, str):
-            self._say("choosing the prior and the penalty")
         every = np.array(np.broadcast_to(1.0 if weights is None else weights, len(matrix)))
         told_number(self, len(matrix))
         options = self._options(matrix.shape[1])
         report = self._report_changes
-        fitted, status = fit_rows(matrix, every, options, rng, pool, report, self._say)
+        if self.covariances is None:
+            if options.penalty is None or options.prior is None:
+                self._say("choosing the prior and the penalty")
+            fitted, status = fit_rows(matrix, every, options, rng, pool, report, self._say)
+        else:
+            import_whole("hardbayes.gaussian.known")
+            from hardbayes.gaussian.known import fit_known
+
+            given = self.covariances
+            fitted, status = fit_known(matrix, every, options, given, pool, rng, report)
         model: FittedGaussians = fitted["_model"]
         fitted["_model"] = model.with_cost_quantiles(matrix, fitted["labels_"], every, pool)
         return fitted, status

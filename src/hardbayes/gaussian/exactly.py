@@ -7,6 +7,8 @@ rows move.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from hardbayes.core.arrays import Floats
@@ -33,11 +35,8 @@ def keep_exactly(
     """
     rows = sample.rows
     n_clusters = min(n_clusters, rows.n)
-    path = find_path(rows)
-    if n_clusters not in path:
-        step = _step_to(rows, path, n_clusters)
-        n_clusters = step.k
-        path = path | {n_clusters: step}
+    path = _path_with(rows, [n_clusters])
+    n_clusters = max(k for k in path if k <= n_clusters)
     labels = path[n_clusters].labels
     kept = Keeper(rows, path, n_clusters, given_prior).near(labels, n_clusters)
     if kept is None:  # the objective's own rows would go elsewhere
@@ -47,6 +46,24 @@ def keep_exactly(
     if kept.is_capped:
         return kept, ToldPenalty(kept.penalty, kept.penalty, kept.penalty)
     return kept, ToldPenalty(kept.penalty, kept.low, kept.high)
+
+
+@one_blas_thread()
+def partitions(sample: Sample, numbers: Sequence[int]) -> list[Ids]:
+    """Return labels of a sample for numbers of clusters, those that it has different rows for."""
+    numbers = [k for k in numbers if k <= sample.rows.n] or [sample.rows.n]
+    path = _path_with(sample.rows, numbers)
+    return [path[k].labels for k in numbers if k in path] or [path[max(path)].labels]
+
+
+def _path_with(rows: MixtureRows, numbers: Sequence[int]) -> Path:
+    """Return the path, with these numbers of clusters on it, or as many as rows differ."""
+    path = find_path(rows)
+    for k in numbers:
+        if k not in path:
+            step = _step_to(rows, path, k)
+            path = path | {step.k: step}
+    return path
 
 
 def _step_to(rows: MixtureRows, path: Path, n_clusters: int) -> Step:

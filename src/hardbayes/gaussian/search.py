@@ -80,7 +80,7 @@ def descend(
         clusters, labels = clusters.pick(used), (np.cumsum(used) - 1)[labels]
     fit = rows.unit * float(rows.weights @ distances)
     if end.status is Status.OUT_OF_STEPS:
-        history[-1] = min(history[-1], fit + _fixed_costs(rows, clusters))
+        history[-1] = min(history[-1], fit + rows.fixed_costs(clusters))
     return end._replace(labels=labels, statistics=clusters, fit=fit)
 
 
@@ -139,11 +139,3 @@ def _improved_start(
 def _in_order(rows: GaussianRows, order: str, rng: np.random.RandomState) -> GaussianRows:
     """Return rows that are visited as they are numbered, or at random."""
     return replace(rows, order=None if order == "given" else rng.permutation(rows.n))
-
-
-def _fixed_costs(rows: GaussianRows, clusters: Gaussians) -> float:
-    """Return what clusters cost besides their rows while means and covariances are fixed."""
-    roots, logarithms = rows.roots(clusters.scatters)
-    traces = np.square(roots).reshape(clusters.k, -1).sum(axis=1)
-    costs = rows.unit * (traces - rows.d + logarithms)
-    return float(costs.sum()) + rows.penalty * clusters.k

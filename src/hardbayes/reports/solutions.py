@@ -178,6 +178,13 @@ def aligned(labels: Labels, beside: Labels) -> Labels:
 
 def reasons_for(model: Any, thing: str, found: Solutions | None) -> list[str]:
     """Return sentences; ``thing``: what is counted, such as "cluster"."""
+    discount = getattr(model, "discount", 0.0)
+    if discount:  # ranges of constant penalties would say nothing of it
+        price = f"{short(model.cluster_penalty_)} / k^{discount:g}"
+        return [f"The k-th cluster adds {price} to the objective; penalty and discount were given."]
+    known = getattr(model, "covariances", None)
+    if known is not None and model.cluster_penalty == "auto":
+        return [f"Every cluster has another one of {len(known)} known covariances."]
     sentences = _penalty(model, thing)
     if found is not None:
         sentences += _range(found, thing)

@@ -117,13 +117,13 @@ def new_clusters(labels: NDArray[np.intp], width: int, slots: int) -> Any:
 
     places = np.arange(slots, dtype=np.int64)
     size = np.array([int(labels.max()) + 1], np.int64)
-    numbers = (np.zeros(slots + N_EXTRA) for _ in range(4))
-    mass, offset, scale, log_count = numbers
+    numbers = (np.zeros(slots + N_EXTRA) for _ in range(5))
+    mass, offset, scale, within, log_count = numbers
     return Clusters(
         labels.astype(np.int64), places, places.copy(), size,
         np.zeros(slots + N_EXTRA, np.int64), mass,
         np.zeros((slots + N_EXTRA, width)), np.zeros((slots + N_EXTRA, width)),
-        offset, scale, log_count, np.zeros(slots + N_EXTRA + width),
+        offset, scale, within, log_count, np.zeros(slots + N_EXTRA + width),
     )  # fmt: skip
 
 
@@ -137,7 +137,7 @@ def grown(old: Any, width: int, most: int) -> Any:
     new.labels[:] = old.labels
     new.size[:] = old.size
     new.active[:before], new.place[:before] = old.active, old.place
-    for name in ("n_rows", "mass", "total", "theta", "offset", "scale", "log_count"):
+    for name in ("n_rows", "mass", "total", "theta", "offset", "scale", "within", "log_count"):
         source, target = getattr(old, name), getattr(new, name)
         target[:before] = source[:before]
         target[slots:] = source[before : before + N_EXTRA]

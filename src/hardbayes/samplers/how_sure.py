@@ -157,6 +157,10 @@ def spread_prior(X: Any, labels: NDArray[np.signedinteger]) -> tuple[float, floa
 def family_of(model: Any) -> str:
     """Return the family of distributions whose limit the model is."""
     if isinstance(model, GaussianDPMeans):
+        if model.covariances is not None:
+            raise ValueError(
+                "No sampler has the limit GaussianDPMeans(covariances=...). Leave covariances out."
+            )
         return "full-gaussian"
     if isinstance(model, DPMeans):
         geometry = geometry_for(model.divergence)

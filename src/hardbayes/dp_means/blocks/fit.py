@@ -175,7 +175,8 @@ def _fit_large(
             init = problem.centres_in_frame(columns.of(chosen[0]["_model"].shown_centres()))
     penalty = float(penalty)
     problem.check_penalty(penalty)
-    partition = problem.partition(penalty, float(prior_weight), estimator.max_clusters)
+    most, discount = estimator.max_clusters, estimator.discount
+    partition = problem.partition(penalty, float(prior_weight), most, discount)
     solution = estimator._solve(problem, partition, init, rng)
     fitted = fitted_attributes(solution, problem, partition, penalty, columns, facts.dtype)
     fitted["_block_labels"] = fitted.pop("labels_")

@@ -19,8 +19,11 @@ from hardbayes.gaussian.problem import basis_of, mixture_rows
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from hardbayes.core.centre_free import Ids
     from hardbayes.core.pool import Pool
+    from hardbayes.gaussian.clusters import GaussianRows
     from hardbayes.gaussian.mixture import MixtureRows
+    from hardbayes.gaussian.problem import Gaussians
 
 
 MAX_ROWS = 1 << 13  # among which clusters are found; half as many where there are many columns
@@ -49,6 +52,11 @@ class Sample(NamedTuple):
     unit: float  # weight of all rows over that of the sample
     left_out: list[Dummies]  # categories and discrete columns, of which the rows show nothing
     basis: Floats | None  # (d, r): of the coordinates of rows, where these are fewer than columns
+
+    def clusters(self, rows: GaussianRows, labels: Ids) -> Gaussians:
+        """Return clusters of the sample, by labels, as clusters of all rows."""
+        some = rows.sample(self.ids, self.unit * self.rows.weights)
+        return some.statistics(labels, int(labels.max()) + 1)
 
     def to_sample(self, prior: Floats) -> Floats:
         """Return a prior matrix of the user, (d, d) or (d,), as (h, d) in the sample's units."""

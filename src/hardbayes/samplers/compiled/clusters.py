@@ -68,6 +68,7 @@ class Clusters(NamedTuple):
     theta: np.ndarray  # (slots + N_EXTRA, width): parameters, or what predictions are made of
     offset: np.ndarray  # (slots + N_EXTRA,)
     scale: np.ndarray  # (slots + N_EXTRA,)
+    within: np.ndarray  # (slots + N_EXTRA,): the offset for its own rows; of covariances alone
     log_count: np.ndarray  # (slots + N_EXTRA,)
     scores: np.ndarray  # (slots + N_EXTRA + width,): scratch
 
@@ -100,6 +101,7 @@ def copy_sums(clusters, source, target):
     clusters.mass[target] = clusters.mass[source]
     clusters.offset[target] = clusters.offset[source]
     clusters.scale[target] = clusters.scale[source]
+    clusters.within[target] = clusters.within[source]
     clusters.log_count[target] = clusters.log_count[source]
     for j in range(clusters.total.shape[1]):
         clusters.total[target, j] = clusters.total[source, j]
@@ -157,11 +159,19 @@ def refresh_other(rows, model, clusters, k):
     elif model.family == COVARIANCES:
         kappa, nu = strength + n, model.numbers[FREEDOM] + n
         d = rows.dense.shape[1]
-        offset = -0.5 * log_determinant(model, clusters, k, d)
-        offset += math.lgamma(0.5 * (nu + 1.0)) - math.lgamma(0.5 * (nu + 1.0 - d))
-        offset -= 0.5 * d * (LOG_PI + math.log((kappa + 1.0) / kappa))
+        common = -0.5 * log_determinant(model, clusters, k, d)
+        offset = common + predicted_offset(kappa, nu, d)
         clusters.scale[k] = kappa / (kappa + 1.0)
+        if n > 0:
+            clusters.within[k] = common + predicted_offset(kappa - 1.0, nu - 1.0, d)
     clusters.offset[k] = offset
+
+
+@inlined
+def predicted_offset(kappa, nu, d):
+    """Return the logarithm of a prediction's density at its mean, without the determinant."""
+    result = math.lgamma(0.5 * (nu + 1.0)) - math.lgamma(0.5 * (nu + 1.0 - d))
+    return result - 0.5 * d * (LOG_PI + math.log((kappa + 1.0) / kappa))
 
 
 @shared
@@ -211,19 +221,7 @@ def score_other(rows, model, clusters, drawn, i, k):
     theta = clusters.theta
     result = clusters.offset[k]
     if model.family == COVARIANCES:
-        d, at = rows.dense.shape[1], rows.dense.shape[1]
-        first = len(clusters.scores) - clusters.total.shape[1]
-        square = 0.0
-        for j in range(d):
-            left = rows.dense[i, j] - theta[k, j]
-            for m in range(j):
-                left -= theta[k, at + m] * clusters.scores[first + m]
-            left *= theta[k, at + j]
-            clusters.scores[first + j] = left
-            square += left * left
-            at += j + 1
-        freedom = model.numbers[FREEDOM] + clusters.n_rows[k] + 1.0
-        return result - 0.5 * freedom * math.log1p(clusters.scale[k] * square)
+        return result + fall(rows, model, clusters, i, k, np.inf)
     if drawn or model.family == BERNOULLI:
         for e in range(rows.starts[i], rows.starts[i + 1]):
             result += rows.values[e] * theta[k, rows.columns[e]]
@@ -247,6 +245,57 @@ def score_other(rows, model, clusters, drawn, i, k):
         shape = clusters.mass[k] + strength
         result += math.lgamma(shape) - math.lgamma(shape + rows.mass[i])
     return result + math.log(product)
+
+
+@shared
+def fall(rows, model, clusters, i, k, most):
+    """Return by how much row i is less likely in slot k than its mean is, minus (covariances).
+
+    Minus infinity where that is surely more than ``most``: ``log(1 + x) >= 2 x / (2 + x)``.
+    """
+    freedom = model.numbers[FREEDOM] + clusters.n_rows[k] + 1.0
+    scale = clusters.scale[k]
+    limit = 2.0 * most / ((freedom - most) * scale) if most < freedom else np.inf
+    square = square_of(rows, clusters, i, k, limit)
+    if square > limit:
+        return -np.inf
+    return -0.5 * freedom * math.log1p(scale * square)
+
+
+@inlined
+def square_of(rows, clusters, i, k, limit):
+    """Return the squared distance of row i from slot k, in units of its matrix (covariances).
+
+    Or some number above ``limit`` where it is that far.
+    """
+    theta, scores, d = clusters.theta, clusters.scores, rows.dense.shape[1]
+    first, at = len(scores) - clusters.total.shape[1], d
+    square = 0.0
+    for j in range(d):
+        left = rows.dense[i, j] - theta[k, j]
+        for m in range(j):
+            left -= theta[k, at + m] * scores[first + m]
+        left *= theta[k, at + j]
+        scores[first + j] = left
+        square += left * left
+        if square > limit:
+            break
+        at += j + 1
+    return square
+
+
+@shared
+def score_without(rows, model, clusters, i, k):
+    """Return the log-likelihood of row i in its slot k without it (covariances).
+
+    Nothing is summed or factorised anew: without the row the determinant is less by a factor that
+    follows from its distance (Sherman & Morrison).
+    """
+    n = clusters.n_rows[k]
+    kappa = model.numbers[SPREAD] + n
+    left = 1.0 - kappa / (kappa - 1.0) * square_of(rows, clusters, i, k, np.inf)
+    freedom = model.numbers[FREEDOM] + n - 1.0
+    return clusters.within[k] + 0.5 * freedom * math.log(max(left, 1e-300))
 
 
 @shared

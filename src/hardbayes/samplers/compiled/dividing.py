@@ -13,6 +13,7 @@ import numpy as np
 
 from hardbayes.core.compiling import inlined, shared
 from hardbayes.samplers.compiled.clusters import (
+    COVARIANCES,
     FIRST,
     LOG_ALPHA,
     REST,
@@ -24,6 +25,7 @@ from hardbayes.samplers.compiled.clusters import (
     marginal,
     refresh,
     score,
+    score_without,
 )
 from hardbayes.samplers.compiled.randomness import below, uniform
 
@@ -126,21 +128,30 @@ def choose_side(rows, model, clusters, stream, i, sides, at, slots, own, is_give
     The first side is that of the cluster ``own``. Sums are restored exactly where it stays.
     """
     side = sides[at]
-    here = slots + FIRST + side
-    copy_sums(clusters, here, slots + REST)
-    add_row(rows, model, clusters, here, i, -1.0)
-    refresh(rows, model, clusters, here)
-    odds = odds_of_first(rows, model, clusters, i, slots)
+    here, there = slots + FIRST + side, slots + FIRST + 1 - side
+    if model.family == COVARIANCES:
+        odds = math.log(clusters.n_rows[here] - 1) - clusters.log_count[there]
+        odds += score_without(rows, model, clusters, i, here)
+        odds -= score(rows, model, clusters, 0, i, there)
+        odds = odds if side == 0 else -odds
+    else:
+        copy_sums(clusters, here, slots + REST)
+        add_row(rows, model, clusters, here, i, -1.0)
+        refresh(rows, model, clusters, here)
+        odds = odds_of_first(rows, model, clusters, i, slots)
     if is_given:
         chosen = np.int8(0) if clusters.labels[i] == own else np.int8(1)
     else:
         chosen = np.int8(0) if uniform(stream) * (1.0 + math.exp(-odds)) < 1.0 else np.int8(1)
-    if chosen == side:
-        copy_sums(clusters, slots + REST, here)
-    else:
-        add_row(rows, model, clusters, slots + FIRST + chosen, i, 1.0)
-        refresh(rows, model, clusters, slots + FIRST + chosen)
+    if chosen != side:
+        if model.family == COVARIANCES:
+            add_row(rows, model, clusters, here, i, -1.0)
+            refresh(rows, model, clusters, here)
+        add_row(rows, model, clusters, there, i, 1.0)
+        refresh(rows, model, clusters, there)
         sides[at] = chosen
+    elif model.family != COVARIANCES:
+        copy_sums(clusters, slots + REST, here)
     if chosen == 1:
         odds = -odds
     return -math.log1p(math.exp(-odds)) if odds > -500.0 else odds

@@ -14,6 +14,7 @@ import numpy as np
 
 from hardbayes.core.compiling import inlined, kernel, shared
 from hardbayes.samplers.compiled.clusters import (
+    COVARIANCES,
     EMPTY,
     GAUSSIAN,
     LOG_ALPHA,
@@ -24,9 +25,11 @@ from hardbayes.samplers.compiled.clusters import (
     clear,
     copy_sums,
     draw_parameters,
+    fall,
     marginal,
     refresh,
     score,
+    score_without,
 )
 from hardbayes.samplers.compiled.dividing import divide_or_unite, release
 from hardbayes.samplers.compiled.randomness import (
@@ -119,11 +122,14 @@ def visit(rows, model, clusters, stream, i):
     else:
         take_away(rows, model, clusters, i, own, rest)
     size = clusters.size[0]
-    most = -np.inf
-    for a in range(size):
-        k = rest if active[a] == own else active[a]
-        scores[a] = clusters.log_count[k] + score(rows, model, clusters, model.means, i, k)
-        most = max(most, scores[a])
+    if model.family == COVARIANCES:
+        most = score_covariances(rows, model, clusters, i, own, rest)
+    else:
+        most = -np.inf
+        for a in range(size):
+            k = rest if active[a] == own else active[a]
+            scores[a] = clusters.log_count[k] + score(rows, model, clusters, model.means, i, k)
+            most = max(most, scores[a])
     scores[size] = model.numbers[LOG_ALPHA] + score(rows, model, clusters, 0, i, empty)
     most = max(most, scores[size])
     total = 0.0
@@ -154,9 +160,32 @@ def visit(rows, model, clusters, stream, i):
 
 
 @inlined
+def score_covariances(rows, model, clusters, i, own, rest):
+    """OUT scores: of row i in each cluster, its own without it; return the greatest.
+
+    Its own comes first: clusters that cannot matter beside it are not worked out.
+    """
+    scores, active = clusters.scores, clusters.active
+    most = -np.inf
+    if own >= 0:
+        most = clusters.log_count[rest] + score_without(rows, model, clusters, i, own)
+        scores[clusters.place[own]] = most
+    for a in range(clusters.size[0]):
+        k = active[a]
+        if k != own:
+            at_mean = clusters.log_count[k] + clusters.offset[k]
+            room = max(at_mean - most - TINY, 0.0)
+            scores[a] = at_mean + fall(rows, model, clusters, i, k, room)
+            most = max(most, scores[a])
+    return most
+
+
+@inlined
 def take_away(rows, model, clusters, i, own, rest):
-    """OUT slot ``rest``: the cluster of row i without it."""
-    if model.means:
+    """OUT slot ``rest``: the cluster of row i without it; of covariances, its size alone."""
+    if model.family == COVARIANCES:
+        clusters.log_count[rest] = math.log(clusters.n_rows[own] - 1)
+    elif model.means:
         clusters.scale[rest], clusters.offset[rest] = clusters.scale[own], clusters.offset[own]
         clusters.log_count[rest] = math.log(clusters.n_rows[own] - 1)
         for j in range(clusters.theta.shape[1]):
@@ -178,6 +207,9 @@ def leave(rows, model, clusters, i, own, rest):
     if model.means:
         add_row(rows, model, clusters, own, i, -1.0)
         clusters.log_count[own] = clusters.log_count[rest]
+    elif model.family == COVARIANCES:
+        add_row(rows, model, clusters, own, i, -1.0)
+        refresh(rows, model, clusters, own)
     else:
         copy_sums(clusters, rest, own)
 
