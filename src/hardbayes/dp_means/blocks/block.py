@@ -35,12 +35,15 @@ Ids = NDArray[np.signedinteger]
 
 def compact(labels: Labels) -> NDArray[Any]:
     """Return labels plus one in the smallest type that holds them: mostly one byte a row."""
-    return (labels + 1).astype(np.min_scalar_type(int(labels.max(initial=-1)) + 1))
+    dtype = np.min_scalar_type(int(labels.max(initial=-1)) + 1)
+    return np.add(labels, 1, dtype=dtype, casting="unsafe")
 
 
 def expand(small: NDArray[Any]) -> Labels:
     """Return the labels that `compact` was called on."""
-    return small.astype(np.int32) - np.int32(1)
+    labels = small.astype(np.int32)
+    labels -= 1
+    return labels
 
 
 class BlockState(NamedTuple):
@@ -193,8 +196,10 @@ class Block(MemoryRows):
 
     def pass_fit(self, state: BlockState, centres: Centres) -> tuple[None, ExactSum]:
         """Return the sum of the weighted costs."""
+        costs = self.costs(centres, expand(state.labels))
+        costs *= self.weights
         total = ExactSum()
-        total.add(self.costs(centres, expand(state.labels)) * self.weights)
+        total.add(costs)
         return None, total
 
     def pass_costs(
