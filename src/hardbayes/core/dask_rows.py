@@ -16,11 +16,14 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from itertools import pairwise
+from itertools import count, pairwise, repeat
 from queue import Empty, Queue
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import numpy as np
+
+from hardbayes.core.row_tasks import Missed, Order, Packed, call
 
 # Seconds between two looks at the workers, while no task ends.
 TICK = 0.5
@@ -39,21 +42,6 @@ AT_ONCE = 32
 TASKS_A_THREAD = 2
 # Bytes that are sent to the scheduler at a time, about; Dask warns of more than ten million.
 SENT_BYTES = 1 << 22
-
-
-class Packed:
-    """Something that Dask takes as it is, without looking for tasks in it."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-
-def call(
-    task: Callable[..., Any], blocks: list[Any], weights: list[Any], own: Packed, shared: Packed
-) -> list[Any]:
-    """Call a task for some blocks in a worker; every task of a pass goes through here."""
-    calls = zip(blocks, weights, own.value, strict=True)
-    return [task(X, some, *each, *shared.value) for X, some, each in calls]
 
 
 def running_client() -> Any:
@@ -144,6 +132,9 @@ class DaskMapper:
         self._blocks = list(zip(blocks_of(X), weights, strict=True))
         self._places: dict[int, str] = {}  # workers that keep a block
         self._workers: set[str] = set()
+        # Of each block the state that a worker may know, and under which name.
+        self._known: dict[int, tuple[Any, Any]] = {}
+        self._names = zip(repeat(uuid4().hex), count())
         self.n_passes = 0
 
     def threads(self, pool: Any) -> int:
@@ -154,21 +145,52 @@ class DaskMapper:
         self, task: Callable[..., Any], calls: list[Any], phase: str, shared: tuple[Any, ...] = ()
     ) -> Iterator[tuple[int, Any]]:
         """Let workers call the task for some blocks."""
-        import dask
-
         if not calls:
             return
         self.n_passes += 1
+        call_of = {each.number: each for each in calls}
+        while call_of:
+            orders = {number: self._order(each) for number, each in call_of.items()}
+            for number, result in self._results(task, orders, phase, shared):
+                if isinstance(result, Missed):
+                    self._known.pop(number, None)
+                    continue
+                yield number, self._completed(call_of.pop(number), orders[number], result)
+
+    def _order(self, each: Any) -> Order:
+        """Return what a worker is told of a call; the state of rows where it may not know it."""
+        if each.state is None or self._client is None:
+            return Order(each.arguments, each.state)
+        known, name = self._known.get(each.number, (None, None))
+        if known is not each.state:
+            name = next(self._names)
+            self._known[each.number] = each.state, name
+        state = None if known is each.state else each.state
+        return Order(each.arguments, state, name, next(self._names))
+
+    def _completed(self, each: Any, order: Order, result: Any) -> Any:
+        """Return the result of a call, with the state that was found."""
+        if order.after is None or result[0] is None:
+            return result
+        state = result[0].after(each.state)
+        self._known[each.number] = state, order.after
+        return state, result[1]
+
+    def _results(
+        self, task: Callable[..., Any], orders: dict[int, Order], phase: str, shared: Any
+    ) -> Iterator[tuple[int, Any]]:
+        """Yield what workers have found of blocks."""
+        import dask
+
         every = dask.delayed(Packed(shared), pure=False, traverse=False)
         do = dask.delayed(call, pure=False, traverse=False)
         tasks = []
-        for run in self._runs(calls):
-            numbers = [each.number for each in run]
-            own = Packed([each.arguments for each in run])
+        for numbers in self._runs(orders):
+            own = Packed([orders[n] for n in numbers])
             blocks = [self._futures.get(n, self._blocks[n][0]) for n in numbers]
             weights = [self._blocks[n][1] for n in numbers]
             weights = [part.value if isinstance(part, Packed) else part for part in weights]
-            sent = sum(map(self._bytes, run))
+            sent = sum(self._bytes(n, orders[n]) for n in numbers)
             tasks.append(_Task(numbers, do(task, blocks, weights, own, every), sent))
         if self._client is not None:
             yield from _Watch(self._client, tasks, phase, self._workers).results()
@@ -179,32 +201,33 @@ class DaskMapper:
             for each, results in zip(some, found, strict=True):
                 yield from zip(each.numbers, results, strict=True)
 
-    def _runs(self, calls: list[Any]) -> list[list[Any]]:
-        """Return calls in runs, each of which is to be a task."""
+    def _runs(self, orders: dict[int, Order]) -> list[list[int]]:
+        """Return numbers of blocks in runs, each of which is to be a task."""
         if self._client is None:
-            return [[each] for each in calls]
+            return [[number] for number in orders]
         workers = _workers(self._client)
         if set(workers) != self._workers or len(self._places) < len(self._futures):
             self._workers, self._places = set(workers), self._found(workers)
-        runs = [[each] for each in calls if each.number not in self._places]
-        by_worker: dict[str, list[Any]] = {}
-        for each in calls:
-            if each.number in self._places:
-                by_worker.setdefault(self._places[each.number], []).append(each)
+        runs = [[number] for number in orders if number not in self._places]
+        by_worker: dict[str, list[int]] = {}
+        for number in orders:
+            if number in self._places:
+                by_worker.setdefault(self._places[number], []).append(number)
         for worker, some in by_worker.items():
-            sent = sum(map(self._bytes, some))
+            sent = sum(self._bytes(number, orders[number]) for number in some)
             n = max(TASKS_A_THREAD * workers[worker]["nthreads"], -(-sent // SENT_BYTES))
             borders = [len(some) * i // n for i in range(n + 1)]
             runs += [some[a:b] for a, b in pairwise(borders) if a < b]
         return runs
 
-    def _bytes(self, each: Any) -> int:
-        """Return about how much of a call is sent to a worker."""
+    def _bytes(self, number: int, order: Order) -> int:
+        """Return about how much is sent to a worker for a block."""
         from dask.sizeof import sizeof
 
-        weights = self._blocks[each.number][1]
+        weights = self._blocks[number][1]
         more = weights.value.nbytes if isinstance(weights, Packed) else 0
-        return int(sizeof(each.arguments)) + more
+        more += 0 if order.state is None else order.state.n_bytes
+        return int(sizeof(order.arguments)) + more
 
     def _found(self, workers: dict[str, Any]) -> dict[int, str]:
         """Return which worker keeps a block, of those that are kept."""
@@ -239,6 +262,7 @@ class _EveryBlock:
     """A call without arguments of its own."""
 
     arguments: tuple[Any, ...] = ()
+    state = None
 
     def __init__(self, number: int) -> None:
         self.number = number

@@ -53,6 +53,35 @@ class BlockState(NamedTuple):
     marks: NDArray[np.uint8] | None = None  # (m,): of rows that may open clusters; None: of none
     before: NDArray[Any] | None = None  # (m,): labels before the assignment, while marks count
 
+    @property
+    def n_bytes(self) -> int:
+        """What it takes in memory."""
+        return sum(part.nbytes for part in self if part is not None)
+
+    def since(self, earlier: BlockState) -> BlockChange:
+        """Return what turns an earlier state into this one: the labels that differ, if few do."""
+        if earlier.labels.dtype == self.labels.dtype:
+            places = np.flatnonzero(self.labels != earlier.labels).astype(np.int32)
+            values = self.labels[places]
+            if places.nbytes + values.nbytes < self.labels.nbytes:
+                return BlockChange(places, self._replace(labels=values))
+        return BlockChange(None, self)
+
+
+class BlockChange(NamedTuple):
+    """What turns the state of a block into a later one."""
+
+    places: NDArray[np.int32] | None  # of the labels; None: all
+    state: BlockState
+
+    def after(self, earlier: BlockState) -> BlockState:
+        """Return the later state."""
+        if self.places is None:
+            return self.state
+        labels = earlier.labels.copy()
+        labels[self.places] = self.state.labels
+        return self.state._replace(labels=labels)
+
 
 class Assigned(NamedTuple):
     """What an assignment of a block, or births after it, did."""
