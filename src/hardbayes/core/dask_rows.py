@@ -74,6 +74,11 @@ def blocks_of(X: Any) -> list[Any]:
         raise ValueError(
             f"Expected 2D array, got {X.ndim}D array instead: X must have rows and columns."
         )
+    if not hasattr(X, "to_delayed"):
+        raise TypeError(
+            "X is an array of Dask's query planning, which does not hand out its blocks. Turn it "
+            "off before dask.array is imported: dask.config.set({'array.query-planning': False})."
+        )
     return list(with_whole_rows(X).to_delayed().ravel())
 
 
@@ -313,6 +318,13 @@ def _workers(client: Any) -> dict[str, Any]:
         info = client.scheduler_info(n_workers=-1)
     except TypeError:  # an older version, which tells of all
         info = client.scheduler_info()
+    except OSError:
+        info = {}
+    if client.status != "running" or "workers" not in info:
+        raise RuntimeError(
+            "The scheduler of the Dask cluster no longer answers, and the fit ends with it. "
+            "Connect a client to another cluster, and call fit again."
+        )
     workers: dict[str, Any] = info["workers"]
     return workers
 
@@ -357,6 +369,9 @@ class _Watch:
                 found = self._client.gather([held.pop(key) for key in keys])
                 for key, results in zip(keys, found, strict=True):
                     yield from zip(pending.pop(key), results, strict=True)
+        except Exception:
+            _workers(self._client)  # a dead scheduler is the reason, where there is one
+            raise
         finally:
             if held:
                 self._client.cancel(list(held.values()), force=True)
@@ -366,6 +381,8 @@ class _Watch:
         """Raise what a task raised."""
         if future.status == "finished":
             return
+        if future.cancelled():
+            raise RuntimeError(f"Dask has cancelled tasks of the phase '{self._phase}'.")
         error = future.exception()
         if type(error).__name__ == "KilledWorker":
             worker = getattr(getattr(error, "last_worker", None), "address", "unknown")
