@@ -116,6 +116,10 @@ class Block(MemoryRows):
 
     first = 0  # the number of the first row
 
+    def start(self, labels: Labels | None = None, totals: Totals | None = None) -> None:
+        """Begin with these labels; without any until then, as most passes begin with a state."""
+        super().start(NO_ROWS if labels is None else labels, totals)
+
     def _resume(self, state: BlockState) -> None:
         """Begin with the labels of a state; totals count from here."""
         self.start(expand(state.labels), no_totals(0, self.n_columns))
