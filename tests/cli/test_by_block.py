@@ -1,4 +1,4 @@
-"""Tables in .npy, Parquet and text files: read block by block they give what they give in memory."""
+"""Tables in .npy, Parquet and text files: what is read block by block is what is in memory."""
 
 from pathlib import Path
 
