@@ -18,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo quick test test-oldest coverage fix lint check bench docs pictures dist clean
+.PHONY: help demo quick test test-oldest test-faults coverage fix lint check bench docs pictures dist clean
 
 help:
 	@echo "make demo    cluster a small data set and draw it (hardbayes-demo.png)"
@@ -29,6 +29,7 @@ help:
 	@echo "make check   lint, then test"
 	@echo "make coverage     run all tests, and print which lines they leave out"
 	@echo "make test-oldest  run all tests with the oldest supported versions (TESTS=...: some)"
+	@echo "make test-faults  run the tests of clusters whose workers and schedulers fail: some minutes"
 	@echo "make bench   compare speed and quality with other libraries"
 	@echo "make docs    build the documentation (docs/_build/html/index.html)"
 	@echo "make pictures  draw the pictures of the documentation anew (docs/images)"
@@ -47,6 +48,9 @@ test: $(VENV)/.installed-test
 test-oldest:
 	@$(MAKE) --no-print-directory test PYTHON=$(OLDEST_PYTHON) VENV=$(OLDEST_VENV) \
 	  CONSTRAINTS=.ci/oldest.txt
+
+test-faults: $(VENV)/.installed-test
+	$(BIN)/python -m pytest -m faults tests/blocks
 
 coverage: $(VENV)/.installed-test
 	$(BIN)/python -m pytest $(IN_PARALLEL) --cov --cov-report=term-missing $(TESTS)

@@ -170,7 +170,12 @@ def _parser() -> argparse.ArgumentParser:
         "--draws", type=int, help="draws without structure, for the sections choosing* and mixed"
     )
     parser.add_argument(
-        "--rows", type=int, nargs="+", default=[], metavar="N", help="sizes for the section scale"
+        "--rows",
+        type=int,
+        nargs="+",
+        default=[],
+        metavar="N",
+        help="sizes for the sections scale and streams",
     )
     parser.add_argument(
         "--jobs",

@@ -26,7 +26,8 @@ less what it held before; for rows in memory it leaves them out. The published a
 20 centres that lie apart from the true ones and stops after six sweeps; a step is the time of the
 fit, the fastest of three, over its sweeps, the first pass included. Its ratio to that in memory is
 one of times; where `processor` is said, one of seconds of the processor, reading included, by turns
-in one process: what else runs on the machine disturbs these less. `split-merge` is the default
+in one process: what else runs on the machine disturbs these less. `processors` are those of the
+workers, the scheduler and the client. `split-merge` is the default
 search from one cluster, for forty steps. One thread, and `dask`: two worker processes of one thread
 each that keep the rows. Peers read the same blocks and are given 20 clusters and our start.
 
@@ -37,6 +38,7 @@ COLUMNS = ["rows", "how", "k", "steps", "passes", "time", "a step", "ratio", "be
            "inertia a row", *TARGET_COLUMNS]  # fmt: skip
 COLUMNS_OF_ROWS, CENTRES = 16, 20
 SWEEPS = 6
+TURNS = 7  # of fits in memory and by Dask
 STEPS = 40  # of the default search, which goes on for longer
 MB = 1e6
 #: Megabytes beyond the warm process, by rows.
@@ -103,10 +105,9 @@ def _sizes(section: Section, path: Path, n: int) -> dict[str, float]:
     if blocks["inertia"] != memory["inertia"]:
         raise RuntimeError("Blocks and memory give different results.")
     _add(section, n, "blocks", blocks, memory)
-    ratios = _fit(path, "both")["ratios"]
-    ratio = Ratio(median(ratios), min(ratios), max(ratios))
-    cells = [*[NOTHING] * 5, ratio, *[NOTHING] * 2, *SWEEP.cells(ratio.median)]
-    section.add(f"{n:,}", "blocks, processor", *cells)
+    _add_ratio(
+        section, n, "blocks, processor", _fit(path, "memory and blocks")["processors"], SWEEP
+    )
     if n in MEMORY:
         beyond = blocks["beyond"] / MB
         cells = [*[NOTHING] * 6, f"{beyond:.0f} MB", NOTHING, *MEMORY[n].cells(beyond)]
@@ -115,8 +116,21 @@ def _sizes(section: Section, path: Path, n: int) -> dict[str, float]:
         dask = _fit(path, "dask")
         if dask["inertia"] != memory["inertia"]:
             raise RuntimeError("Dask and memory give different results.")
-        _add(section, n, f"dask, {WORKERS} processes", dask, memory, DASK)
+        _add(section, n, f"dask, {WORKERS} processes", dask, memory)
+        both = _fit(path, "memory and dask", repeats=TURNS)
+        _add_ratio(section, n, "dask, by turns", both["times"], DASK)
+        _add_ratio(section, n, "dask, processors", both["processors"])
+        section.remarks.append(
+            f"{n:,} rows, Dask: {1e3 * both['task']:.1f} ms a task beside its work, least of 30 "
+            "passes in which workers did nothing."
+        )
     return blocks
+
+
+def _add_ratio(section, n, how, ratios, target=None) -> None:
+    ratio = Ratio(median(ratios), min(ratios), max(ratios))
+    last = [NOTHING] * 3 if target is None else target.cells(ratio.median)
+    section.add(f"{n:,}", how, *[NOTHING] * 5, ratio, *[NOTHING] * 2, *last)
 
 
 def _search(section: Section, path: Path, n: int) -> None:

@@ -13,6 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.peak_memory import _status
 from hardbayes import DPMeans, row_blocks
+from hardbayes.core.dask_rows import TASKS_A_THREAD, DaskMapper
+from hardbayes.dp_means.blocks.mapping import Call
 
 WARM_ROWS = 600_000  # more than are read into memory: the passes over blocks are compiled as well
 BLOCK_ROWS = 1 << 18  # of a chunk of Dask, and of what peers are given at a time
@@ -35,8 +37,9 @@ def main() -> None:
             n_jobs=1,
         )
 
-    if how == "both":
-        compare(Path(path), lambda X: model(int(max_iter)).fit(X), int(repeats))
+    if how.startswith("memory and "):
+        how = how.removeprefix("memory and ")
+        compare(Path(path), how, lambda X: model(int(max_iter)).fit(X), int(repeats))
         return
     with rows_of(Path(path), how) as rows:
         model(3).fit(rows(WARM_ROWS))
@@ -64,21 +67,48 @@ def main() -> None:
         )
 
 
-def compare(path: Path, fit, repeats: int) -> None:
-    """Print the ratios of seconds of the processor, by block over in memory, turn by turn."""
-    with rows_of(path, "blocks") as blocks, rows_of(path, "memory") as memory:
-        both = blocks(None), memory(None)
+def compare(path: Path, how: str, fit, repeats: int) -> None:
+    """Print ratios of fits to those in memory, turn by turn: of seconds, and of the processors'."""
+    with rows_of(path, how) as other, rows_of(path, "memory") as memory:
+        both = other(None), memory(None)
         for _ in range(2):
-            fit(blocks(WARM_ROWS)), fit(memory(WARM_ROWS))
-        ratios = []
+            fit(other(WARM_ROWS)), fit(memory(WARM_ROWS))
+        found = []
         for _ in range(repeats):
             taken = []
             for X in both:
-                begin = time.process_time()
+                before, begin = _processors(how), time.perf_counter()
                 fit(X)
-                taken.append(time.process_time() - begin)
-            ratios.append(taken[0] / taken[1])
-    print(json.dumps({"ratios": ratios}))
+                taken.append((time.perf_counter() - begin, _processors(how) - before))
+            found.append([ours / theirs for ours, theirs in zip(*taken, strict=True)])
+        task = _seconds_a_task(both[0]) if how == "dask" else 0.0
+    times, processors = zip(*found, strict=True)
+    print(json.dumps({"times": times, "processors": processors, "task": task}))
+
+
+def _processors(how: str) -> float:
+    """Return the seconds of the processor of this process and of workers."""
+    workers = 0.0
+    if how == "dask":
+        from distributed import get_client
+
+        workers = sum(get_client().run(time.process_time).values())
+    return workers + time.process_time()
+
+
+def _seconds_a_task(X, repeats: int = 30) -> float:
+    """Return how long a task takes beside its work: of passes in which workers do nothing."""
+    mapper = DaskMapper(X)
+    times = []
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        list(mapper.map(_nothing, [Call(number, ()) for number in range(X.numblocks[0])], "none"))
+        times.append(time.perf_counter() - begin)
+    return min(times) / (WORKERS * TASKS_A_THREAD)
+
+
+def _nothing(X, weights) -> None:
+    """Do nothing with a block."""
 
 
 @contextmanager

@@ -29,11 +29,13 @@ thread, and what the process grew by."""
 COLUMNS = ["data", "what", "clusters", "micro-clusters", "value", "MiniBatchKMeans", "Birch"]
 COLUMNS += TARGET_COLUMNS
 CHUNK = 1000
+PIECE = 10 * CHUNK
 FEWEST_ROWS = 1000
 MOST_ROWS = 20_000
 RIVER_ROWS = 2000
 MEDIAN = Target(reach=1.03, moonshot=1.01, lower_is_better=True)
 WORST = Target(reach=1.05, moonshot=1.02, lower_is_better=True)
+MEMORY = Target(reach=10, lower_is_better=True, unit=" MB")
 SPEED = Target(reach=200_000, moonshot=1_000_000, unit="/s")
 
 
@@ -55,6 +57,7 @@ def run(options: Options) -> Section:
     _add_river(section)
     progress("streams, speed and memory")
     _add_long(section, 20_000 if options.quick else 1_000_000)
+    _add_memory(section, options.rows or (20_000 if options.quick else 10_000_000,))
     return section
 
 
@@ -189,29 +192,56 @@ def _add_river(section: Section) -> None:
 
 
 def _add_long(section: Section, n: int) -> None:
-    """Time n rows after as many, in 16 columns, with 1,000 micro-clusters, and watch memory."""
-    rng = np.random.default_rng(0)
-    X = 3 * rng.standard_normal((60, 16))[rng.integers(0, 60, n)] + rng.standard_normal((n, 16))
-    model = MiniBatchDPMeans(
-        0.02, penalty_per="row", max_micro_clusters=1000, random_state=0, n_jobs=1
-    )
+    """Time n rows after a tenth as many, in 16 columns, with 1,000 micro-clusters."""
+    X = np.concatenate(list(clouds(n, 16)))
     peers = {"MiniBatchKMeans": MiniBatchKMeans(60, random_state=0, n_init=1)}
-    speeds = {}
+    speeds, model = {}, long_stream()
     for name, each in {"MiniBatchDPMeans": model, **peers}.items():
         with threadpool_limits(1):
             streamed(each, X[: n // 10])
-            before, begin = _resident(), time.process_time()
-            for start in range(0, n, 10 * CHUNK):
-                each.partial_fit(X[start : start + 10 * CHUNK])
-            speeds[name] = n / (time.process_time() - begin), _resident() - before
-    shape = f"clouds, {n:,} x 16"
-    ours, grown = speeds["MiniBatchDPMeans"]
+            begin = time.process_time()
+            for start in range(0, n, PIECE):
+                each.partial_fit(X[start : start + PIECE])
+            speeds[name] = n / (time.process_time() - begin)
     section.add(
-        shape, "rows a second", model.n_clusters_, len(model.micro_weights_), f"{ours:,.0f}",
-        f"{speeds['MiniBatchKMeans'][0]:,.0f}", NOTHING, *SPEED.cells(ours),
+        f"clouds, {n:,} x 16", "rows a second", model.n_clusters_, len(model.micro_weights_),
+        f"{speeds['MiniBatchDPMeans']:,.0f}", f"{speeds['MiniBatchKMeans']:,.0f}", NOTHING,
+        *SPEED.cells(speeds["MiniBatchDPMeans"]),
     )  # fmt: skip
-    memory = Target(reach=10, lower_is_better=True, unit=" MB")
-    _add(section, shape, "growth of the process, MB", grown / 1e6, memory)
+
+
+def _add_memory(section: Section, sizes: tuple[int, ...], columns: int = 4) -> None:
+    """Tell what a stream whose rows are made as they come has grown by, each time it is read."""
+    model, before, n = long_stream(), 0, 0
+    for piece in clouds(max(sizes), columns):
+        model.partial_fit(piece)
+        n += len(piece)
+        if not before:
+            before = _resident()  # compiled, and as large as a piece makes it
+        if n in sizes:
+            progress(f"streams, memory after {n:,} rows")
+            k, micro = model.n_clusters_, len(model.micro_weights_)
+            grown = (_resident() - before) / 1e6
+            section.add(
+                f"clouds, {n:,} x {columns}", "growth of the process, MB", k, micro,
+                f"{grown:.1f}", *[NOTHING] * 2, *MEMORY.cells(grown),
+            )  # fmt: skip
+
+
+def long_stream() -> Any:
+    """Return a model for streams without end."""
+    return MiniBatchDPMeans(
+        0.02, penalty_per="row", max_micro_clusters=1000, random_state=0, n_jobs=1
+    )
+
+
+def clouds(n: int, columns: int) -> Iterator[Table]:
+    """Yield n rows around sixty centres, a piece at a time."""
+    rng = np.random.default_rng(0)
+    centres = 3 * rng.standard_normal((60, columns))
+    for start in range(0, n, PIECE):
+        m = min(PIECE, n - start)
+        yield centres[rng.integers(0, 60, m)] + rng.standard_normal((m, columns))
 
 
 def _resident() -> int:

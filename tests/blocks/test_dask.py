@@ -45,7 +45,8 @@ def unknown(rows):
 
 
 def sparse_blocks(rows):
-    parts = [sparse.csr_array(rows[start : start + 60]) for start in range(0, len(rows), 60)]
+    # Not csr_array, which older versions of Dask cannot join.
+    parts = [sparse.csr_matrix(rows[start : start + 60]) for start in range(0, len(rows), 60)]
     blocks = [da.from_delayed(dask.delayed(p), p.shape, meta=p[:0]) for p in parts]
     return da.concatenate(blocks)
 

@@ -1,5 +1,6 @@
 """What blocks of rows are read from, and how often."""
 
+import gzip
 import re
 import threading
 
@@ -63,6 +64,12 @@ def parquet_folder(folder):
     return folder
 
 
+def text(folder, name, rows=X, separator=","):
+    with (gzip.open if name.endswith("gz") else open)(folder / name, "wt") as file:
+        pd.DataFrame(rows, columns=NAMES).to_csv(file, sep=separator, index=False)
+    return folder / name
+
+
 def zarr_array(folder):
     rows = zarr.open(str(folder / "x.zarr"), mode="w", shape=X.shape, chunks=(20, 2), dtype="f8")
     rows[:] = X
@@ -82,6 +89,8 @@ SOURCES = {
     "part of a memory map": part_of_a_map,
     "Parquet": parquet_file,
     "Parquet folder": parquet_folder,
+    "CSV frames": lambda folder: text(folder, "x.csv"),
+    "TSV frames, compressed": lambda folder: text(folder, "x.tsv.gz", separator="\t"),
     "zarr": zarr_array,
     "h5py": h5py_data,
     "array": lambda folder: X,
@@ -112,7 +121,7 @@ def test_every_source_gives_the_same_fit(source, expected, tmp_path):
     wanted = expected if "CSC" not in source else fit(sparse.csr_array(X))
     assert_same_bits(model, wanted)
     np.testing.assert_array_equal(model.predict(blocks), expected.labels_)
-    named = any(word in source for word in ("Parquet", "pandas", "polars"))
+    named = any(word in source for word in ("Parquet", "pandas", "polars", "frames"))
     assert list(getattr(model, "feature_names_in_", [])) == (NAMES if named else [])
     if isinstance(rows, h5py.Dataset):
         rows.file.close()
@@ -134,8 +143,10 @@ def test_columns_and_weights_are_chosen_by_name(tmp_path):
     whole = pd.DataFrame(X, columns=NAMES).assign(w=WEIGHTS)
     whole["text"] = "x"
     whole.to_parquet(tmp_path / "x.parquet")
+    whole.to_csv(tmp_path / "x.csv", index=False)
     expected = fit(X[:, [2, 0]], WEIGHTS)
-    for source in (tmp_path / "x.parquet", whole, pl.DataFrame(whole), [whole[:90], whole[90:]]):
+    files = tmp_path / "x.parquet", tmp_path / "x.csv"
+    for source in (*files, whole, pl.DataFrame(whole), [whole[:90], whole[90:]]):
         blocks = row_blocks(source, columns=["c", "a"], weights="w", block_bytes=SMALL)
         model = fit(blocks)
         assert_same_bits(model, expected)
@@ -145,6 +156,30 @@ def test_columns_and_weights_are_chosen_by_name(tmp_path):
     assert_same_bits(every, fit(X, WEIGHTS))
     by_number = row_blocks(cut(X, "3"), columns=[2, 0], weights=WEIGHTS)
     assert_same_bits(fit(by_number), expected)
+
+
+def test_text_that_is_no_table_of_numbers(tmp_path):
+    """A number may be written in any block after the first as it was not before."""
+    rows = np.round(X).astype(object)
+    rows[100, 1], rows[200, 2] = 0.5, ""
+    path = text(tmp_path, "x.csv", rows)
+    with pytest.raises(ValueError, match=r"NaN at row 200, column 2 .*'c'"):
+        fit(row_blocks(path, block_bytes=SMALL))
+    np.testing.assert_array_equal(
+        np.concatenate([raw.rows for raw in row_blocks(path, columns=["b"]).blocks()]),
+        rows[:, 1:2].astype(float),
+    )
+    rows[200, 2] = "many"
+    with pytest.raises(ValueError, match=r"x.csv must hold numbers.*many.*'columns' without"):
+        fit(row_blocks(text(tmp_path, "x.csv", rows), block_bytes=SMALL))
+    with pytest.raises(ValueError, match=r"must name columns of x.csv. Got 'd'"):
+        row_blocks(path, columns=["d"])
+    (tmp_path / "x.csv").write_text("1,2\n3,4\n")
+    with pytest.raises(ValueError, match=r"first line of x.csv must hold the names"):
+        row_blocks(path)
+    (tmp_path / "x.csv").write_text("")
+    with pytest.raises(ValueError, match=r"x.csv is no table"):
+        row_blocks(path)
 
 
 @pytest.mark.usefixtures("small_memory")

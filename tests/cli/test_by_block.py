@@ -1,4 +1,4 @@
-"""Tables in .npy and Parquet files that are read block by block give what they give in memory."""
+"""Tables in .npy, Parquet and text files: what is read block by block is what is in memory."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hardbayes.cli import by_block, main
+from hardbayes.cli import by_block, main, text_tables
 from tests.cli.conftest import read_csv
 
 NAMES = ["a", "b", "c"]
@@ -23,6 +23,7 @@ def table():
     counted = np.column_stack([np.arange(900), X, 1 + y])
     frame = pl.DataFrame(counted, schema=["row", *NAMES, "weight"])
     frame.write_parquet("rows.parquet", row_group_size=100)
+    frame.write_csv("rows.csv")
     return y
 
 
@@ -59,7 +60,7 @@ def both(hardbayes, monkeypatch, table):
     ],
     ids=lambda options: " ".join(options) or "plain",
 )
-@pytest.mark.parametrize("file", ["rows.npy", "rows.parquet"])
+@pytest.mark.parametrize("file", ["rows.npy", "rows.parquet", "rows.csv"])
 def test_a_large_table_is_clustered_as_a_small_one(both, file, options):
     if file == "rows.npy":
         options = ["x0" if o == "a" else "x1" if o == "b" else o for o in options]
@@ -81,16 +82,18 @@ def test_a_large_table_is_clustered_as_a_small_one(both, file, options):
 
 
 @pytest.mark.usefixtures("table", "small_memory")
-def test_a_model_of_a_large_table_is_applied_block_by_block(hardbayes, monkeypatch):
-    fitted = hardbayes("cluster", "rows.parquet", "--save", "m.model")
-    predicted = hardbayes("predict", "m.model", "rows.parquet")
+@pytest.mark.parametrize("file", ["rows.parquet", "rows.csv"])
+def test_a_model_of_a_large_table_is_applied_block_by_block(hardbayes, monkeypatch, file):
+    monkeypatch.setattr(text_tables, "BLOCK_BYTES", 1 << 12)
+    fitted = hardbayes("cluster", file, "--save", "m.model")
+    predicted = hardbayes("predict", "m.model", file)
     assert predicted.out == fitted.out
     assert "Read block by block." in predicted.err
-    novel = hardbayes("predict", "m.model", "rows.parquet", "--novelty", "0.1", "-o", "n.tsv")
+    novel = hardbayes("predict", "m.model", file, "--novelty", "0.1", "-o", "n.tsv")
     assert "in none (-1)" in novel.err
     lines = Path("n.tsv").read_text().splitlines()
     assert lines[0] == "row\tcluster" and len(lines) == 901
-    as_json = hardbayes("predict", "m.model", "rows.parquet", "--json")
+    as_json = hardbayes("predict", "m.model", file, "--json")
     assert "block" not in as_json.err
 
 
@@ -121,9 +124,12 @@ def test_a_bad_cell_is_named(hardbayes, refused, bad, words):
     frame = pl.read_parquet("rows.parquet")
     cells = frame["b"].to_list()
     cells[700] = bad
-    frame.with_columns(pl.Series("b", cells)).write_parquet("bad.parquet")
+    bad = frame.with_columns(pl.Series("b", cells))
+    bad.write_parquet("bad.parquet")
+    bad.write_csv("bad.csv")
     assert words in refused("predict", "m.model", "bad.parquet")
-    assert main(["cluster", "bad.parquet"]) == 2
+    assert words in refused("predict", "m.model", "bad.csv").replace(" (line 702)", "")
+    assert main(["cluster", "bad.parquet"]) == main(["cluster", "bad.csv"]) == 2
 
 
 @pytest.mark.usefixtures("small_memory")

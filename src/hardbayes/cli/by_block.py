@@ -1,4 +1,4 @@
-"""Tables of numbers in .npy and Parquet files, read block by block."""
+"""Tables of numbers in .npy, Parquet and text files, read block by block."""
 
 import argparse
 from collections.abc import Iterator
@@ -22,6 +22,7 @@ from hardbayes.cli.results import name_columns, save_rows_model, write_centres, 
 from hardbayes.cli.rows import ID_NAME, Roles, Rows, Spreads, choose_columns, scaled_by
 from hardbayes.cli.tables import Table, memory_bytes
 from hardbayes.cli.terminal import computed, listed, working
+from hardbayes.cli.text_tables import DelimitedTable
 from hardbayes.core.row_blocks import RowBlocks, row_blocks
 
 # A table that would take more than this share of the free memory is read block by block. A fit in
@@ -44,6 +45,8 @@ def free_bytes() -> int:
 
 def holds_plain_numbers(table: Table, names: list[str]) -> bool:
     """Whether a table is in a file that is read by block, and these columns are of numbers."""
+    if isinstance(table, DelimitedTable):
+        return all(table.kinds[name] == "number" for name in names)
     if isinstance(table, ParquetTable):
         return find_spec("pyarrow") is not None and all(table.is_plain(name) for name in names)
     is_array = isinstance(table, ArrayTable) and table.path.suffix.lower() == ".npy"
@@ -52,6 +55,10 @@ def holds_plain_numbers(table: Table, names: list[str]) -> bool:
 
 def blocks_of(table: Table, names: list[str]) -> Iterator[np.ndarray]:
     """Yield some columns of a table, block by block, as arrays of their own."""
+    if isinstance(table, DelimitedTable):
+        for part in table.parts(names):
+            yield np.array(part.numbers, np.float64, order="C")
+        return
     columns: list[Any] = names
     source: Any = table.path
     if isinstance(table, ArrayTable):
@@ -127,12 +134,17 @@ def why_in_memory(options: argparse.Namespace) -> str | None:
     return f"--model {options.model}" if options.model != "means" else None
 
 
+def may_not_fit(table: Table) -> bool:
+    """Whether a table may take too much of the memory."""
+    n_rows = table.layout.n_lines if isinstance(table, DelimitedTable) else table.n_rows
+    return 8 * n_rows * len(table.names) > SHARE_OF_MEMORY * free_bytes()
+
+
 def is_larger_than_memory(options: argparse.Namespace, table: Table) -> bool:
     """Whether a table is to be read by block; says so, or why it is read into memory."""
-    if not isinstance(table, ArrayTable | ParquetTable) or getattr(table, "is_sparse", False):
+    if not isinstance(table, ArrayTable | ParquetTable | DelimitedTable):
         return False
-    size = 8 * table.n_rows * len(table.names)
-    if size <= SHARE_OF_MEMORY * free_bytes():
+    if getattr(table, "is_sparse", False) or not may_not_fit(table):
         return False
     roles = Roles(weight=options.weight_column)
     chosen = choose_columns(table, options.columns, options.exclude, False, roles)

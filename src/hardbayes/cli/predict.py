@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hardbayes.cli import options as shared
-from hardbayes.cli.by_block import holds_plain_numbers, prepared
+from hardbayes.cli.by_block import holds_plain_numbers, may_not_fit, prepared
 from hardbayes.cli.graph import links_of_new, read_edges
 from hardbayes.cli.messages import say
 from hardbayes.cli.mixed import mixed_frame
@@ -24,6 +24,7 @@ from hardbayes.cli.results import (
 from hardbayes.cli.rows import check_column
 from hardbayes.cli.tables import Table
 from hardbayes.cli.terminal import CommandError, cannot_read, computed, listed
+from hardbayes.cli.text_tables import DelimitedTable
 from hardbayes.cli.topics import count_known_words, read_counts, read_texts, shares_bytes
 from hardbayes.core.loop import counted
 from hardbayes.core.row_blocks import row_blocks
@@ -193,6 +194,8 @@ def goes_by_block(options: argparse.Namespace, table: Table, preparation: Prepar
     asked = (options.id_column, options.group_column, options.json, options.append)
     missing = options.missing or preparation.missing
     plain = not preparation.levels and missing == "refuse" and not any(asked)
+    if isinstance(table, DelimitedTable) and not may_not_fit(table):
+        return False  # parsing takes longer than the rest, and is done once in memory
     return plain and holds_plain_numbers(table, preparation.columns)
 
 

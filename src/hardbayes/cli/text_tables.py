@@ -7,11 +7,13 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from hardbayes.cli.notations import MOSTLY_NUMBERS, Notation, notation_of, sentences_on
 from hardbayes.cli.tables import Cells, Table, import_polars, new_matrix, stripped
@@ -255,26 +257,35 @@ class DelimitedTable(Table):
 
     def read(self, numbers: list[str], texts: list[str]) -> Cells:
         """Return columns of numbers as an array, NaN where missing, and of text as lists."""
+        matrix = new_matrix(self.layout.n_lines, len(numbers))
+        found: dict[str, list[str | None]] = {name: [] for name in texts}
+        n_rows = 0
+        for part in self.parts(numbers, texts):
+            m = len(part.numbers)
+            matrix[n_rows : n_rows + m] = part.numbers
+            for name in texts:
+                found[name] += part.texts[name]
+            n_rows += m
+        return Cells(matrix[:n_rows], found)
+
+    def parts(self, numbers: list[str], texts: Iterable[str] = ()) -> Iterator[Cells]:
+        """Yield the same, a block of rows at a time."""
         pl = self._pl
         plain = [name for name in numbers if self.kinds[name] != "boolean"]
         fast = {name: pl.Float64 for name in plain if name not in self._notations}
         fast |= {name: pl.String for name in (*numbers, *texts) if name not in fast}
-        matrix = new_matrix(self.layout.n_lines, len(numbers))
-        found: dict[str, list[str | None]] = {name: [] for name in texts}
         n_rows = 0
-        for block, line in self.layout.blocks():
+        for block, line in self.layout.blocks(BLOCK_BYTES):
             frame = self._frame(block, line, fast)
+            matrix = np.empty((len(frame), 0))
             if numbers:
                 schema = frame.schema
                 text = [name for name in numbers if schema[name] == pl.String]
                 checked = [self._numbers_or_error(frame[name], name, n_rows) for name in text]
-                columns = frame.with_columns(checked).select(numbers)
-                matrix[n_rows : n_rows + len(frame)] = columns.to_numpy()
-            for name in texts:
-                found[name] += frame[name].cast(pl.String).to_list()
+                matrix = frame.with_columns(checked).select(numbers).to_numpy()
+            yield Cells(matrix, {name: frame[name].cast(pl.String).to_list() for name in texts})
             n_rows += len(frame)
         self.n_rows = n_rows
-        return Cells(matrix[:n_rows], found)
 
     def row_name(self, row: int) -> str:
         """Return the words for a row, with its line where every row is one line."""

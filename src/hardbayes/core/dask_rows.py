@@ -1,8 +1,11 @@
 """Dask arrays and data frames: the one file that knows Dask.
 
-Passes over blocks are tasks that depend on a block, on what is known of its rows and on a few small
-arrays. Nothing is scattered and no task is pinned, so Dask may run any of them again on any worker,
-when one is lost. What is known of the rows is in the client.
+Passes over blocks are tasks that depend on blocks, on what is known of their rows and on a few
+small arrays. Nothing is scattered and no task is pinned, so Dask may run any of them again on any
+worker, when one is lost. What is known of the rows is in the client.
+
+Blocks that are kept on one worker are the work of a few tasks, because each task takes time of its
+own; where they are kept changes no result.
 
 Only Dask's public interface is used: blocks by ``to_delayed``, tasks by ``dask.delayed``, and a
 client of the user's, where there is one. Clusters are never made, closed or set up here.
@@ -13,10 +16,14 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from itertools import count, pairwise, repeat
 from queue import Empty, Queue
-from typing import Any
+from typing import Any, NamedTuple
+from uuid import uuid4
 
 import numpy as np
+
+from hardbayes.core.row_tasks import Missed, Order, Packed, call
 
 # Seconds between two looks at the workers, while no task ends.
 TICK = 0.5
@@ -29,18 +36,12 @@ DEATHS = 3
 KEPT_SHARE = 0.5
 # Tasks that a scheduler without a client is given at a time: their results are all in memory.
 AT_ONCE = 32
-
-
-class Packed:
-    """Something that Dask takes as it is, without looking for tasks in it."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-
-def call(task: Callable[..., Any], X: Any, weights: Any, own: Packed, shared: Packed) -> Any:
-    """Call a task in a worker; every task of a pass goes through here."""
-    return task(X, weights, *own.value, *shared.value)
+# Tasks in which a thread of a worker goes through the blocks that the worker keeps. Each takes some
+# milliseconds beside its work; one alone is idle until the last arrays have come, and leaves
+# nothing to a worker that has less to do (benchmarks.scale).
+TASKS_A_THREAD = 2
+# Bytes that are sent to the scheduler at a time, about; Dask warns of more than ten million.
+SENT_BYTES = 1 << 22
 
 
 def running_client() -> Any:
@@ -72,6 +73,11 @@ def blocks_of(X: Any) -> list[Any]:
     if X.ndim != 2:
         raise ValueError(
             f"Expected 2D array, got {X.ndim}D array instead: X must have rows and columns."
+        )
+    if not hasattr(X, "to_delayed"):
+        raise TypeError(
+            "X is an array of Dask's query planning, which does not hand out its blocks. Turn it "
+            "off before dask.array is imported: dask.config.set({'array.query-planning': False})."
         )
     return list(with_whole_rows(X).to_delayed().ravel())
 
@@ -123,10 +129,17 @@ class DaskMapper:
     def __init__(self, X: Any, sample_weight: Any = None) -> None:
         self._client = running_client()
         weights = weights_by_block(X, sample_weight, len(blocks_of(X)))
+        self._futures: dict[int, Any] = {}  # of blocks that are kept on workers
         if self._client is not None:
-            X = _kept(X, self._client)
+            X, weights = _kept(X, weights, self._client)
+            self._futures = _futures_of(X)
         self._kept = X  # as long as this is there, so is what was persisted
         self._blocks = list(zip(blocks_of(X), weights, strict=True))
+        self._places: dict[int, str] = {}  # workers that keep a block
+        self._workers: set[str] = set()
+        # Of each block the state that a worker may know, and under which name.
+        self._known: dict[int, tuple[Any, Any]] = {}
+        self._names = zip(repeat(uuid4().hex), count())
         self.n_passes = 0
 
     def threads(self, pool: Any) -> int:
@@ -137,26 +150,99 @@ class DaskMapper:
         self, task: Callable[..., Any], calls: list[Any], phase: str, shared: tuple[Any, ...] = ()
     ) -> Iterator[tuple[int, Any]]:
         """Let workers call the task for some blocks."""
-        import dask
-
         if not calls:
             return
         self.n_passes += 1
+        call_of = {each.number: each for each in calls}
+        while call_of:
+            orders = {number: self._order(each) for number, each in call_of.items()}
+            for number, result in self._results(task, orders, phase, shared):
+                if isinstance(result, Missed):
+                    self._known.pop(number, None)
+                    continue
+                yield number, self._completed(call_of.pop(number), orders[number], result)
+
+    def _order(self, each: Any) -> Order:
+        """Return what a worker is told of a call; the state of rows where it may not know it."""
+        if each.state is None or self._client is None:
+            return Order(each.arguments, each.state)
+        known, name = self._known.get(each.number, (None, None))
+        if known is not each.state:
+            name = next(self._names)
+            self._known[each.number] = each.state, name
+        state = None if known is each.state else each.state
+        return Order(each.arguments, state, name, next(self._names))
+
+    def _completed(self, each: Any, order: Order, result: Any) -> Any:
+        """Return the result of a call, with the state that was found."""
+        if order.after is None or result[0] is None:
+            return result
+        state = result[0].after(each.state)
+        self._known[each.number] = state, order.after
+        return state, result[1]
+
+    def _results(
+        self, task: Callable[..., Any], orders: dict[int, Order], phase: str, shared: Any
+    ) -> Iterator[tuple[int, Any]]:
+        """Yield what workers have found of blocks."""
+        import dask
+
         every = dask.delayed(Packed(shared), pure=False, traverse=False)
         do = dask.delayed(call, pure=False, traverse=False)
-        tasks = {}
-        for each in calls:
-            X, weights = self._blocks[each.number]
-            if isinstance(weights, Packed):
-                weights = weights.value
-            tasks[each.number] = do(task, X, weights, Packed(each.arguments), every)
-        if self._client is None:
-            numbers = list(tasks)
-            for start in range(0, len(numbers), AT_ONCE):
-                some = numbers[start : start + AT_ONCE]
-                yield from zip(some, dask.compute(*(tasks[n] for n in some)), strict=True)
+        tasks = []
+        for numbers in self._runs(orders):
+            own = Packed([orders[n] for n in numbers])
+            blocks = [self._futures.get(n, self._blocks[n][0]) for n in numbers]
+            weights = [self._blocks[n][1] for n in numbers]
+            weights = [part.value if isinstance(part, Packed) else part for part in weights]
+            sent = sum(self._bytes(n, orders[n]) for n in numbers)
+            tasks.append(_Task(numbers, do(task, blocks, weights, own, every), sent))
+        if self._client is not None:
+            yield from _Watch(self._client, tasks, phase, self._workers).results()
             return
-        yield from _Watch(self._client, tasks, phase).results()
+        for start in range(0, len(tasks), AT_ONCE):
+            some = tasks[start : start + AT_ONCE]
+            found = dask.compute(*(each.delayed for each in some))
+            for each, results in zip(some, found, strict=True):
+                yield from zip(each.numbers, results, strict=True)
+
+    def _runs(self, orders: dict[int, Order]) -> list[list[int]]:
+        """Return numbers of blocks in runs, each of which is to be a task."""
+        if self._client is None:
+            return [[number] for number in orders]
+        workers = _workers(self._client)
+        if set(workers) != self._workers or len(self._places) < len(self._futures):
+            self._workers, self._places = set(workers), self._found(workers)
+        runs = [[number] for number in orders if number not in self._places]
+        by_worker: dict[str, list[int]] = {}
+        for number in orders:
+            if number in self._places:
+                by_worker.setdefault(self._places[number], []).append(number)
+        for worker, some in by_worker.items():
+            sent = sum(self._bytes(number, orders[number]) for number in some)
+            n = max(TASKS_A_THREAD * workers[worker]["nthreads"], -(-sent // SENT_BYTES))
+            borders = [len(some) * i // n for i in range(n + 1)]
+            runs += [some[a:b] for a, b in pairwise(borders) if a < b]
+        return runs
+
+    def _bytes(self, number: int, order: Order) -> int:
+        """Return about how much is sent to a worker for a block."""
+        from dask.sizeof import sizeof
+
+        weights = self._blocks[number][1]
+        more = weights.value.nbytes if isinstance(weights, Packed) else 0
+        more += 0 if order.state is None else order.state.n_bytes
+        return int(sizeof(order.arguments)) + more
+
+    def _found(self, workers: dict[str, Any]) -> dict[int, str]:
+        """Return which worker keeps a block, of those that are kept."""
+        number_of = {future.key: number for number, future in self._futures.items()}
+        found = self._client.who_has(list(self._futures.values())) if number_of else {}
+        return {
+            number_of[key]: next(worker for worker in places if worker in workers)
+            for key, places in found.items()
+            if any(worker in workers for worker in places)
+        }
 
     def scan(self, task: Callable[..., Any], shared: tuple[Any, ...]) -> Iterator[tuple[int, Any]]:
         """Let workers call the task for all blocks."""
@@ -169,21 +255,30 @@ class DaskMapper:
         return dict(self.map(task, [_EveryBlock(number)], "first pass", shared))[number]
 
 
+class _Task(NamedTuple):
+    """A run of calls."""
+
+    numbers: list[int]  # of blocks
+    delayed: Any
+    sent: int  # bytes
+
+
 class _EveryBlock:
     """A call without arguments of its own."""
 
     arguments: tuple[Any, ...] = ()
+    state = None
 
     def __init__(self, number: int) -> None:
         self.number = number
 
 
-def _kept(X: Any, client: Any) -> Any:
-    """Return X persisted where it fits into a part of the cluster's free memory; else as it is."""
+def _kept(X: Any, weights: list[Any], client: Any) -> tuple[Any, list[Any]]:
+    """Return X and weights, persisted where X fits into a part of the cluster's free memory."""
     from distributed import futures_of
 
     if futures_of(X):
-        return X
+        return X, weights
     size = getattr(X, "nbytes", np.nan)
     if not _workers(client):  # they may be starting, or coming back
         client.wait_for_workers(1, timeout=GIVEN_UP)
@@ -192,7 +287,9 @@ def _kept(X: Any, client: Any) -> Any:
         used = worker.get("metrics", {}).get("memory", 0)
         free += max(0.0, (worker.get("memory_limit") or 0) - used)
     if size <= KEPT_SHARE * free:
-        return client.persist(X)
+        lazy = weights if hasattr(weights[0], "dask") else []
+        X, *lazy = client.persist([X, *lazy])
+        return X, lazy or weights
     told = "of unknown size" if np.isnan(size) else f"of {size / 1e9:.3g} GB"
     warnings.warn(
         f"X, {told}, is read anew by every pass, because it may not fit into half of the "
@@ -200,7 +297,19 @@ def _kept(X: Any, client: Any) -> Any:
         UserWarning,
         stacklevel=6,
     )
-    return X
+    return X, weights
+
+
+def _futures_of(X: Any) -> dict[int, Any]:
+    """Return the futures of blocks that are kept on workers, by their numbers."""
+    from dask.core import flatten
+    from distributed import futures_of
+
+    found = {future.key: future for future in futures_of(X)}
+    if not hasattr(X, "columns") and X.numblocks[1] > 1:
+        return {}  # they are no blocks of whole rows
+    keys = enumerate(flatten(X.__dask_keys__()))
+    return {number: found[key] for number, key in keys if key in found}
 
 
 def _workers(client: Any) -> dict[str, Any]:
@@ -209,6 +318,13 @@ def _workers(client: Any) -> dict[str, Any]:
         info = client.scheduler_info(n_workers=-1)
     except TypeError:  # an older version, which tells of all
         info = client.scheduler_info()
+    except OSError:
+        info = {}
+    if client.status != "running" or "workers" not in info:
+        raise RuntimeError(
+            "The scheduler of the Dask cluster no longer answers, and the fit ends with it. "
+            "Connect a client to another cluster, and call fit again."
+        )
     workers: dict[str, Any] = info["workers"]
     return workers
 
@@ -216,27 +332,27 @@ def _workers(client: Any) -> dict[str, Any]:
 class _Watch:
     """Tasks of a pass that a cluster runs: their results, or an error that names the reason."""
 
-    def __init__(self, client: Any, tasks: dict[int, Any], phase: str) -> None:
+    def __init__(self, client: Any, tasks: list[_Task], phase: str, workers: set[str]) -> None:
         self._client = client
         self._tasks = tasks
         self._phase = phase
         self._seen: dict[str, set[str]] = {}  # workers on which each task was
-        self._known: set[str] = set()
+        self._known = set(workers)
         self._lost: dict[str, float] = {}  # workers, and when they were missed
 
     def results(self) -> Iterator[tuple[int, Any]]:
         """Yield block numbers and results as tasks end."""
-        numbers = list(self._tasks)
-        futures = self._client.compute([self._tasks[n] for n in numbers])
-        pending = {future.key: number for future, number in zip(futures, numbers, strict=True)}
-        held = {future.key: future for future in futures}
-        del futures
+        pending: dict[str, list[int]] = {}
+        held: dict[str, Any] = {}
         ended: Queue[str] = Queue()
-        for future in held.values():
-            future.add_done_callback(lambda done: ended.put(done.key))
-        self._known = set(_workers(self._client))
         last = time.monotonic()
         try:
+            for some in _messages(self._tasks):
+                futures = self._client.compute([task.delayed for task in some])
+                for task, future in zip(some, futures, strict=True):
+                    pending[future.key], held[future.key] = task.numbers, future
+                    future.add_done_callback(lambda done: ended.put(done.key))
+                del futures, future
             while pending:
                 try:
                     keys = [ended.get(timeout=TICK)]
@@ -251,23 +367,29 @@ class _Watch:
                     self._check(held[key], pending[key])
                 # Together: each call would be a round of messages.
                 found = self._client.gather([held.pop(key) for key in keys])
-                yield from zip([pending.pop(key) for key in keys], found, strict=True)
+                for key, results in zip(keys, found, strict=True):
+                    yield from zip(pending.pop(key), results, strict=True)
+        except Exception:
+            _workers(self._client)  # a dead scheduler is the reason, where there is one
+            raise
         finally:
             if held:
                 self._client.cancel(list(held.values()), force=True)
             held.clear()
 
-    def _check(self, future: Any, number: int) -> None:
+    def _check(self, future: Any, numbers: list[int]) -> None:
         """Raise what a task raised."""
         if future.status == "finished":
             return
+        if future.cancelled():
+            raise RuntimeError(f"Dask has cancelled tasks of the phase '{self._phase}'.")
         error = future.exception()
         if type(error).__name__ == "KilledWorker":
             worker = getattr(getattr(error, "last_worker", None), "address", "unknown")
-            raise self._error(number, f"{worker}, the last of several that it ended")
+            raise self._error(numbers, f"{worker}, the last of several that it ended")
         raise error
 
-    def _look(self, pending: dict[str, int], last: float) -> None:
+    def _look(self, pending: dict[str, list[int]], last: float) -> None:
         """Note which workers are lost; raise where a task is the reason, or none is left."""
         now, workers = time.monotonic(), set(_workers(self._client))
         for missed in self._known - workers:
@@ -283,16 +405,28 @@ class _Watch:
                 raise self._error(pending[key], f"{', '.join(sorted(seen & lost))}, which are lost")
         recent = [address for address, when in self._lost.items() if when > last]
         if now - last > GIVEN_UP and (recent or not workers):
-            number = next(iter(pending.values()))
             where = ", ".join(sorted(recent)) or "no worker: there is none"
-            raise self._error(number, where)
+            raise self._error(next(iter(pending.values())), where)
 
-    def _error(self, number: int, where: str) -> RuntimeError:
+    def _error(self, numbers: list[int], where: str) -> RuntimeError:
+        first, last = min(numbers), max(numbers)
+        which = f"Block {first}" if first == last else f"One of the blocks {first} to {last}"
         return RuntimeError(
-            f"Block {number} of X could not be worked on in the phase '{self._phase}': its task "
+            f"{which} of X could not be worked on in the phase '{self._phase}': its task "
             f"was on {where}. Give workers more memory, or make chunks smaller; their logs say "
             "more."
         )
+
+
+def _messages(tasks: list[_Task]) -> Iterator[list[_Task]]:
+    """Yield tasks that are sent to the scheduler together."""
+    some: list[_Task] = []
+    for task in tasks:
+        if some and sum(each.sent for each in (*some, task)) > SENT_BYTES:
+            yield some
+            some = []
+        some.append(task)
+    yield some
 
 
 # -- lazy results ----------------------------------------------------------------------------------

@@ -173,10 +173,11 @@ def row_blocks(
     Parameters
     ----------
     source : path, array-like, list of arrays, or callable
-        A path of a ``.npy`` file, of a Parquet file or of a folder of them; a memory map, or
-        anything with ``shape`` and slicing, such as arrays of zarr and h5py; a list of arrays, data
-        frames or CSR matrices; or a function without arguments that returns a fresh iterator over
-        these, in the same blocks each time.
+        A path of a ``.npy`` file, of a Parquet file or of a folder of them, or of a ``.csv`` or
+        ``.tsv`` file, also as ``.gz``, whose first line has the names; a memory map, or anything
+        with ``shape`` and slicing, such as arrays of zarr and h5py; a list of arrays, data frames
+        or CSR matrices; or a function without arguments that returns a fresh iterator over these,
+        in the same blocks each time.
     columns : list or None, default=None
         The columns to use: names, or numbers where columns have no names. None: all of them.
     weights : str, array of shape (n_samples,), callable or None, default=None

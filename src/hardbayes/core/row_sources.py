@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 from uuid import uuid4
@@ -194,15 +195,26 @@ def _file(path: Path, block_bytes: int, columns: list[Any] | None) -> Source:
         if in_columns:  # column-major: a block is a few numbers of each column
             return Sliced(np.load(path, mmap_mode="r"), block_bytes, _file_identity(path))
         return NumberFile(path, offset, shape, dtype, block_bytes)
+    if path.is_file() and (separator := _separator(path)) is not None:
+        return TextFile(path, separator, block_bytes, columns)
     is_parquet = path.suffix.lower() in (".parquet", ".pq")
     if path.is_dir():
         is_parquet = any(path.rglob("*.parquet")) or any(path.rglob("*.pq"))
     if is_parquet:
         return ParquetFiles(path, block_bytes, columns)
     raise ValueError(
-        f"The 'source' parameter of row_blocks: {path.name} must be a .npy file, a .parquet file "
-        "or a folder of these. For others pass a function that returns an iterator of blocks."
+        f"The 'source' parameter of row_blocks: {path.name} must be a .npy, .csv or .tsv file, or "
+        "a .parquet file or a folder of these. For others pass a function that returns an "
+        "iterator of blocks."
     )
+
+
+def _separator(path: Path) -> str | None:
+    """Return what is between the cells of a file of text, compressed or not; None for others."""
+    name = path.name.lower().removesuffix(".gz")
+    if name.endswith(".csv"):
+        return ","
+    return "\t" if name.endswith((".tsv", ".tab")) else None
 
 
 def _file_identity(path: Path) -> tuple[Any, ...]:
@@ -231,22 +243,10 @@ class ParquetFiles:
     """A Parquet file, or all of a folder, in batches of rows."""
 
     def __init__(self, path: Path, block_bytes: int, columns: list[Any] | None) -> None:
-        try:
-            from pyarrow import dataset, types
-        except ImportError:
-            raise ImportError(
-                "Parquet files are read by pyarrow, which is missing: "
-                'pip install "hardbayes[blocks]"'
-            ) from None
+        dataset, types = _of_pyarrow("Parquet files", "dataset", "types")
         self._dataset = dataset.dataset(path, format="parquet")
         schema = self._dataset.schema
-        self._names = list(schema.names) if columns is None else columns
-        absent = [name for name in self._names if name not in schema.names]
-        if absent:
-            raise ValueError(
-                f"The 'columns' parameter of row_blocks must name columns of {path.name}. Got "
-                f"{absent[0]!r}; there are {schema.names}."
-            )
+        self._names = _chosen(schema.names, columns, path)
         for name in self._names:
             kind = schema.field(name).type
             if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
@@ -265,17 +265,93 @@ class ParquetFiles:
         batches = self._dataset.to_batches(
             columns=self._names, batch_size=self._size, batch_readahead=1, fragment_readahead=1
         )
-        for number, batch in enumerate(batches):
-            if wanted is not None and not wanted[number]:
-                yield batch.num_rows
-                continue
-            rows = np.empty((batch.num_rows, len(self._names)), self._dtype)
-            for column in range(len(self._names)):
-                values = batch.column(column)
-                if values.null_count:  # nulls become NaN, which is told with its place
-                    values = values.cast("float64")
-                rows[:, column] = values.to_numpy(zero_copy_only=False)
-            yield NamedRows(rows, self._names)
+        return _rows_of(batches, self._names, self._dtype, wanted)
+
+
+class TextFile:
+    """Numbers in a file of text, with a line of names first. Every pass parses it anew."""
+
+    def __init__(
+        self, path: Path, separator: str, block_bytes: int, columns: list[Any] | None
+    ) -> None:
+        self._csv, arrow = _of_pyarrow("Files of text", "csv", "lib")
+        self._path = path
+        self._error = arrow.ArrowInvalid
+        self._reading = self._csv.ReadOptions(block_size=block_bytes)
+        self._parsing = self._csv.ParseOptions(delimiter=separator)
+        try:
+            with self._csv.open_csv(path, self._reading, self._parsing) as reader:
+                names = reader.schema.names
+        except self._error as error:
+            raise ValueError(f"{path.name} is no table: {error}.") from None
+        if all(_is_number(name) for name in names):
+            raise ValueError(
+                f"The first line of {path.name} must hold the names of the columns. Got numbers."
+            )
+        self._names = _chosen(names, columns, path)
+        self.what = f"{path.name}, {len(self._names)} columns"
+        self.identity = (_file_identity(path), self.what, tuple(self._names), block_bytes)
+
+    def blocks(self, wanted: Wanted) -> Iterator[Any]:
+        """Yield what is read at a time, the columns with names."""
+        converting = self._csv.ConvertOptions(
+            include_columns=self._names, column_types=dict.fromkeys(self._names, "float64")
+        )
+        try:
+            with self._csv.open_csv(
+                self._path, self._reading, self._parsing, converting
+            ) as batches:
+                yield from _rows_of(batches, self._names, np.dtype(np.float64), wanted)
+        except self._error as error:
+            raise ValueError(
+                f"{self._path.name} must hold numbers in its columns: {error}. Correct it, or "
+                "pass 'columns' without those of text."
+            ) from None
+
+
+def _of_pyarrow(what: str, *modules: str) -> list[Any]:
+    try:
+        return [import_module(f"pyarrow.{module}") for module in modules]
+    except ImportError:
+        raise ImportError(
+            f'{what} are read by pyarrow, which is missing: pip install "hardbayes[blocks]"'
+        ) from None
+
+
+def _chosen(names: list[str], columns: list[Any] | None, path: Path) -> list[Any]:
+    """Return the columns to read."""
+    for name in columns or ():
+        if name not in names:
+            raise ValueError(
+                f"The 'columns' parameter of row_blocks must name columns of {path.name}. Got "
+                f"{name!r}; there are {names}."
+            )
+    return list(names) if columns is None else columns
+
+
+def _rows_of(
+    batches: Iterable[Any], names: list[Any], dtype: np.dtype, wanted: Wanted
+) -> Iterator[Any]:
+    """Yield batches of pyarrow as arrays; the number of rows of those that are not wanted."""
+    for number, batch in enumerate(batches):
+        if wanted is not None and not wanted[number]:
+            yield batch.num_rows
+            continue
+        rows = np.empty((batch.num_rows, len(names)), dtype)
+        for column in range(len(names)):
+            values = batch.column(column)
+            if values.null_count:  # nulls become NaN, which is told with its place
+                values = values.cast("float64")
+            rows[:, column] = values.to_numpy(zero_copy_only=False)
+        yield NamedRows(rows, names)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 class Listed:

@@ -35,12 +35,15 @@ Ids = NDArray[np.signedinteger]
 
 def compact(labels: Labels) -> NDArray[Any]:
     """Return labels plus one in the smallest type that holds them: mostly one byte a row."""
-    return (labels + 1).astype(np.min_scalar_type(int(labels.max(initial=-1)) + 1))
+    dtype = np.min_scalar_type(int(labels.max(initial=-1)) + 1)
+    return np.add(labels, 1, dtype=dtype, casting="unsafe")
 
 
 def expand(small: NDArray[Any]) -> Labels:
     """Return the labels that `compact` was called on."""
-    return small.astype(np.int32) - np.int32(1)
+    labels = small.astype(np.int32)
+    labels -= 1
+    return labels
 
 
 class BlockState(NamedTuple):
@@ -49,6 +52,35 @@ class BlockState(NamedTuple):
     labels: NDArray[Any]  # (m,), as `compact` returns them
     marks: NDArray[np.uint8] | None = None  # (m,): of rows that may open clusters; None: of none
     before: NDArray[Any] | None = None  # (m,): labels before the assignment, while marks count
+
+    @property
+    def n_bytes(self) -> int:
+        """What it takes in memory."""
+        return sum(part.nbytes for part in self if part is not None)
+
+    def since(self, earlier: BlockState) -> BlockChange:
+        """Return what turns an earlier state into this one: the labels that differ, if few do."""
+        if earlier.labels.dtype == self.labels.dtype:
+            places = np.flatnonzero(self.labels != earlier.labels).astype(np.int32)
+            values = self.labels[places]
+            if places.nbytes + values.nbytes < self.labels.nbytes:
+                return BlockChange(places, self._replace(labels=values))
+        return BlockChange(None, self)
+
+
+class BlockChange(NamedTuple):
+    """What turns the state of a block into a later one."""
+
+    places: NDArray[np.int32] | None  # of the labels; None: all
+    state: BlockState
+
+    def after(self, earlier: BlockState) -> BlockState:
+        """Return the later state."""
+        if self.places is None:
+            return self.state
+        labels = earlier.labels.copy()
+        labels[self.places] = self.state.labels
+        return self.state._replace(labels=labels)
 
 
 class Assigned(NamedTuple):
@@ -83,6 +115,10 @@ class Block(MemoryRows):
     """The rows of a block. Its methods take the state of the block, and return the next."""
 
     first = 0  # the number of the first row
+
+    def start(self, labels: Labels | None = None, totals: Totals | None = None) -> None:
+        """Begin with these labels; without any until then, as most passes begin with a state."""
+        super().start(NO_ROWS if labels is None else labels, totals)
 
     def _resume(self, state: BlockState) -> None:
         """Begin with the labels of a state; totals count from here."""
@@ -193,8 +229,10 @@ class Block(MemoryRows):
 
     def pass_fit(self, state: BlockState, centres: Centres) -> tuple[None, ExactSum]:
         """Return the sum of the weighted costs."""
+        costs = self.costs(centres, expand(state.labels))
+        costs *= self.weights
         total = ExactSum()
-        total.add(self.costs(centres, expand(state.labels)) * self.weights)
+        total.add(costs)
         return None, total
 
     def pass_costs(

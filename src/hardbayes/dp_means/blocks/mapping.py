@@ -22,16 +22,18 @@ if TYPE_CHECKING:
     from hardbayes.core.pool import Pool
     from hardbayes.core.row_blocks import RowBlocks
     from hardbayes.core.row_sources import RawBlock
+    from hardbayes.dp_means.blocks.block import BlockState
 
 # Seconds after which a reader looks whether it is still wanted, and Ctrl-C is let through.
 PATIENCE = 0.1
 
 
 class Call(NamedTuple):
-    """What is done with one block: ``task(rows, weights, *arguments)``."""
+    """What is done with one block: ``task(rows, weights, state, *arguments)``."""
 
     number: int
     arguments: tuple[Any, ...]
+    state: BlockState | None = None  # None: the task takes none, and returns none
 
 
 class Mapper(Protocol):
@@ -83,7 +85,8 @@ class LocalMapper:
         with closing(read_ahead(lambda: self._blocks.blocks(wanted))) as blocks:
             for raw in blocks:
                 call = left.pop(raw.number)
-                yield call.number, task(raw.rows, raw.weights, *call.arguments, *shared)
+                own = call.arguments if call.state is None else (call.state, *call.arguments)
+                yield call.number, task(raw.rows, raw.weights, *own, *shared)
         if left:
             raise ValueError(
                 f"Block {min(left)} of X is no longer there: the source must yield the same blocks "

@@ -113,7 +113,7 @@ def by_block(
 
 
 def call_block(
-    X: Any, weights: Any, first: int, state: BlockState, size: int, arguments: tuple[Any, ...],
+    X: Any, weights: Any, state: BlockState, first: int, size: int, arguments: tuple[Any, ...],
     name: str, maker: BlockMaker, n_threads: int | Pool, shared: tuple[Any, ...],
 ) -> Any:  # fmt: skip
     """Call a pass of a block in any process; every pass goes through here."""
@@ -200,12 +200,9 @@ class BlockRows:
         if some is None:
             some = ((number, ()) for number in range(len(self._states)))
         calls = [
-            Call(
-                number,
-                (int(self.starts[number]), self._states[number], self._size(number), arguments),
-            )
+            Call(number, (int(self.starts[number]), size, arguments), self._states[number])
             for number, arguments in some
-            if self._size(number)
+            if (size := self._size(number))
         ]
         maker = self._maker.with_scores(self.layout.dtype)
         pool = self._mapper.threads(self.pool)
