@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -146,9 +147,13 @@ def _choose(
     """
 
     def choose_without(left_out: Sequence[Dummies]) -> Chosen:
-        sample = take_sample(matrix, weights, options.diagonal, pool, left_out)
+        def taken(diagonal: bool) -> Sample:
+            return take_sample(matrix, weights, diagonal, pool, left_out)
+
+        sample = taken(options.diagonal)
         given = None if options.prior is None else sample.to_sample(options.prior)
-        choice = choose_number(sample, options.max_clusters, given, say)
+        by_columns = None if options.diagonal else partial(taken, True)
+        choice = choose_number(sample, options.max_clusters, given, say, by_columns)
         found = sample, choice
         return Chosen(found, matrix[sample.ids], choice.kept.labels, sample.left_out)
 
