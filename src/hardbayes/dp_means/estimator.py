@@ -5,6 +5,7 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -258,6 +259,8 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
         "n_clusters"; "penalty", in the middle of its range; "width" and "reference", as above;
         "p_value" of the test that held-out rows are not fewer between the clusters, for all
         candidates together; "strength" of the evidence, of which 1 is needed; and "chosen".
+    layers_ : ndarray of shape (n_layers, n_samples), int32
+        Labels in each number of clusters with evidence, coarsest first; ``labels_`` among them.
     n_passes_ : int
         How often the rows were gone through, in whole or in part, where they are read by block.
     n_features_in_ : int
@@ -286,6 +289,7 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
 
     plateau_width_: float
     plateau_reference_: float
+    layers_: NDArray[np.int32]
     n_passes_: int
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -409,16 +413,16 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
         alone = ""
         if choice is not None:
             category = explaining_category(choice, matrix, solution.labels)
-            alone = "" if category is None else category_sentence(category, choice.n_clusters)
-        if choice is not None and alone:
-            choice = choice._replace(n_clusters=1)
-            penalty = self._penalty(problem, prior_weight, choice)
-            partition = problem.partition(penalty, prior_weight, self.max_clusters)
-            solution = self._solve(problem, partition, "mean", rng)
+            if category is not None:
+                alone = category_sentence(category, choice.n_clusters)
+                choice = choice._replace(n_clusters=1, layers={})
+                penalty = self._penalty(problem, prior_weight, choice)
+                partition = problem.partition(penalty, prior_weight, self.max_clusters)
+                solution = self._solve(problem, partition, "mean", rng)
         fitted = fitted_attributes(solution, problem, partition, penalty, columns, matrix.dtype)
         status = solution.status
         if choice is not None:
-            fitted |= choice_attributes(choice)
+            fitted |= choice_attributes(choice, fitted, problem, every, pool)
             fitted["_chosen_for"] = self._choice_inputs(every, weights)
             nearest = choice.shown
             if alone:
@@ -428,8 +432,7 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
                     add_remark(fitted, no_number_sentence(None, ""))
             elif choice.n_clusters == fitted["n_clusters_"] == 1 and nearest is not None:
                 penalty = self._penalty_for(nearest.k, problem, prior_weight, choice)
-                call = self._call(cluster_penalty=penalty)
-                how = f"{call}, or DPMeans(n_clusters={nearest.k})"
+                how = f"{self._call(cluster_penalty=penalty)}, or DPMeans(n_clusters={nearest.k})"
                 status = add_warning(
                     fitted, status, no_number_sentence(nearest, how),
                     left_out_sentence(choice.left_out), spread_sentence(matrix, geometry),
