@@ -291,7 +291,9 @@ def _layers(
     Those of the fit among them; in the others rows go to the nearest centre of the choice.
     """
     model, layers = fitted["_model"], [fitted["labels_"]] * (choice.n_clusters > 1)
-    for points in choice.layers.values():
+    for k, points in choice.layers.items():
+        if k == fitted["n_clusters_"]:  # under a cap the fit may have this number
+            continue
         other = replace(model, centres=problem.centres_in_frame(points), _tables={})
         labels = other.assign(matrix, pool).labels()
         layers.append(np.unique(labels, return_inverse=True)[1].astype(np.int32))
