@@ -38,8 +38,7 @@ from hardbayes.core.progress import Report, shown, to_standard_error
 from hardbayes.core.schema import Schema, array, check, contradiction
 from hardbayes.core.summaries import as_configured, numeric_table, profiles, table_of_profiles
 from hardbayes.core.validation import check_matrix, check_novelty, check_weights, fit_method
-from hardbayes.core.validation.cells import column_names
-from hardbayes.core.validation.extremes import remark_on_extremes
+from hardbayes.core.validation.cells import column_names, remark_on_extremes
 
 try:
     from sklearn.callback import CallbackSupportMixin
@@ -171,7 +170,8 @@ class Estimator(CallbackSupportMixin, ABC, BaseEstimator):
 
     def _validate_params(self) -> None:
         super()._validate_params()
-        check_told(self)
+        if getattr(self, "n_clusters", None) is not None:
+            check_told(self)
         for name, constraints in self._parameter_constraints.items():
             value = getattr(self, name)
             # Python's bools are integers, and one that is passed for a number is a mistake.

@@ -23,10 +23,7 @@ PENALTIES = ("cluster_penalty", "global_penalty")
 
 def check_told(estimator: Any) -> None:
     """Raise or warn where ``n_clusters`` and other parameters say different things."""
-    told = getattr(estimator, "n_clusters", None)
-    if told is None:
-        return
-    most = estimator.max_clusters
+    told, most = estimator.n_clusters, estimator.max_clusters
     if most is not None and told > most:
         raise _must(estimator, f"at most max_clusters={most}", "Leave max_clusters out.")
     for name in PENALTIES:

@@ -20,7 +20,7 @@ from hardbayes.core.plateaus import Columns
 from hardbayes.core.pool import Pool
 from hardbayes.core.schema import Schema
 from hardbayes.core.validation import check_centres, touches_border
-from hardbayes.core.validation.extremes import remark_on_extremes
+from hardbayes.core.validation.cells import remark_on_extremes
 from hardbayes.dp_means.blocks.fit import ByBlock
 from hardbayes.dp_means.choice.automatic import (
     COLUMNS,

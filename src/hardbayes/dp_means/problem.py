@@ -112,7 +112,7 @@ class Problem:
     def check_penalty_of_hidden_rows(self, penalty: float) -> None:
         """Raise where sums lose how rows differ, and the penalty is no larger than that.
 
-        For rows beside an entry that hides them (`core.validation.extremes`).
+        For rows beside an entry that hides them (`core.validation.cells`).
         """
         if not self.geometry.distance_costs:
             return

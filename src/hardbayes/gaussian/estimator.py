@@ -376,7 +376,8 @@ class GaussianDPMeans(ClusterEstimator):
         if self.cluster_penalty == "auto" or isinstance(self.covariance_prior, str):
             self._say("choosing the prior and the penalty")
         every = np.array(np.broadcast_to(1.0 if weights is None else weights, len(matrix)))
-        told_number(self, len(matrix))
+        if self.n_clusters is not None:
+            told_number(self, len(matrix))
         options = self._options(matrix.shape[1])
         report = self._report_changes
         fitted, status = fit_rows(matrix, every, options, rng, pool, report, self._say)

@@ -1,10 +1,17 @@
-"""Cells of tables that are not numbers, reported by row, column and column name."""
+"""Cells of tables that are no numbers, or hide the others, by row, column and column name."""
 
 from itertools import chain
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+
+from hardbayes.core.arrays import Matrix, is_sparse
+
+# Of the largest deviation in a column: differences of rows below it are lost in means and sums of
+# squares. Less would say nothing of columns that are lost, more would speak of wide ones.
+LOST = 1e-14
+MAX_ROWS = 64  # from which the usual difference is taken: a median of more differs little
 
 
 def column_names(X: Any) -> list[str] | None:
@@ -155,3 +162,29 @@ def missing_value(kind: str, row: int, column: int, names: list[str] | None) -> 
         f"Input X contains {kind} at {place(row, column, names)}. "
         "Remove that row or fill in the value, for example with sklearn.impute."
     )
+
+
+def remark_on_extremes(matrix: Matrix, names: list[str] | None) -> str | None:
+    """Return what is to be said of the cell that hides most of its column; None where none does."""
+    if is_sparse(matrix):  # zeros are usual there, and differ by nothing
+        return None
+    some = matrix[:: -(-matrix.shape[0] // MAX_ROWS)].astype(np.float64)
+    largest = float(max(matrix.max(), -matrix.min()))
+    with np.errstate(over="ignore", invalid="ignore"):  # beyond float64 nothing is told
+        middle = np.median(some, axis=0)
+        apart = np.abs(some - middle)
+        apart[apart == 0] = np.nan  # equal cells have no difference to lose
+        known = ~np.isnan(apart).all(axis=0)
+        usual = np.zeros(matrix.shape[1])
+        usual[known] = np.nanmedian(apart[:, known], axis=0)
+    columns = np.flatnonzero(known & (usual < LOST * largest))
+    for column in columns:
+        cells = matrix[:, column]
+        row = int(np.argmax(np.abs(cells - middle[column])))
+        if usual[column] < LOST * abs(float(cells[row]) - middle[column]):
+            return (
+                f"X holds {float(cells[row]):g} at {place(row, int(column), names)}. Beside it "
+                f"float64 loses the differences of other rows there, about {usual[column]:.2g}. "
+                "Remove that row, or take logarithms."
+            )
+    return None
