@@ -225,8 +225,9 @@ class GaussianDPMeans(ClusterEstimator):
         Cost of each cluster, in the units of ``covariance_penalty``. "auto" takes the number of
         clusters that is the likeliest for the widest range of penalties, or that between which
         rows thin out. If rows that had no part in finding them do not thin out there, and are no
-        likelier in them than rows without clusters would be, there is one cluster. The penalty is
-        one at which the objective keeps these clusters.
+        likelier in them than rows without clusters would be, there is one cluster. Where full
+        covariances tell of one, clusters are looked for by diagonal ones, too. The penalty is one
+        at which the objective keeps these clusters.
     covariance_type : {"full", "diag"}, default="full"
         Full matrices, or diagonal ones: clusters parallel to the axes.
     covariance_penalty : float, default=1.0
@@ -295,7 +296,7 @@ class GaussianDPMeans(ClusterEstimator):
         ``n_clusters``, ``evidence`` (nats by which a sample of the rows is likelier in so many
         Gaussian clusters than in one), ``p_value`` (of the valleys that rows held out show between
         the clusters of others; 1 where they were not looked for; where one is at most 0.01, there
-        is more than one cluster) and ``chosen``.
+        is more than one cluster) and ``chosen``. By diagonal covariances where these decided.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
