@@ -7,9 +7,11 @@ One kind has independent axes with the rows' own distributions there, as nearly 
 the axes are those along which rows are least Gaussian (independent component analysis, Hyvärinen
 1999). Another is elliptical, with the rows' own distances from the middle, as nearly as a density
 that never rises with the distance allows. The third is uniform in a simplex: of all bodies without
-clusters, Gaussians fit its corners best. These have the rows' covariance. The last has the rows'
-own distributions in each column, as nearly as one mode allows, and their rank correlations (a
-Gaussian copula): skewed columns in which nothing is clustered. All have the rows' weights.
+clusters, Gaussians fit its corners best. All have the rows' covariance and weights.
+
+Diagonal covariances have no axes but the columns. For them the first kind has the rows' own
+distribution in each column, as nearly as one mode allows, and their rank correlations: a Gaussian
+copula.
 """
 
 from __future__ import annotations
@@ -92,13 +94,12 @@ def reference_gains(rows: MixtureRows, most: int) -> Iterator[float]:
     white = whiten(rows)
     shares = rows.weights / rows.total
     given = rows.weights, rows.floor, rows.diagonal, rows.pool
-    white_draws = [elliptical(white, shares), simplex(*white.rows.shape)]
-    if not rows.diagonal:
-        white_draws.insert(0, independent(white, shares))
-    draws = [white.coloured(draw) for draw in white_draws]
     if rows.diagonal:
-        draws.insert(0, copula(rows.jittered, shares))
-    for draw in draws:
+        skewed = copula(rows.jittered, shares)
+    else:
+        skewed = white.coloured(independent(white, shares))
+    others = elliptical(white, shares), simplex(*white.rows.shape)
+    for draw in (skewed, *map(white.coloured, others)):
         clouds = (draw(rng) for _ in range(N_DRAWS))
         yield float(np.mean([gain(find_path(mixture_rows(c, c, *given), most)) for c in clouds]))
 
