@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from hardbayes import BPMeans, DPMeans, penalty_path
+from hardbayes import BPMeans, DPMeans, load, penalty_path, save
 from hardbayes.core.layers import layers_of
 from hardbayes.dp_means.choice.rule import layer_numbers
 from hardbayes.plot import LayersDisplay
@@ -43,6 +45,41 @@ def test_each_cluster_lies_in_its_parent(layers):
     assert "9 clusters" in repr(layers)
 
 
+def test_an_automatic_fit_keeps_the_labels_of_each_layer(layers):
+    X, groups, member = clusters_within_clusters()
+    model = DPMeans(random_state=0).fit(X)
+    assert model.layers_.dtype == np.int32 and (model.layers_.max(axis=1) + 1).tolist() == [3, 9]
+    for labels, known in zip(model.layers_, (groups, member), strict=True):
+        assert adjusted_rand_score(labels, known) == 1.0
+    at = [3, 9].index(model.n_clusters_)
+    np.testing.assert_array_equal(model.layers_[at], model.labels_)
+    assert layers.n_clusters == [3, 9]
+
+
+def test_a_cap_leaves_finer_layers_out():
+    X, groups, _ = clusters_within_clusters()
+    with pytest.warns(ConvergenceWarning, match="cap of 3"):
+        model = DPMeans(max_clusters=3, random_state=0).fit(X)
+    assert len(model.layers_) == 1 and adjusted_rand_score(model.layers_[0], groups) == 1.0
+
+
+@pytest.mark.parametrize(("n", "kind"), [(1900, np.asarray), (40, csr_array)])
+def test_layers_beyond_a_sample_and_of_sparse_rows(n, kind):
+    X, groups, member = clusters_within_clusters(n)
+    model = DPMeans(random_state=0).fit(kind(X + 400.0))
+    assert model.layers_.shape == (2, len(X))
+    assert adjusted_rand_score(model.layers_[0], groups) == 1.0
+    assert adjusted_rand_score(model.layers_[1], member) > 0.999
+
+
+def test_a_given_penalty_has_no_layers(tmp_path):
+    X = clusters_within_clusters()[0]
+    assert not hasattr(DPMeans(1000.0, random_state=0).fit(X), "layers_")
+    model = DPMeans(random_state=0).fit(X)
+    save(model, tmp_path / "model")
+    np.testing.assert_array_equal(load(tmp_path / "model").layers_, model.layers_)
+
+
 def test_near_numbers_are_one_layer_and_the_widest_stands():
     table = {
         "n_clusters": np.array([2, 5, 6, 7, 12, 30]),
@@ -61,7 +98,8 @@ def test_where_nothing_has_evidence_there_are_no_layers():
     assert len(empty) == 0 and "no number" in repr(empty)
     X = np.random.RandomState(0).normal(size=(300, 2))
     with pytest.warns(UserWarning, match="one cluster"):
-        DPMeans(random_state=0).fit(X)
+        model = DPMeans(random_state=0).fit(X)
+    assert model.layers_.shape == (0, 300)
     assert len(penalty_path(X, estimator=DPMeans(random_state=0)).layers()) == 0
 
 

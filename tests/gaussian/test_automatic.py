@@ -105,6 +105,25 @@ def test_float32():
 # --- one cluster ---------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("n", "d"), [(30, 60), (25, 90), (15, 30)])
+def test_rows_too_few_for_full_covariances(n, d):
+    """Diagonal covariances tell of three clusters where the rows allow one full matrix."""
+    rng = np.random.default_rng(0)
+    true = np.repeat(np.arange(3), n)
+    rows = 2.5 * rng.normal(size=(3, d))[true] + rng.normal(size=(3 * n, d))
+    model = GaussianDPMeans().fit(rows)
+    assert model.n_clusters_ == 3 and adjusted_rand_score(true, model.labels_) == 1.0
+    assert model.covariances_.shape == (3, d, d)
+    order = rng.permutation(len(rows))
+    assert adjusted_rand_score(true[order], GaussianDPMeans().fit(rows[order]).labels_) == 1.0
+
+
+def test_few_skewed_rows_in_many_columns_are_one_cluster():
+    rng = np.random.default_rng(5)
+    for rows in (rng.exponential(size=(300, 39)), rng.lognormal(size=(150, 40))):
+        assert quiet_fit(GaussianDPMeans(), rows).n_clusters_ == 1
+
+
 def test_one_cluster_is_told_with_what_came_nearest():
     rows = np.random.default_rng(0).normal(size=(300, 3))
     with pytest.warns(UserWarning, match="Nearest came") as caught:

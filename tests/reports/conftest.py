@@ -22,6 +22,7 @@ from hardbayes import (
 from hardbayes.datasets import load_karate_club, make_bars
 from tests.conftest import make_blobs
 from tests.mixed.tables import customers
+from tests.test_layers import clusters_within_clusters
 
 HOSTILE = '</script><script>window.hit = 1</script><img src=x onerror="window.hit = 2">'
 _VOID = {"meta", "br", "hr", "input", "link"}
@@ -91,6 +92,11 @@ def _mixed():
     return MixedDPMeans(n_clusters=4, random_state=0).fit(frame), frame, {"title": "Customers"}
 
 
+def _levels():
+    rows, _, _ = clusters_within_clusters(20)
+    return DPMeans(random_state=0).fit(rows), rows, {"certainty": False}
+
+
 def _topics():
     counts, _, _ = make_bars(40, random_state=0)
     words = [f"word{number}" for number in range(counts.shape[1] - 1)] + [HOSTILE]
@@ -112,6 +118,7 @@ def reports(table, clusters, tmp_path_factory):
         "graph": _graph(),
         "topics": _topics(),
         "mixed": _mixed(),
+        "levels": _levels(),
     }
     paths = {}
     for name, (model, X, options) in made.items():

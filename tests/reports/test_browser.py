@@ -5,7 +5,9 @@ import re
 
 import pytest
 
+from hardbayes import DPMeans, report
 from tests.reports.browser import CHROMIUM, Browser
+from tests.test_layers import clusters_within_clusters
 
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="no browser: install Chromium (Debian: apt-get install chromium)"
@@ -32,7 +34,8 @@ def colours(browser):
 
 
 @pytest.mark.parametrize(
-    "kind", ["clusters", "sparse", "gaussian", "groups", "features", "graph", "topics", "mixed"]
+    "kind",
+    ["clusters", "sparse", "gaussian", "groups", "features", "graph", "topics", "mixed", "levels"],
 )
 @pytest.mark.parametrize("window", [{}, {"dark": True}, {"width": 360, "height": 740}])
 def test_pages_load_nothing_and_fit_the_window(kind, window, browser, reports):
@@ -111,6 +114,34 @@ def test_the_legend_highlights(browser, reports):
     assert browser.run(pressed) == "true"
     browser.press("Enter")
     assert browser.run(dim) == 0
+
+
+def test_levels_are_shown(browser, reports):
+    browser.open(reports["levels"])
+    tables = "[...document.querySelectorAll('[data-table]')].map(table => table.hidden)"
+    pressed = "document.querySelector('[data-level][aria-pressed=true]')?.textContent"
+    fitted = colours(browser)
+    assert sorted(fitted.values()) == [20] * 9
+    assert browser.run(tables) == [True, False] and browser.run(pressed) == "9 clusters"
+    browser.run("document.querySelector('[data-level=\"0\"]').click()")
+    assert sorted(colours(browser).values()) == [60] * 3
+    assert set(colours(browser)) <= set(fitted)  # colours stay
+    assert browser.run(tables) == [False, True] and browser.run(pressed) == "3 clusters"
+    assert shown(browser) == "Level of 3 clusters"
+    browser.run("document.getElementById('back').click()")
+    assert colours(browser) == fitted and browser.run(tables) == [True, False]
+    browser.run("document.getElementById('penalty').focus()")
+    browser.press("End")
+    assert browser.run(pressed) is None and browser.complaints() == []
+
+
+def test_levels_without_a_path(browser, tmp_path):
+    rows, _, _ = clusters_within_clusters(20)
+    model = DPMeans(random_state=0).fit(rows)
+    report(model, rows, tmp_path / "page.html", penalty_path=False, certainty=False)
+    browser.open(tmp_path / "page.html")
+    browser.run("document.querySelector('[data-level=\"0\"]').click()")
+    assert sorted(colours(browser).values()) == [60] * 3 and browser.complaints() == []
 
 
 def test_tab_reaches_the_slider(browser, reports):

@@ -19,9 +19,11 @@ from sklearn.preprocessing import StandardScaler
 from hardbayes import DPMeans, HDPTopics, certainty, penalty_path, report
 from tests.conftest import ROOT, make_blobs, quiet_fit
 from tests.reports.conftest import Outline
+from tests.test_layers import clusters_within_clusters
 
 KINDS = (
     "clusters", "sparse", "gaussian", "groups", "features", "k-features", "graph", "topics",
+    "levels",
 )  # fmt: skip
 
 
@@ -93,6 +95,22 @@ def test_data_of_the_script(reports, clusters):
     labels = "".join(str(label) for label in clusters.labels_)
     assert steps[data["fitted"]]["labels"] == labels
     assert len(data["points"]) == 2 * 60
+
+
+def test_levels(reports, tmp_path):
+    """Tables and the file of labels agree about each level; other rows have none."""
+    page = Outline(reports["levels"])
+    assert [each["data-level"] for each in page.all("button") if "data-level" in each] == ["0", "1"]
+    held = next(each["href"] for each in page.all("a") if "download" in each)
+    lines = base64.b64decode(held.partition("base64,")[2]).decode().splitlines()
+    assert lines[0] == "row,cluster,of 3 clusters"
+    fine, coarse = np.loadtxt(lines[1:], delimiter=",", dtype=int)[:, 1:].T
+    assert len(np.unique(np.column_stack([fine, coarse]), axis=0)) == 9
+    assert np.unique(coarse, return_counts=True)[1].tolist() == [60, 60, 60]
+    rows, _, _ = clusters_within_clusters(20)
+    model = DPMeans(random_state=0).fit(rows)
+    report(model, rows[:100], tmp_path / "page.html", penalty_path=False, certainty=False)
+    assert 'data-level="' not in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_a_pipeline_is_described_by_its_own_columns(table, tmp_path):

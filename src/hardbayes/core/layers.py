@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hardbayes.core.arrays import Floats
+
+Labels = NDArray[np.signedinteger]
 
 
 @dataclass(frozen=True)
@@ -99,13 +102,20 @@ class Layers:
 
 def layers_of(numbers: list[tuple[int, float]], models: list[Any]) -> Layers:
     """Return layers of these numbers with their strengths, and models with so many clusters."""
+    parents, shares = tree_of([model.labels_ for model in models])
+    return Layers([k for k, _ in numbers], [s for _, s in numbers], models, parents, shares)
+
+
+def tree_of(layers: list[Labels]) -> tuple[list[NDArray[np.intp]], list[Floats]]:
+    """Return where most rows of each cluster are in the layer before, and what share of them.
+
+    ``layers``: labels (n,) of each, from 0 on, without gaps.
+    """
     parents: list[NDArray[np.intp]] = []
     shares: list[Floats] = []
-    before = np.zeros(len(models[0].labels_), np.intp) if models else np.empty(0, np.intp)
-    for model in models:
-        table = np.zeros((model.n_clusters_, int(before.max()) + 1))
-        np.add.at(table, (model.labels_, before), 1.0)
+    for above, labels in pairwise([*(np.zeros_like(each) for each in layers[:1]), *layers]):
+        table = np.zeros((int(labels.max()) + 1, int(above.max()) + 1))
+        np.add.at(table, (labels, above), 1.0)
         parents.append(table.argmax(axis=1))
         shares.append(table.max(axis=1) / table.sum(axis=1))
-        before = model.labels_
-    return Layers([k for k, _ in numbers], [s for _, s in numbers], models, parents, shares)
+    return parents, shares

@@ -96,6 +96,11 @@ def counted(number: float, noun: str, plural: str | None = None) -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
+def counted(number: float, noun: str, plural: str | None = None) -> str:
+    """Return a number of things in words: "1 step", "2,000 steps"."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
 def add_remark(fitted: dict[str, Any], sentence: str) -> None:
     """Say something of a fit that converged and needs no warning. IN/OUT fitted: ``status_``."""
     head = Status.REMARKED.sentence(fitted["n_iter_"], fitted["n_clusters_"])

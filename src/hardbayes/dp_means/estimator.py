@@ -15,7 +15,7 @@ from hardbayes.core.estimator import AT_LEAST_ONE, SHARED_CONSTRAINTS, ClusterEs
 from hardbayes.core.exact_number import told_number
 from hardbayes.core.frame import used_columns
 from hardbayes.core.geometry import GEOMETRIES, Geometry, geometry_for
-from hardbayes.core.loop import Status, add_remark, add_warning, counted
+from hardbayes.core.loop import Status, counted
 from hardbayes.core.plateaus import Columns
 from hardbayes.core.pool import Pool
 from hardbayes.core.schema import Schema
@@ -245,6 +245,8 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
         "n_clusters"; "penalty", in the middle of its range; "width" and "reference", as above;
         "p_value" of the test that held-out rows are not fewer between the clusters, for all
         candidates together; "strength" of the evidence, of which 1 is needed; and "chosen".
+    layers_ : ndarray of shape (n_layers, n_samples), int32
+        Labels in each number of clusters with evidence, coarsest first; ``labels_`` among them.
     n_passes_ : int
         How often the rows were gone through, in whole or in part, where they are read by block.
     n_features_in_, feature_names_in_
@@ -271,6 +273,7 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
 
     plateau_width_: float
     plateau_reference_: float
+    layers_: NDArray[np.int32]
     n_passes_: int
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -440,14 +443,14 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
             init = problem.centres_in_frame(choice.centres)  # found on the way to the penalty
         solution = self._solve(problem, partition, init, rng)
         if choice is not None and (alone := told_by_a_category(choice, matrix, solution.labels)):
-            choice = choice._replace(n_clusters=1)
+            choice = choice._replace(n_clusters=1, layers={})
             penalty = self._penalty_for(1, problem, prior_weight, choice)
             partition = problem.partition(penalty, prior_weight, self.max_clusters)
             solution = self._solve(problem, partition, "mean", rng)
         fitted = fitted_attributes(solution, problem, partition, penalty, columns, matrix.dtype)
         status = solution.status
         if choice is not None:
-            fitted |= choice_attributes(choice)
+            fitted |= choice_attributes(choice, fitted, problem, every, pool)
             fitted["_chosen_for"] = choice_inputs(self, every, weights)
             status = tell_choice(
                 fitted, status, choice, alone, matrix, geometry,

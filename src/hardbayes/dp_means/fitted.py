@@ -39,6 +39,7 @@ ATTRIBUTES = schema.CLUSTERS | {
     "cluster_centers_": schema.array("k", "columns", dtype=np.floating, may_miss=True),
     "plateau_width_": schema.number(may_miss=True),
     "plateau_reference_": schema.number(may_miss=True),
+    "layers_": schema.array("layers", "n", dtype=np.int32, low=0, may_miss=True),
 }
 #: What differs after a fit of rows that are read by block: they may keep their labels.
 BY_BLOCK = {

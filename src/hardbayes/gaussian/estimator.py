@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -145,9 +146,13 @@ def _choose(
     """
 
     def choose_without(left_out: Sequence[Dummies]) -> Chosen:
-        sample = take_sample(matrix, weights, options.diagonal, pool, left_out)
+        def taken(diagonal: bool) -> Sample:
+            return take_sample(matrix, weights, diagonal, pool, left_out)
+
+        sample = taken(options.diagonal)
         given = None if options.prior is None else sample.to_sample(options.prior)
-        choice = choose_number(sample, options.max_clusters, given, say)
+        by_columns = None if options.diagonal else partial(taken, True)
+        choice = choose_number(sample, options.max_clusters, given, say, by_columns)
         found = sample, choice
         return Chosen(found, matrix[sample.ids], choice.kept.labels, sample.left_out)
 
@@ -213,8 +218,9 @@ class GaussianDPMeans(ClusterEstimator):
         Cost of each cluster, in the units of ``covariance_penalty``. "auto" takes the number of
         clusters that is the likeliest for the widest range of penalties, or that between which
         rows thin out. If rows that had no part in finding them do not thin out there, and are no
-        likelier in them than rows without clusters would be, there is one cluster. The penalty is
-        one at which the objective keeps these clusters.
+        likelier in them than rows without clusters would be, there is one cluster. Where full
+        covariances tell of one, clusters are looked for by diagonal ones, too. The penalty is one
+        at which the objective keeps these clusters.
     covariance_type : {"full", "diag"}, default="full"
         Full matrices, or diagonal ones: clusters parallel to the axes.
     covariance_penalty : float, default=1.0
@@ -289,7 +295,7 @@ class GaussianDPMeans(ClusterEstimator):
         ``n_clusters``, ``evidence`` (nats by which a sample of the rows is likelier in so many
         Gaussian clusters than in one), ``p_value`` (of the valleys that rows held out show between
         the clusters of others; 1 where they were not looked for; where one is at most 0.01, there
-        is more than one cluster) and ``chosen``.
+        is more than one cluster) and ``chosen``. By diagonal covariances where these decided.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -371,7 +377,8 @@ class GaussianDPMeans(ClusterEstimator):
         self, matrix: Any, weights: Floats | None, rng: np.random.RandomState, pool: Pool
     ) -> tuple[dict[str, Any], Status]:
         every = np.array(np.broadcast_to(1.0 if weights is None else weights, len(matrix)))
-        told_number(self, len(matrix))
+        if self.n_clusters is not None:
+            told_number(self, len(matrix))
         options = self._options(matrix.shape[1])
         report = self._report_changes
         if self.covariances is None:

@@ -30,8 +30,6 @@
     if (button) highlight(highlighted === button.dataset.cluster ? null : button.dataset.cluster);
   });
 
-  if (!data.steps) return;
-
   // -- the points of a solution ---------------------------------------------------------------
 
   const mark = (shape, size) => {
@@ -49,9 +47,10 @@
 
   const decoded = (step) => {
     const labels = [];
-    for (let at = 0; at < step.labels.length; at += data.width) {
+    const width = step.width ?? data.width;
+    for (let at = 0; at < step.labels.length; at += width) {
       let number = 0;
-      for (let digit = 0; digit < data.width; digit++)
+      for (let digit = 0; digit < width; digit++)
         number = number * ALPHABET.length + ALPHABET.indexOf(step.labels[at + digit]);
       labels.push(number);
     }
@@ -102,10 +101,38 @@
     highlight(null);
   };
 
+  // -- levels: other numbers of clusters with evidence ----------------------------------------
+
+  const [chart, slider, shown, back, handle, levels] =
+    ["path", "penalty", "shown", "back", "handle", "levels"].map(find);
+  let current = data.fitted;
+
+  const showLevel = (level) => { // null: none of them
+    for (const button of levels?.querySelectorAll("[data-level]") ?? [])
+      button.setAttribute("aria-pressed", String(Number(button.dataset.level) === level));
+    for (const table of levels?.querySelectorAll("[data-table]") ?? [])
+      table.hidden = level !== null && Number(table.dataset.table) !== level;
+  };
+  if (levels) {
+    levels.querySelector("[role=group]").hidden = false;
+    showLevel(data.level);
+    levels.addEventListener("click", (event) => {
+      const button = event.target.closest("[data-level]");
+      if (!button) return;
+      const level = Number(button.dataset.level);
+      showLevel(level);
+      draw(data.levels[level]);
+      if (!data.steps) return;
+      current = null;
+      back.disabled = false;
+      shown.textContent = `Level of ${data.levels[level].text}`;
+    });
+  }
+
+  if (!data.steps) return;
+
   // -- penalties and solutions ----------------------------------------------------------------
 
-  const [chart, slider, shown, back, handle] =
-    ["path", "penalty", "shown", "back", "handle"].map(find);
   const [lowest, highest, begin, end] = data.scale;
   const limit = (number, low, high) => Math.min(Math.max(number, low), high);
   const part = (penalty) =>
@@ -116,8 +143,6 @@
       ? Math.max(0, Math.log(step.low / penalty), Math.log(penalty / step.high)) : Infinity);
     return gaps.indexOf(Math.min(...gaps));
   };
-  let current = data.fitted;
-
   const show = (at, penalty) => {
     const step = data.steps[at];
     const share = part(penalty);
@@ -128,7 +153,10 @@
     const fitted = at === data.fitted ? " (the fitted model)" : `, objective ${step.objective}`;
     shown.textContent = told[0].toUpperCase() + told.slice(1) + fitted;
     back.disabled = at === data.fitted;
-    if (at !== current) draw(step);
+    if (at !== current) {
+      draw(step);
+      showLevel(at === data.fitted ? data.level : null);
+    }
     current = at;
   };
   const showStep = (at) => {

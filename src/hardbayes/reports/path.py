@@ -166,11 +166,12 @@ def solutions_section(
     labels: NDArray[np.int64] | None,
     thing: str,
     choice: dict[str, Any] | None = None,
+    levels: Markup | None = None,
 ) -> Section:
     """Return the section.
 
     ``labels`` (m,): of the points of the plane under the fitted model; ``choice``: what an
-    automatic penalty has compared.
+    automatic penalty has compared; ``levels``: other numbers of clusters with evidence.
     """
     chart = None if found is None else path_figure(found, thing)
     scatter = None
@@ -184,9 +185,19 @@ def solutions_section(
         title,
         tag("ul", [tag("li", sentence) for sentence in reasons], class_="reasons"),
         both,
+        levels,
         None if found is None else path_table(found, thing),
         None if choice is None else _choice_table(choice),
     )
+
+
+def plane_data(plane: Plane | None) -> dict[str, Any]:
+    """Return what the script needs to draw points of other clusters."""
+    return {
+        "points": [] if plane is None else plane.points.ravel().tolist(),
+        "size": 0 if plane is None else point_size(plane),
+        "line": LINE,
+    }
 
 
 def script_data(found: Solutions | None, plane: Plane | None, thing: str) -> dict[str, Any]:
@@ -208,10 +219,7 @@ def script_data(found: Solutions | None, plane: Plane | None, thing: str) -> dic
                 "labels": None if step.labels is None else encoded(step.labels, width),
                 "names": []
                 if plane is None or step.labels is None
-                else [
-                    [each.word, each.x, each.y, *((each.own_x, each.own_y) if each.is_away else ())]
-                    for each in cluster_names(plane, step.labels)
-                ],
+                else [each.told() for each in cluster_names(plane, step.labels)],
             }
             for step in found.steps
         ],
@@ -219,11 +227,7 @@ def script_data(found: Solutions | None, plane: Plane | None, thing: str) -> dic
         "sign": found.sign,
         "scale": list(across[:4]),
         "width": width,
-        "points": [] if plane is None else plane.points.ravel().tolist(),
-        "size": 0 if plane is None else point_size(plane),
-        "total": 0 if plane is None else plane.n_rows,
-        "line": LINE,
-    }
+    } | plane_data(plane)
 
 
 def encoded(labels: NDArray[np.int64], width: int) -> str:

@@ -97,6 +97,11 @@ class Name(NamedTuple):
         """Whether it stands so far from its point that a line has to join them."""
         return abs(self.x - self.own_x) + abs(self.y - LINE - self.own_y) > LETTER[1]
 
+    def told(self) -> list[str | int]:
+        """Return what the script needs to write it."""
+        line = (self.own_x, self.own_y) if self.is_away else ()
+        return [self.word, self.x, self.y, *line]
+
 
 def names_apart(words: list[str], points: NDArray[np.float64]) -> list[Name]:
     """Return words near their points (k, 2), none over another; those that find no place are out.

@@ -31,6 +31,7 @@ from hardbayes.reports.data import (
 from hardbayes.reports.features import examples_section, features_of, features_section
 from hardbayes.reports.graph import communities_section, graph_of, matrix_section
 from hardbayes.reports.how_sure import how_sure_section
+from hardbayes.reports.levels import levels_data, levels_figure, levels_of
 from hardbayes.reports.mixed_tables import (
     columns_section,
     mixed_rows_section,
@@ -223,6 +224,7 @@ def partition(given: Given) -> Content:
 
     found = _solutions(given, "n_clusters_", "cluster_penalty_", labels_of)
     profiles = profiles_of(data, labels, k)
+    levels, fitted = levels_of(model, labels), counted(k, "cluster")
     rows = rows_of(nameless(model), data.rows, labels, [each.cluster for each in profiles.found])
     n, d = data.rows.shape
     return Content(
@@ -233,6 +235,7 @@ def partition(given: Given) -> Content:
             solutions_section(
                 f"Why {counted(k, 'cluster')}", reasons_for(model, "cluster", found), found, plane,
                 labels_of(model), "cluster", getattr(model, "penalty_choice_", None),
+                levels_figure(levels, fitted),
             ),
             how_sure_section(given, data, labels),
             profiles_section(profiles, data.columns),
@@ -242,8 +245,9 @@ def partition(given: Given) -> Content:
             usage_section(model, "groups" if given.groups is not None else "partition",
                           given.in_pipeline),
         ],
-        script_data(found, plane, "cluster"),
-        {"row": _names(data.row_names, n), "cluster": labels.tolist()},
+        script_data(found, plane, "cluster") | levels_data(levels, fitted, plane),
+        {"row": _names(data.row_names, n), "cluster": labels.tolist()}
+        | {f"of {name}": level.tolist() for name, level in levels.items() if name != fitted},
     )  # fmt: skip
 
 

@@ -5,8 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from hardbayes.gaussian.choice import sample as sampling
-from hardbayes.gaussian.choice.borders import HeldOut, held_out, simes
-from hardbayes.gaussian.choice.path import find_path
+from hardbayes.gaussian.choice.borders import LEVEL, HeldOut, held_out, simes
+from hardbayes.gaussian.choice.path import Step, find_path
 from tests.gaussian.choice.samples import SQUARE, blobs, sampled
 
 
@@ -20,6 +20,12 @@ def test_simes():
     assert simes([]) == 1.0
     assert_allclose(simes([0.5, 0.01, 0.9]), 0.03)
     assert_allclose(simes([0.04, 0.03]), 0.04)
+
+
+def test_numbers_whose_own_clusters_have_valleys():
+    path = {k: Step(k, float(k), np.zeros(4, np.int64)) for k in (1, 2, 3, 5)}
+    assert [*HeldOut({2: 0.2, 3: LEVEL, 5: 0.0}).among(path)] == [1, 3, 5]
+    assert [*HeldOut({}).among(path)] == [1]
 
 
 def test_what_is_heard():

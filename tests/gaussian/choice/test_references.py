@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.stats import kstest, skew
+from scipy.stats import kstest, skew, spearmanr
 
 from hardbayes.gaussian.choice import references
 from hardbayes.gaussian.choice.path import find_path
 from hardbayes.gaussian.choice.references import (
     Steps,
+    copula,
     elliptical,
     histogram,
     independent,
@@ -140,6 +141,24 @@ def test_radii_and_axes_have_the_distributions_of_the_rows():
         assert_allclose(skew(along), skew(sample.rows.rows), atol=0.3)
         for mine, theirs in zip(along.T, sample.rows.rows.T, strict=True):
             assert kstest(mine, theirs).pvalue > 0.01
+
+
+def test_a_copula_has_the_columns_and_rank_correlations_of_the_rows():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(4000, 2)) @ [[1.0, 0.6], [0.0, 0.8]]
+    rows = np.column_stack([np.exp(scores[:, 0]), scores[:, 1] ** 3])
+    drawn = copula(rows, np.full(len(rows), 1 / len(rows)))(RNG(0))
+    for column, own in zip(drawn.T, rows.T, strict=True):
+        assert kstest(column, own).statistic < 0.05
+    assert abs(spearmanr(drawn).statistic - spearmanr(rows).statistic) < 0.05
+    doubled = np.r_[np.full(2000, 2 / 6000), np.full(2000, 1 / 6000)]  # weights count as rows
+    heavy = copula(rows + 9.0 * (np.arange(4000) < 2000)[:, np.newaxis], doubled)(RNG(0))
+    assert heavy.mean() > 5.5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_skewed_columns_are_not_likelier_along_the_columns(seed):
+    assert not likelier(np.random.default_rng(seed).exponential(size=(300, 30)), diagonal=True)
 
 
 def test_two_modes_become_one():

@@ -43,6 +43,7 @@ from hardbayes.dp_means.choice.rule import (
     LEVEL,
     Candidate,
     choose,
+    layer_numbers,
     needed_width,
     p_value_of,
     with_evidence,
@@ -59,6 +60,7 @@ from hardbayes.dp_means.choice.sample import (
     view,
 )
 from hardbayes.dp_means.path import Path
+from hardbayes.dp_means.problem import Problem
 from hardbayes.dp_means.stepped_path import SteppedPath
 
 Labels = NDArray[np.signedinteger]
@@ -115,6 +117,7 @@ class Choice(NamedTuple):
     candidates: list[Candidate]
     penalties: dict[int, float]  # of the candidates, in the user's units
     left_out: list[Dummies]  # categories and discrete columns that the choice did not see
+    layers: dict[int, Floats]  # centres of the other numbers with evidence, within the cap
 
     @property
     def shown(self) -> Candidate | None:
@@ -164,8 +167,14 @@ def _choose(
     unit, left_out = traced.problem.unit, seen.left_out * traced.problem.unit
     middles = {p.k: p.middle for p in traced.plateaus}
     middles[1] = 2.0 * (traced.path.first_penalty + left_out)
-    labels = traced.path.best_at(max(middles[k] - left_out, 0.0), max_clusters).labels
-    centres = drawn.exact.clusters(labels, int(labels.max()) + 1)[1]
+
+    def partition(number: int) -> tuple[Labels, Floats]:
+        penalty = max(middles[number] - left_out, 0.0)
+        labels = traced.path.best_at(penalty, max_clusters).labels
+        centres = drawn.exact.clusters(labels, int(labels.max()) + 1)[1]
+        return labels, drawn.in_user_coordinates(centres)
+
+    labels, points = partition(k)
     penalties = {number: penalty / unit for number, penalty in middles.items()}
     if seen.geometry is not geometry or drawn.exact is not sample:
         codes = [codes_of(drawn.exact.rows, dummies) for dummies in drawn.left_out]
@@ -174,8 +183,11 @@ def _choose(
     if drawn.exact is not sample:  # no partition saves more than one cluster costs
         penalties[1] = drawn.exact.cost_of_one()
     penalties = {number: penalty / drawn.frame.unit for number, penalty in penalties.items()}
-    points = drawn.in_user_coordinates(centres)
-    return Choice(penalties[k], k, points, candidates, penalties, drawn.left_out), labels
+    choice = Choice(penalties[k], k, points, candidates, penalties, drawn.left_out, {})
+    numbers = [number for number, _ in layer_numbers(choice_table(choice)) if number != k]
+    most = max_clusters or max(numbers, default=1)
+    layers = {number: partition(number)[1] for number in numbers if number <= most}
+    return choice._replace(layers=layers), labels
 
 
 def _most_clusters(sample: Sample, seen: View) -> int:
@@ -262,13 +274,16 @@ ALONE = 0.99  # of the variance: a column with this share decides alone
 ENOUGH_ROWS = 10_000  # to estimate them
 
 
-def choice_attributes(choice: Choice) -> dict[str, Any]:
-    """Return the fitted attributes that tell why a number of clusters was chosen."""
+def choice_attributes(
+    choice: Choice, fitted: dict[str, Any], problem: Problem, matrix: Matrix, pool: Pool
+) -> dict[str, Any]:
+    """Return the fitted attributes that tell why a number of clusters was chosen, and of others."""
     shown = choice.shown
     return {
         "plateau_width_": shown.width if shown else 0.0,
         "plateau_reference_": shown.reference if shown else 0.0,
         "penalty_choice_": choice_table(choice),
+        "layers_": _layers(choice, fitted, problem, matrix, pool),
     }
 
 
@@ -284,6 +299,24 @@ def has_chosen_for(estimator: Any, matrix: Matrix, weights: Floats | None) -> bo
     """Whether a fit with these parameters has chosen the penalty for these rows."""
     known = getattr(estimator, "_chosen_for", None)
     return known is not None and known == choice_inputs(estimator, matrix, weights)
+
+
+def _layers(
+    choice: Choice, fitted: dict[str, Any], problem: Problem, matrix: Matrix, pool: Pool
+) -> NDArray[np.int32]:
+    """Return the labels of rows (layers, n) in each number of clusters with evidence, rising.
+
+    Those of the fit among them; in the others rows go to the nearest centre of the choice.
+    """
+    model, layers = fitted["_model"], [fitted["labels_"]] * (choice.n_clusters > 1)
+    for k, points in choice.layers.items():
+        if k == fitted["n_clusters_"]:  # under a cap the fit may have this number
+            continue
+        other = replace(model, centres=problem.centres_in_frame(points), _tables={})
+        labels = other.assign(matrix, pool).labels()
+        layers.append(np.unique(labels, return_inverse=True)[1].astype(np.int32))
+    layers.sort(key=np.max)
+    return np.stack(layers) if layers else np.empty((0, matrix.shape[0]), np.int32)
 
 
 def choice_table(choice: Choice) -> Table:

@@ -240,6 +240,10 @@ class HeldOut(NamedTuple):
         """Whether rows thin out between some clusters."""
         return self.p_value <= LEVEL
 
+    def among(self, path: Path) -> Path:
+        """Return one cluster, and the partitions between whose own clusters rows thin out."""
+        return {k: path[k] for k in path if k == 1 or self.p_values.get(k, 1.0) <= LEVEL}
+
 
 class Case(NamedTuple):
     """Rows in which clusters were found, and others that judge them."""

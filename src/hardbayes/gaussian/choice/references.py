@@ -8,11 +8,15 @@ the axes are those along which rows are least Gaussian (independent component an
 1999). Another is elliptical, with the rows' own distances from the middle, as nearly as a density
 that never rises with the distance allows. The third is uniform in a simplex: of all bodies without
 clusters, Gaussians fit its corners best. All have the rows' covariance and weights.
+
+Diagonal covariances have no axes but the columns. For them the first kind has the rows' own
+distribution in each column, as nearly as one mode allows, and their rank correlations: a Gaussian
+copula.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -46,6 +50,9 @@ LEVERAGE = 1e-2  # least share of a scatter that is left where a row is taken aw
 TINY = 1e-280  # instead of zero, against overflow of ratios and logarithms
 
 
+Draw: TypeAlias = "Callable[[np.random.RandomState], Floats]"  # draws a cloud (n, d)
+
+
 class Whitened(NamedTuple):
     """Rows (n, r) of covariance one, and how to get back: ``rows @ back + middle``."""
 
@@ -56,12 +63,22 @@ class Whitened(NamedTuple):
     # Without it, distances in many columns would seem to have shorter tails than they have.
     stretch: Floats
 
+    def coloured(self, draw: Draw) -> Draw:
+        """Return a function that draws a cloud (n, d) as another draws a white one (n, r)."""
+        return lambda rng: draw(rng) @ self.back + self.middle
+
 
 class Steps(NamedTuple):
     """A density that is constant between edges."""
 
     edges: Floats  # (b + 1,)
     masses: Floats  # (b,), which sum to one
+
+    def at(self, parts: Floats) -> Floats:
+        """Return the points (n,) below which these parts of the mass lie."""
+        at, within = _places(self.masses, parts)
+        found: Floats = self.edges[at] + within * (self.edges[at + 1] - self.edges[at])
+        return found
 
 
 def is_likelier(rows: MixtureRows, path: Path) -> bool:
@@ -77,8 +94,13 @@ def reference_gains(rows: MixtureRows, most: int) -> Iterator[float]:
     white = whiten(rows)
     shares = rows.weights / rows.total
     given = rows.weights, rows.floor, rows.diagonal, rows.pool
-    for draw in (independent(white, shares), elliptical(white, shares), simplex(*white.rows.shape)):
-        clouds = (draw(rng) @ white.back + white.middle for _ in range(N_DRAWS))
+    if rows.diagonal:
+        skewed = copula(rows.jittered, shares)
+    else:
+        skewed = white.coloured(independent(white, shares))
+    others = elliptical(white, shares), simplex(*white.rows.shape)
+    for draw in (skewed, *map(white.coloured, others)):
+        clouds = (draw(rng) for _ in range(N_DRAWS))
         yield float(np.mean([gain(find_path(mixture_rows(c, c, *given), most)) for c in clouds]))
 
 
@@ -101,7 +123,7 @@ def whiten(rows: MixtureRows) -> Whitened:
     return Whitened(seen, (axes * deviations).T, middle, 1.0 / np.sqrt(left))
 
 
-def elliptical(white: Whitened, shares: Floats) -> Callable[[np.random.RandomState], Floats]:
+def elliptical(white: Whitened, shares: Floats) -> Draw:
     """Return a function that draws an elliptical cloud (n, r)."""
     n, d = white.rows.shape
     radii = white.stretch * np.sqrt(np.einsum("ij,ij->i", white.rows, white.rows))
@@ -123,7 +145,7 @@ def elliptical(white: Whitened, shares: Floats) -> Callable[[np.random.RandomSta
     return draw
 
 
-def independent(white: Whitened, shares: Floats) -> Callable[[np.random.RandomState], Floats]:
+def independent(white: Whitened, shares: Floats) -> Draw:
     """Return a function that draws a cloud (n, r) with independent axes of one mode each."""
     n, axes = len(white.rows), independent_axes(white.rows, shares)
     along = white.stretch[:, np.newaxis] * (white.rows @ axes.T)
@@ -131,15 +153,14 @@ def independent(white: Whitened, shares: Floats) -> Callable[[np.random.RandomSt
 
     def draw(rng: np.random.RandomState) -> Floats:
         drawn = np.empty_like(along)
-        for (edges, masses), column in zip(columns, drawn.T, strict=True):
-            at, within = _places(masses, rng.random_sample((n,)))
-            column[:] = edges[at] + within * (edges[at + 1] - edges[at])
+        for found, column in zip(columns, drawn.T, strict=True):
+            column[:] = found.at(rng.random_sample((n,)))
         return drawn @ axes
 
     return draw
 
 
-def simplex(n: int, d: int) -> Callable[[np.random.RandomState], Floats]:
+def simplex(n: int, d: int) -> Draw:
     """Return a function that draws a cloud (n, d) in a simplex, of covariance one."""
     basis = np.linalg.qr(np.c_[np.ones(d + 1), np.eye(d + 1, d)])[0][:, 1:]
 
@@ -147,6 +168,25 @@ def simplex(n: int, d: int) -> Callable[[np.random.RandomState], Floats]:
         weights = rng.standard_exponential((n, d + 1))
         weights /= weights.sum(axis=1, keepdims=True)
         return np.sqrt((d + 1.0) * (d + 2.0)) * (weights @ basis)
+
+    return draw
+
+
+def copula(rows: Floats, shares: Floats) -> Draw:
+    """Return a function that draws a cloud (n, d) of columns of one mode with rank correlations."""
+    columns = [one_mode(histogram(column, shares)) for column in rows.T]
+    scores = np.empty_like(rows)
+    for column, score in zip(rows.T, scores.T, strict=True):
+        order = np.argsort(column, kind="stable")
+        score[order] = ndtri(np.cumsum(shares[order]) - shares[order] / 2.0)
+    scores /= np.sqrt(shares @ scores**2)
+    variances, axes = np.linalg.eigh((shares[:, np.newaxis] * scores).T @ scores)
+    back = np.sqrt(np.maximum(variances, 0.0))[:, np.newaxis] * axes.T
+
+    def draw(rng: np.random.RandomState) -> Floats:
+        parts = ndtr(rng.standard_normal(rows.shape) @ back)
+        drawn = [found.at(part) for found, part in zip(columns, parts.T, strict=True)]
+        return np.stack(drawn, axis=1)
 
     return draw
 

@@ -119,14 +119,59 @@ class Choice(NamedTuple):
         return alone_sentences(why, ONE_CLUSTER, near, any_number)
 
 
+class Found(NamedTuple):
+    """The clusters of a sample by covariances of one kind."""
+
+    path: Path
+    chosen: Step
+    heard: HeldOut
+    most: int  # clusters, that are believed
+    allowed: Path  # the part of the path up to the user's bound
+    plateau: Step  # the widest
+
+
 @one_blas_thread()
 def choose_number(
-    sample: Sample, max_clusters: int, given_prior: Floats | None, say: Callable[[str], None]
+    sample: Sample,
+    max_clusters: int,
+    given_prior: Floats | None,
+    say: Callable[[str], None],
+    by_columns: Callable[[], Sample] | None = None,
 ) -> Choice:
     """Return the choice of a number of clusters, and a prior and a penalty for it.
 
     ``given_prior`` (h, d): in the sample's units, None where it is to be found; ``say`` is called
-    with sentences on what was found so far.
+    with sentences on what was found so far. Where full covariances tell of one cluster, diagonal
+    ones, of a sample ``by_columns``, may tell of more: of few rows they need fewer.
+    """
+    rows = sample.rows
+    found = _find(sample, max_clusters, say)
+    if found.chosen.k == 1 and by_columns is not None:
+        say("the same with diagonal covariances")
+        other = _find(by_columns(), max_clusters, say, by_own_valleys=True)
+        found = other if other.chosen.k > 1 else found
+    path, chosen = found.path, found.chosen
+    evidences = {k: step.evidence for k, step in path.items()}
+    kept = Keeper(rows, path, found.most, given_prior).keep(chosen.labels, chosen.k)
+    evidences.setdefault(chosen.k, chosen.evidence)  # a number that the path may lack
+    p_values = found.heard.p_values
+    candidates = {
+        k: Candidate(k, evidences[k] - evidences[1], p_values.get(k, 1.0), k == kept.k)
+        for k in sorted(evidences)
+    }
+    nearest = None
+    if kept.k == 1 and len(found.allowed) > 1:
+        k = found.plateau.k if found.plateau.k > 1 else _likeliest_of_several(found.allowed)
+        nearest = candidates[k]
+    return Choice(kept, tuple(candidates.values()), nearest)
+
+
+def _find(
+    sample: Sample, max_clusters: int, say: Callable[[str], None], by_own_valleys: bool = False
+) -> Found:
+    """Return the clusters of a sample that valleys between them, or likelihood, speak for.
+
+    ``by_own_valleys``: where rows thin out, only between clusters of a number that shows it itself.
     """
     rows = sample.rows
     path = find_path(rows)
@@ -137,7 +182,10 @@ def choose_number(
     if len(allowed) > 1:
         heard = held_out(rows, path, max(2, plateau.k), sample.dip_rows, sample.unseen)
         if heard.is_several:
-            chosen = _with_valleys(sample, allowed)
+            if by_own_valleys:
+                chosen = plateaus(heard.among(allowed), rows.total)[0]
+            else:
+                chosen = _with_valleys(sample, allowed)
             say(f"rows held out thin out between clusters: {counted(chosen.k, 'cluster')}")
         elif is_likelier(rows, path):
             most = min(max_clusters, FEW)
@@ -145,17 +193,7 @@ def choose_number(
             say(f"likelier than rows without clusters: {counted(chosen.k, 'cluster')}")
         else:
             say("no likelier than rows without clusters: one cluster")
-    evidences = {k: step.evidence for k, step in path.items()}
-    kept = Keeper(rows, path, most, given_prior).keep(chosen.labels, chosen.k)
-    evidences.setdefault(chosen.k, chosen.evidence)  # a number that the path may lack
-    candidates = {
-        k: Candidate(k, evidences[k] - evidences[1], heard.p_values.get(k, 1.0), k == kept.k)
-        for k in sorted(evidences)
-    }
-    nearest = None
-    if kept.k == 1 and len(allowed) > 1:
-        nearest = candidates[plateau.k if plateau.k > 1 else _likeliest_of_several(allowed)]
-    return Choice(kept, tuple(candidates.values()), nearest)
+    return Found(path, chosen, heard, most, allowed, plateau)
 
 
 def _with_valleys(sample: Sample, path: Path) -> Step:
