@@ -13,10 +13,13 @@ import numpy as np
 from hardbayes.core.arrays import Floats
 
 if TYPE_CHECKING:
+    from hardbayes.dp_means.compiled.swapping import FewClusters
     from hardbayes.dp_means.problem import Problem
 
-# Entries of rows and clusters up to which this is done: with more, paths on samples take less time.
-MAX_ENTRIES = 1 << 17
+# Rows, their entries and clusters up to which this is done: with more, a path takes less time than
+# swaps that end as low (benchmarks.exact_k).
+MAX_ROWS = 1 << 13
+MAX_ENTRIES = 1 << 20
 MAX_CLUSTERS = 64
 # Starts, of which the best goes on; and how many swaps must fail in a row before it ends: more of
 # fewer rows, where they take less time, but not more than so many for each cluster, for there are
@@ -24,14 +27,15 @@ MAX_CLUSTERS = 64
 STARTS = 3
 PATIENCE = 16
 PATIENCE_TIMES_ROWS = 1 << 13
-PATIENCE_A_CLUSTER = 8
+PATIENCE_A_CLUSTER = 6
 # Rows around which a cluster may open: the best of so many drawn.
 TRIES = 3
-# Other numbers of clusters need not be as good: swaps that must fail with each, and how many more
-# clusters than wished there are.
-PATIENCE_BESIDE = 1
+# Up to so many clusters more than wished tell where the number is best; swaps that must fail with
+# one more or one fewer, which need not be as good.
 BEYOND = 4
-MAX_SWAPS = 1 << 10  # in one compiled call, so that Ctrl-C is prompt
+PATIENCE_BESIDE = 1
+ROUNDING = 16 * np.finfo(np.float64).eps  # of a mean of equal rows, as a part of them
+MAX_SWAPS = 1 << 9  # in one compiled call, so that Ctrl-C is prompt
 
 
 class FewSolution(NamedTuple):
@@ -49,7 +53,8 @@ def solve_few(
     For squared distances without a prior.
     """
     rows = problem.rows
-    if rows.n_rows * rows.n_columns > MAX_ENTRIES or k > MAX_CLUSTERS:
+    entries = rows.n_rows * rows.n_columns
+    if rows.n_rows > MAX_ROWS or entries > MAX_ENTRIES or k > MAX_CLUSTERS:
         return None
     local = rows.take()
     weights = local.weights_at()
@@ -71,11 +76,11 @@ def solve_few(
     for more in range(k + 1, k + BEYOND + 1):
         if more > len(kept) or not few.add():
             break
-        fits[more] = few.swap(PATIENCE_BESIDE)
+        fits[more] = few.swap(PATIENCE_BESIDE if more == k + 1 else 0)
     few.restore(best)
     for fewer in range(k - 1, 1, -1):
         few.drop()
-        fits[fewer] = few.swap(PATIENCE_BESIDE)
+        fits[fewer] = few.swap(PATIENCE_BESIDE if fewer == k - 1 else 0)
     return FewSolution(best.centres[:k], sorted(fits.items()))
 
 
@@ -88,9 +93,10 @@ class _Few:
         from hardbayes.dp_means.compiled.swapping import FewClusters, FewRows
 
         n, d = points.shape
+        same = d * (ROUNDING * np.abs(points).max()) ** 2
         self._rows = FewRows(
-            points, weights, np.zeros(d), np.zeros(n), np.zeros(n), np.zeros(slots, np.int64),
-            np.zeros(slots),
+            points, weights, np.zeros(d), float(same), np.zeros(n), np.zeros(n),
+            np.zeros(slots, np.int64), np.zeros(slots),
         )  # fmt: skip
         self._rng = rng
         self.clusters, self._saved = (

@@ -1,10 +1,10 @@
 """So many clusters of few rows: single-row moves until none pays, and swaps of whole clusters.
 
-A swap unites the two clusters that lose least by it and opens one around a row that is far from its
-centre (Fränti 2018). Rows then move one by one by Hartigan's rule. Each is compared only with clusters
-that have changed since it was last compared, as long as a bound on what the others would cost it
-decides. So a swap costs little more than the rows that it moves, and many are tried. Squared
-distances of dense rows of positive weight.
+A swap unites two clusters that lose little by it and opens one around a row that is far from its
+centre (Fränti 2018). Rows then move one by one by Hartigan's rule. Each is compared only with those
+clusters that have changed since it was last compared, as long as a bound on what the others would
+cost it decides. So a swap costs little more than the rows that it moves, and many are tried.
+Squared distances of dense rows of positive weight.
 """
 
 from typing import NamedTuple
@@ -19,8 +19,9 @@ from hardbayes.dp_means.compiled.single_row import is_worth_it
 MAX_PASSES = 200
 # A swap must lower the fit term by more than rounding could pretend.
 TOLERANCE = 1e-12
-# More give up fewer swaps that would have paid, and take longer (benchmarks.exact_k).
-HOPE = 4.0
+# Passes as good as the last that rows may hope for: with more, fewer swaps are given up that would
+# have paid, and all take longer (benchmarks.exact_k).
+HOPE = 2.0
 # A cluster without a row has no weight left, if it is less than this part of that of the row.
 ALONE = 1e-9
 
@@ -31,6 +32,7 @@ class FewRows(NamedTuple):
     points: np.ndarray  # (n, d) float64
     weights: np.ndarray  # (n,): positive
     zeros: np.ndarray  # (d,)
+    same: float  # the squared distance that rounding may put between equal rows
     costs: np.ndarray  # (n,): what rows add to the fit term before a swap
     tried: np.ndarray  # (n,): and after it
     partners: np.ndarray  # (slots,) int64: scratch
@@ -199,7 +201,7 @@ def open_around(rows, clusters, slot, total, draws):
         target = draws[t] * total
         row = np.int64(-1)
         for i in range(n):
-            if rows.costs[i] > 0.0:
+            if rows.costs[i] > rows.weights[i] * rows.same:
                 row = np.int64(i)
                 target -= rows.costs[i]
                 if target < 0.0:
