@@ -28,6 +28,8 @@ from hardbayes.mixed.search import Problem, embeddings
 
 IN_STEPS = 0.5  # different values among those of a column: with fewer, they are drawn as they are
 MODES = 0.01  # level of the test for several modes (a convention)
+# The same where it is one mode that has to be shown: its p-values are near 1 (a convention).
+CURVE = 0.5
 SIMULATED = 4000  # rows by which the correlations behind columns are found,
 MATCHINGS = 8  # in so many steps
 STRONGEST = 0.995  # a correlation; a stronger one is not told from it
@@ -85,7 +87,7 @@ def variables_of(problem: Problem) -> list[Variable]:
     return found
 
 
-def _has_modes(values: Floats) -> bool:
+def _has_modes(values: Floats, level: float = MODES) -> bool:
     """Whether a column has several modes, where it has more than a few values."""
     atoms, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     if len(atoms) <= OTHER_VALUES:
@@ -97,7 +99,7 @@ def _has_modes(values: Floats) -> bool:
     smooth = values[order] + np.median(np.diff(atoms)) * spread
     from hardbayes.core.dip import dip_p_value  # numba comes with it, at the first fit only
 
-    return bool(dip_p_value(smooth, np.ones(len(smooth))) < MODES)
+    return bool(dip_p_value(smooth, np.ones(len(smooth))) < level)
 
 
 def _normal_scores(values: Floats) -> Floats:
@@ -228,21 +230,17 @@ def binned(each: Variable) -> Labels:
 
 
 def _follows(child: Variable, parent: Variable, rng: np.random.RandomState) -> bool:
-    """Whether a number has several modes, but none about its values at places of a number without.
+    """Whether a number has several modes that are those of a curve over a number without any.
 
-    Then they are those of a curve. Clusters keep theirs wherever both occur.
+    Then rows that are neighbours there differ by noise. In clusters that both occur there some
+    differ by the gap between them, which no curve has.
     """
     if child.shown is None or parent.shown is not None or not parent.is_number:
         return False
     both = ~np.isnan(parent.values) & ~np.isnan(child.shown)
     order = np.lexsort((rng.random_sample(np.count_nonzero(both)), parent.values[both]))
     values = child.shown[both][order]
-    if len(values) <= NEIGHBOURS:
-        return False
-    sums = np.cumsum(np.r_[0.0, values])
-    begins = np.clip(np.arange(len(values)) - NEIGHBOURS // 2, 0, len(values) - NEIGHBOURS)
-    others = sums[begins + NEIGHBOURS] - sums[begins] - values
-    return not _has_modes(values - others / (NEIGHBOURS - 1))
+    return not _has_modes(np.abs(np.diff(values)), CURVE)
 
 
 def _strongest_tree(bins: list[Labels], with_modes: NDArray[np.bool_]) -> list[tuple[int, int]]:
