@@ -78,6 +78,7 @@ SECTIONS: dict[str, Callable[[Options], Section]] = {
     "kernels": kernels.run,
     "choosing-kernels": choosing_kernels.run,
     "mixed": mixed.run,
+    "mixed-draws": mixed.run_draws,
     "samplers": samplers.run,
     "streams": streams.run,
     "scale": scale.run,

@@ -26,7 +26,7 @@ from benchmarks.mixed_peers import (
     told_k_means,
 )
 from benchmarks.mixed_real import real_tables
-from benchmarks.mixed_sets import planted, structureless
+from benchmarks.mixed_sets import KINDS, draw_of, planted
 from benchmarks.options import Options
 from benchmarks.report import NOTHING, TARGET_COLUMNS, Section, Target
 from benchmarks.timing import progress
@@ -131,9 +131,23 @@ def run(options: Options) -> Section:
         target = Target(reach=round(best, 3), unit="").cells(own)
         shown = (f"{mean:.3f}" for mean in (own, *others))
         section.add(f"mean ARI, {len(rows)} tables, {group}", "", *shown, *target)
-    _add_draws(section, QUICK_DRAWS if options.quick else options.draws or DRAWS, options.quick)
+    _add_draws(section, options)
     _add_speed(section, 2_000 if options.quick else SPEED_ROWS)
     return section
+
+
+def run_draws(options: Options) -> Section:
+    """Fit the tables without clusters alone."""
+    head = [name if name in NOT_TOLD else f"{name}, told" for name in METHODS]
+    section = Section("Mixed tables without clusters", ["data", "k", *head, *TARGET_COLUMNS], NOTES)
+    _add_draws(section, options)
+    return section
+
+
+def n_found_in(method: str, kind: str, number: int) -> int:
+    """Return how many clusters one of DIVIDERS finds in a draw of a kind without any."""
+    frame = pd.DataFrame(draw_of(kind, number))
+    return n_found(_quietly(DIVIDERS[method], Task(frame, Parts(frame), 1)))
 
 
 def _labelled(options: Options) -> Iterator[tuple[str, str, pd.DataFrame, Labels]]:
@@ -149,18 +163,17 @@ def _quietly(method: Method, task: Task) -> Labels:
     return quiet(lambda *_: method(task), task.parts.numbers, task.k)
 
 
-def _add_draws(section: Section, n_draws: int, quick: bool) -> None:
+def _add_draws(section: Section, options: Options) -> None:
+    n_draws = QUICK_DRAWS if options.quick else options.draws or DRAWS
     divided: dict[tuple[str, str], dict[str, list[bool]]] = {}
-    for kind, half, number, columns in structureless(n_draws):
-        if quick and kind not in QUICK_KINDS:
+    for kind, (half, _) in KINDS.items():
+        if options.quick and kind not in QUICK_KINDS:
             continue
-        if not number:
-            progress(f"mixed, without clusters, {kind}")
-        frame = pd.DataFrame(columns)
-        task = Task(frame, Parts(frame), 1)
-        cells = divided.setdefault((half, kind), defaultdict(list))
-        for name, method in DIVIDERS.items():
-            cells[name].append(n_found(_quietly(method, task)) > 1)
+        progress(f"mixed, without clusters, {kind}")
+        divided[half, kind] = {
+            name: [n_found_in(name, kind, number) > 1 for number in range(n_draws)]
+            for name in DIVIDERS
+        }
     for half in ("tuned", "untuned"):
         own = {kind: cells for (of, kind), cells in divided.items() if of == half}
         for kind, cells in own.items():
