@@ -165,7 +165,7 @@ def _parser() -> argparse.ArgumentParser:
         help="a folder of CSV files with a column label, for the section mixed",
     )
     parser.add_argument(
-        "--draws", type=int, help="draws without structure, for the sections choosing* and mixed"
+        "--draws", type=int, help="draws without structure, for the sections choosing* and mixed*"
     )
     parser.add_argument(
         "--rows", type=int, nargs="+", default=[], metavar="N", help="sizes for the section scale"
