@@ -78,6 +78,7 @@ SECTIONS: dict[str, Callable[[Options], Section]] = {
     "kernels": kernels.run,
     "choosing-kernels": choosing_kernels.run,
     "mixed": mixed.run,
+    "mixed-draws": mixed.run_draws,
     "samplers": samplers.run,
     "streams": streams.run,
     "scale": scale.run,
@@ -167,7 +168,7 @@ def _parser() -> argparse.ArgumentParser:
         help="a folder of CSV files with a column label, for the section mixed",
     )
     parser.add_argument(
-        "--draws", type=int, help="draws without structure, for the sections choosing* and mixed"
+        "--draws", type=int, help="draws without structure, for the sections choosing* and mixed*"
     )
     parser.add_argument(
         "--rows",

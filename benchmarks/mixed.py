@@ -26,7 +26,7 @@ from benchmarks.mixed_peers import (
     told_k_means,
 )
 from benchmarks.mixed_real import real_tables
-from benchmarks.mixed_sets import Columns, planted, structureless
+from benchmarks.mixed_sets import KINDS, draw_of, planted
 from benchmarks.options import Options
 from benchmarks.processes import for_each
 from benchmarks.report import NOTHING, TARGET_COLUMNS, Section, Target
@@ -124,7 +124,7 @@ def run(options: Options) -> Section:
         target = Target(reach=round(best, 3), unit="").cells(own)
         shown = (f"{mean:.3f}" for mean in (own, *others))
         section.add(f"mean ARI, {len(rows)} tables, {group}", "", *shown, *target)
-    _add_draws(section, QUICK_DRAWS if options.quick else options.draws or DRAWS, options)
+    _add_draws(section, options)
     _add_speed(section, 2_000 if options.quick else SPEED_ROWS)
     return section
 
@@ -146,6 +146,20 @@ def _scores(known: Labelled) -> tuple[list[float], list[str]]:
     return scores, cells
 
 
+def run_draws(options: Options) -> Section:
+    """Fit the tables without clusters alone."""
+    head = [name if name in NOT_TOLD else f"{name}, told" for name in METHODS]
+    section = Section("Mixed tables without clusters", ["data", "k", *head, *TARGET_COLUMNS], NOTES)
+    _add_draws(section, options)
+    return section
+
+
+def n_found_in(method: str, kind: str, number: int) -> int:
+    """Return how many clusters one of DIVIDERS finds in a draw of a kind without any."""
+    frame = pd.DataFrame(draw_of(kind, number))
+    return n_found(_quietly(DIVIDERS[method], Task(frame, Parts(frame), 1)))
+
+
 def _labelled(options: Options) -> Iterator[Labelled]:
     for each in planted(1 if options.quick else PLANTED_DRAWS):
         if not options.quick or each.name in QUICK_KINDS:
@@ -159,23 +173,21 @@ def _quietly(method: Method, task: Task) -> Labels:
     return quiet(lambda *_: method(task), task.parts.numbers, task.k)
 
 
-Draw = tuple[str, str, int, Columns]  # a kind, its half, the number of the draw, the table
-
-
-def _are_divided(draw: Draw) -> list[bool]:
-    kind, _, number, columns = draw
+def _are_divided(task: tuple[str, int]) -> list[bool]:
+    """Return which methods divide a draw of a kind without clusters."""
+    kind, number = task
     if not number:
         progress(f"mixed, without clusters, {kind}")
-    frame = pd.DataFrame(columns)
-    task = Task(frame, Parts(frame), 1)
-    return [n_found(_quietly(method, task)) > 1 for method in DIVIDERS.values()]
+    return [n_found_in(name, kind, number) > 1 for name in DIVIDERS]
 
 
-def _add_draws(section: Section, n_draws: int, options: Options) -> None:
+def _add_draws(section: Section, options: Options) -> None:
+    n_draws = QUICK_DRAWS if options.quick else options.draws or DRAWS
     divided: dict[tuple[str, str], dict[str, list[bool]]] = {}
-    draws = (draw for draw in structureless(n_draws) if not options.quick or draw[0] in QUICK_KINDS)
-    for (kind, half, _, _), found in for_each(_are_divided, draws, options):
-        cells = divided.setdefault((half, kind), defaultdict(list))
+    kinds = [kind for kind in KINDS if not options.quick or kind in QUICK_KINDS]
+    tasks = [(kind, number) for kind in kinds for number in range(n_draws)]
+    for (kind, _), found in for_each(_are_divided, tasks, options):
+        cells = divided.setdefault((KINDS[kind][0], kind), defaultdict(list))
         for name, is_divided in zip(DIVIDERS, found, strict=True):
             cells[name].append(is_divided)
     for half in ("tuned", "untuned"):

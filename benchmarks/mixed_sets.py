@@ -29,12 +29,10 @@ class Planted(NamedTuple):
     member: Labels
 
 
-def structureless(n_draws: int) -> Iterator[tuple[str, str, int, Columns]]:
-    """Yield the kind, its half, the number of the draw and the table, so many of each kind."""
-    for at, (name, (half, draw)) in enumerate(KINDS.items()):
-        for number in range(n_draws):
-            rng = np.random.default_rng([number, at, 31])
-            yield name, half, number, draw(rng, ROWS[number % len(ROWS)])
+def draw_of(kind: str, number: int) -> Columns:
+    """Return a draw of a kind of tables without clusters."""
+    rng = np.random.default_rng([number, list(KINDS).index(kind), 31])
+    return KINDS[kind][1](rng, ROWS[number % len(ROWS)])
 
 
 def planted(n_draws: int) -> Iterator[Planted]:

@@ -67,6 +67,7 @@ def test_as_low_as_the_best_of_ten_k_means(load_table):
 
 
 def test_many_rows_are_sampled_and_all_of_them_judge(monkeypatch):
+    monkeypatch.setattr("hardbayes.dp_means.few_rows.MAX_ROWS", 100)
     monkeypatch.setattr("hardbayes.dp_means.choice.sample.MAX_ROWS", 300)
     monkeypatch.setattr("hardbayes.dp_means.choice.sample.MIN_ROWS", 100)
     monkeypatch.setattr("hardbayes.dp_means.exactly.PATH_ROWS", 100)

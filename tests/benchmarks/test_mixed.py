@@ -6,6 +6,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from benchmarks import mixed_real
+from benchmarks.mixed import DIVIDERS, n_found_in
 from benchmarks.mixed_peers import (
     Parts,
     average_linkage,
@@ -13,17 +14,22 @@ from benchmarks.mixed_peers import (
     k_prototypes,
     told_k_means,
 )
-from benchmarks.mixed_sets import KINDS, PLANTED, ROWS, planted, structureless
+from benchmarks.mixed_sets import KINDS, PLANTED, ROWS, draw_of, planted
 
 
 def test_kinds_are_halved_and_every_draw_is_a_table():
-    drawn = list(structureless(1))
-    assert [name for name, *_ in drawn] == list(KINDS)
-    for _, half, number, columns in drawn:
-        assert half in ("tuned", "untuned") and number == 0
-        assert {len(column) for column in columns.values()} == {ROWS[0]}
+    for kind, (half, _) in KINDS.items():
+        assert half in ("tuned", "untuned")
+        drawn, again = draw_of(kind, 0), draw_of(kind, 0)
+        assert {len(column) for column in drawn.values()} == {ROWS[0]}
+        pd.testing.assert_frame_equal(pd.DataFrame(drawn), pd.DataFrame(again))
     halves = [half for half, _ in KINDS.values()] + [half for half, *_ in PLANTED.values()]
     assert 0.4 < np.mean([half == "tuned" for half in halves]) < 0.6
+
+
+def test_one_draw_is_one_call():
+    found = {name: n_found_in(name, "two dummies", 0) for name in DIVIDERS}
+    assert found == dict.fromkeys(DIVIDERS, 1)
 
 
 def test_planted_tables_have_their_clusters():

@@ -5,12 +5,19 @@ import pytest
 
 from hardbayes.mixed.choice.evidence import trace
 from hardbayes.mixed.clusters import Prior
-from hardbayes.mixed.search import Path, embeddings, from_labels, pose, seeded
+from hardbayes.mixed.search import (
+    Path,
+    embeddings,
+    from_labels,
+    moved_by_rows,
+    pose,
+    seeded,
+)
 from tests.mixed.tables import drawn_rows
 from tests.reference import mixed
 
 
-@pytest.mark.parametrize(("seed", "k"), [(0, 2), (1, 2), (2, 2), (3, 2)])
+@pytest.mark.parametrize(("seed", "k"), [(0, 2), (1, 2), (2, 2), (3, 2), (0, 3), (2, 3), (3, 3)])
 def test_small_tables_reach_the_best_of_all_partitions(seed, k):
     rows, _ = drawn_rows(seed, n=9, p=1, sizes=(2, 3), k=k)
     best = min(
@@ -24,6 +31,20 @@ def test_small_tables_reach_the_best_of_all_partitions(seed, k):
         path.extend(more)
     path.merge_back()
     assert path.best[k].value == pytest.approx(best)
+
+
+def test_no_row_of_few_would_better_be_elsewhere():
+    rows, _ = drawn_rows(5, n=14, p=2, sizes=(2, 3), k=3)
+    problem = pose(rows, Prior(1.0))
+    start = from_labels(problem, np.arange(14) % 3, 100)
+    found = moved_by_rows(problem, start)
+    assert found.value < start.value and found.k == 3
+    for row in range(14):
+        for cluster in range(3):
+            labels = found.labels.copy()
+            labels[row] = cluster
+            if len(np.unique(labels)) == 3:
+                assert from_labels(problem, labels, 40).value >= found.value - 1e-5
 
 
 def test_the_truth_is_found():

@@ -131,6 +131,7 @@ def every_fit() -> Iterator[tuple[str, Fit]]:
         "DPMeans, published",
         each(DPMeans(random_state=0, search="paper"), DPMeans(random_state=0, method="collapsed")),
     )
+    yield "DPMeans, a told number", plain(DPMeans(n_clusters=3, random_state=0))
     yield "DPMeans, many rows", large
     yield "HDPMeans", lambda: HDPMeans(random_state=0).fit(shared, groups=groups)
     yield (

@@ -96,27 +96,5 @@ def counted(number: float, noun: str, plural: str | None = None) -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
-def counted(number: float, noun: str, plural: str | None = None) -> str:
-    """Return a number of things in words: "1 step", "2,000 steps"."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
-
-
-def add_remark(fitted: dict[str, Any], sentence: str) -> None:
-    """Say something of a fit that converged and needs no warning. IN/OUT fitted: ``status_``."""
-    head = Status.REMARKED.sentence(fitted["n_iter_"], fitted["n_clusters_"])
-    fitted["status_"] = f"{head} {sentence}"
-
-
-def add_warning(fitted: dict[str, Any], status: Status, *sentences: str) -> Status:
-    """Return the status of a fit that needs a warning, which `fit` gives.
-
-    IN/OUT fitted: these sentences are added to ``status_``.
-    """
-    status = Status.REMARKED if status is Status.CONVERGED else status
-    whole = [status.sentence(fitted["n_iter_"], fitted["n_clusters_"]), *sentences]
-    fitted["status_"] = " ".join(filter(None, whole))
-    return status
-
-
 def say_nothing(step: int, n_clusters: int, n_changed: int) -> None:
     """Report nothing."""

@@ -1,8 +1,9 @@
 """Fits with exactly so many clusters: at a penalty of zero, under a cap.
 
-They begin where a path of solutions on a sample has as many. On a sample of many rows one path may
-end in a local optimum that all rows do not leave: so there are several, each on rows of its own,
-and all rows judge their centres by a few sweeps. The best goes on to its end.
+Few rows have a search of their own (`few_rows`). Others begin where a path of solutions on a sample
+has as many clusters. On a sample of many rows one path may end in a local optimum that all rows do
+not leave: so there are several, each on rows of its own, and all rows judge their centres by a few
+sweeps. The best goes on to its end.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from hardbayes.dp_means.choice.path import (
 )
 from hardbayes.dp_means.choice.sample import sample_rows
 from hardbayes.dp_means.descent import Solution
+from hardbayes.dp_means.few_rows import solve_few
 from hardbayes.dp_means.fitted import fitted_attributes
 from hardbayes.dp_means.moves.merges import nearest_partners
 from hardbayes.dp_means.objective import Partition
@@ -45,11 +47,6 @@ PATHS = 24
 # time, and end in more different optima (benchmarks.exact_k).
 PATH_ROWS = 1 << 12
 PATH_ROWS_A_CLUSTER = 64
-# With so few rows there are starts at the overall mean as well: half as many as clusters, because
-# more of these have more optima, but so many clusters in all starts, because each takes time
-# (benchmarks.exact_k).
-FEW_ROWS = 1 << 10
-MEAN_CLUSTERS = 64
 # Sweeps of all rows by which centres are judged: their order hardly changes later
 # (benchmarks.exact_k).
 JUDGING_SWEEPS = 5
@@ -174,16 +171,30 @@ class Told(NamedTuple):
         return cls(estimator.n_clusters, prior_weight, gives_way, starts, estimator.max_iter)
 
 
+class Begun(NamedTuple):
+    """Where fits with a told number of clusters begin."""
+
+    candidates: list[Floats]  # centres (k, d) in working coordinates
+    penalty: ToldPenalty  # of the number, in the user's units
+    search: str  # that goes on from there
+
+
 def exact_starts(
     problem: Problem, matrix: Matrix, weights: Floats | None, told: Told,
     rng: np.random.RandomState,
-) -> tuple[list[Floats], ToldPenalty]:  # fmt: skip
-    """Return centres in working coordinates from paths, and the penalty for the number.
+) -> Begun:  # fmt: skip
+    """Return centres from a search of few rows, or from paths, and the penalty for the number.
 
     ``matrix`` and ``weights``: those of the problem.
     """
     k, pool = told.n_clusters, problem.rows.pool
     geometry, n = problem.geometry, problem.rows.n_rows
+    # Other divergences have no quick path.
+    quick = geometry.distance_costs and not told.prior_weight
+    few = solve_few(problem, k, told.starts.number, rng) if quick else None
+    if few is not None:
+        penalty = told_penalty(few.points, k, problem.unit).scaled(1.0 / problem.unit)
+        return Begun([few.centres], penalty, "paper")
     ends = min(k, MAX_CLUSTERS, max(MAX_CENTRE_ENTRIES // problem.rows.n_columns, WIDE_CLUSTERS))
     found: list[Floats] = []
     penalty, most, n_paths = unjudged(0.0), None, 1
@@ -195,14 +206,12 @@ def exact_starts(
         centres = centres_of(part, told.prior_weight, path.partitions, k)
         if not found:
             penalty = told_penalty(path.points, k, part.unit).scaled(1.0 / part.unit)
-            # Other divergences have no quick path.
-            quick = geometry.distance_costs and not told.prior_weight
             more = min(PATHS, n // (2 * PATH_ROWS)) if ids is not None else 0
             n_paths = told.starts.number * (1 + more if quick else 1)
             most = max(PATH_ROWS, PATH_ROWS_A_CLUSTER * ends) if quick else None
             most = None if most is None else min(most, n)
         found.append(problem.centres_in_frame(centres))
-    return found, penalty
+    return Begun(found, penalty, told.starts.search)
 
 
 def judged(
@@ -225,25 +234,6 @@ def judged(
     return min(ends, key=lambda end: (-len(end.centres), end.cost)).centres
 
 
-def _improved(
-    problem: Problem, centres: Floats, told: Told, rng: np.random.RandomState, report: Report
-) -> Floats:
-    """Return these centres, or those of fits from the overall mean where rows are few."""
-    number = min(told.n_clusters // 2, MEAN_CLUSTERS // told.n_clusters)
-    if problem.rows.n_rows > FEW_ROWS or not number:
-        return centres
-    ends = [
-        solve_exactly(
-            problem, told.n_clusters, told.prior_weight, False, starts, rng, report
-        ).solution
-        for starts in (
-            replace(told.starts, init=centres, number=1),
-            replace(told.starts, init="mean", number=number * told.starts.number),
-        )
-    ]
-    return min(ends, key=lambda end: (-len(end.centres), end.cost)).centres
-
-
 def fit_told(
     problem: Problem, matrix: Matrix, weights: Floats | None, columns: Columns, told: Told,
     rng: np.random.RandomState, report: Report,
@@ -251,10 +241,10 @@ def fit_told(
     """Return the attributes and the status of a fit with exactly so many clusters."""
     starts = told.starts
     if starts.search == "split-merge":
-        found, penalty = exact_starts(problem, matrix, weights, told, rng)
+        candidates, penalty, search = exact_starts(problem, matrix, weights, told, rng)
         if isinstance(starts.init, str) and starts.init == "mean":
-            best = judged(problem, found, told, rng, report)
-            starts = replace(starts, init=_improved(problem, best, told, rng, report), number=1)
+            best = judged(problem, candidates, told, rng, report)
+            starts = replace(starts, init=best, number=1, search=search)
     else:
         penalty = unjudged(farthest_first_penalty(problem, told.n_clusters, told.prior_weight))
         if isinstance(starts.init, str) and starts.init == "mean":

@@ -63,7 +63,7 @@ def fit_exactly(
         )
         candidates = [centres]
     else:
-        candidates, path_penalty = exact_starts(problem.whole, matrix, weights, told, rng)
+        candidates, path_penalty, _ = exact_starts(problem.whole, matrix, weights, told, rng)
         candidates = [judged(problem.whole, candidates, told, rng, report)]
         penalty = max(0.0, path_penalty.penalty - local_penalty)
         if not isinstance(starts.init, str):
@@ -96,9 +96,10 @@ def _without_groups(
     local_penalty: float, rng: np.random.RandomState, report: Report,
 ) -> ExactGroups:  # fmt: skip
     whole, starts = problem.whole, told.starts
-    candidates, penalty = exact_starts(whole, matrix, weights, told, rng)
+    candidates, penalty, search = exact_starts(whole, matrix, weights, told, rng)
     if isinstance(starts.init, str) and starts.init == "mean":
-        starts = replace(starts, init=judged(whole, candidates, told, rng, report), number=1)
+        best = judged(whole, candidates, told, rng, report)
+        starts = replace(starts, init=best, number=1, search=search)
     exact = solve_exactly(
         whole, told.n_clusters, told.prior_weight, told.gives_way, starts, rng, report
     )

@@ -30,6 +30,9 @@ DIVIDED = 6  # clusters, the dearest ones, that a candidate may divide
 SMALLEST = 10  # rows of a cluster that is divided
 PATIENCE = 4  # numbers of clusters without more evidence, after which a path ends
 MERGES = 2  # pairs tried on the way back
+# Rows up to which each is tried in every other cluster, by whole refits: more take longer, and have
+# no optimum that only one row hides.
+FEW_ROWS = 24
 _POWER_STEPS = 8
 _LLOYD_STEPS = 8
 
@@ -277,7 +280,8 @@ class Path:
         tried = [from_labels(problem, labels, SHORT) for labels in candidates]
         tried = sorted((each for each in tried if each.k == k), key=lambda each: each.value)
         for each in tried[:BEST]:
-            self.offer(descend(problem.rows, each.labels, each.clusters, problem.prior, LONG))
+            found = descend(problem.rows, each.labels, each.clusters, problem.prior, LONG)
+            self.offer(moved_by_rows(problem, found) if problem.rows.n <= FEW_ROWS else found)
 
     def merge_back(self) -> None:
         """Look for fewer clusters by merging two, from the most on."""
@@ -292,6 +296,23 @@ class Path:
                     self.problem.rows, each.labels, each.clusters, self.problem.prior, LONG
                 )
                 self.offer(found)
+
+
+def moved_by_rows(problem: Problem, found: Found) -> Found:
+    """Return the descent in which rows move one by one, each time the one that gains most."""
+    while True:
+        best = found
+        for row in range(problem.rows.n):
+            for cluster in range(found.k):
+                labels = found.labels.copy()
+                labels[row] = cluster
+                if _has_weight(labels, problem.rows) and labels.max() + 1 == found.k:
+                    tried = from_labels(problem, labels, LONG)
+                    if tried.k == found.k and tried.value < best.value - LEAST_FALL:
+                        best = tried
+        if best is found:
+            return found
+        found = best
 
 
 def _has_weight(labels: Labels, rows: Rows) -> bool:

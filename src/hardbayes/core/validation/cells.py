@@ -176,10 +176,11 @@ def remark_on_extremes(matrix: Matrix, names: list[str] | None) -> str | None:
         middle = np.median(some, axis=0)
         apart = np.abs(some - middle)
         apart[apart == 0] = np.nan  # equal cells have no difference to lose
-        known = ~np.isnan(apart).all(axis=0)
-        usual = np.zeros(matrix.shape[1])
-        usual[known] = np.nanmedian(apart[:, known], axis=0)
-    columns = np.flatnonzero(known & (usual < LOST * largest))
+        apart.sort(axis=0)  # np.nanmedian would take a third of a millisecond, for few cells too
+        last = np.maximum(np.count_nonzero(~np.isnan(apart), axis=0) - 1, 0)
+        every = np.arange(matrix.shape[1])
+        usual = 0.5 * (apart[last // 2, every] + apart[(last + 1) // 2, every])
+    columns = np.flatnonzero(usual < LOST * largest)
     for column in columns:
         cells = matrix[:, column]
         row = int(np.argmax(np.abs(cells - middle[column])))

@@ -8,7 +8,8 @@ age, items of one factor.
 two categories. Rows are drawn along the tree of the strongest dependences (Chow & Liu 1968).
 
 A column of numbers with several modes becomes a normal one, for gaps are what clusters are made of;
-others keep their shapes.
+others keep their shapes. So does one in the tree whose modes follow from a number without any: a
+sine has two peaks, but at each place one value.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import entr, ndtr, ndtri
 
 from hardbayes.core.arrays import Floats
@@ -26,6 +28,8 @@ from hardbayes.mixed.search import Problem, embeddings
 
 IN_STEPS = 0.5  # different values among those of a column: with fewer, they are drawn as they are
 MODES = 0.01  # level of the test for several modes (a convention)
+# The same where it is one mode that has to be shown: its p-values are near 1 (a convention).
+CURVE = 0.5
 SIMULATED = 4000  # rows by which the correlations behind columns are found,
 MATCHINGS = 8  # in so many steps
 STRONGEST = 0.995  # a correlation; a stronger one is not told from it
@@ -42,6 +46,7 @@ class Variable(NamedTuple):
     is_number: bool
     in_steps: bool  # its values are drawn as they are
     order: Labels  # of the levels of a category
+    shown: Floats | None = None  # (n,): the values in the data, where these are normal scores
 
     @property
     def seen(self) -> Floats:
@@ -74,13 +79,15 @@ def variables_of(problem: Problem) -> list[Variable]:
         values = np.where(rows.seen[rows.pattern, j], rows.numbers[:, j], np.nan)
         there = values[~np.isnan(values)]
         in_steps = len(np.unique(there)) < IN_STEPS * len(there)
+        none = np.zeros(0, np.int64)
         if _has_modes(there):
-            values, in_steps = _normal_scores(values), False
-        found.append(Variable(values, True, in_steps, np.zeros(0, np.int64)))
+            found.append(Variable(_normal_scores(values), True, False, none, values))
+        else:
+            found.append(Variable(values, True, in_steps, none))
     return found
 
 
-def _has_modes(values: Floats) -> bool:
+def _has_modes(values: Floats, level: float = MODES) -> bool:
     """Whether a column has several modes, where it has more than a few values."""
     atoms, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     if len(atoms) <= OTHER_VALUES:
@@ -92,7 +99,7 @@ def _has_modes(values: Floats) -> bool:
     smooth = values[order] + np.median(np.diff(atoms)) * spread
     from hardbayes.core.dip import dip_p_value  # numba comes with it, at the first fit only
 
-    return bool(dip_p_value(smooth, np.ones(len(smooth))) < MODES)
+    return bool(dip_p_value(smooth, np.ones(len(smooth))) < level)
 
 
 def _normal_scores(values: Floats) -> Floats:
@@ -188,8 +195,14 @@ class Tree:
     """Each column depends on one other alone, in any way."""
 
     def __init__(self, variables: list[Variable], rng: np.random.RandomState) -> None:
-        self.variables = variables
-        self.edges = _strongest_tree([binned(each) for each in variables])
+        with_modes = np.array([each.shown is not None for each in variables])
+        self.edges = _strongest_tree([binned(each) for each in variables], with_modes)
+        self.variables = list(variables)
+        for parent, child in self.edges:
+            if parent >= 0 and _follows(variables[child], variables[parent], rng):
+                shown = variables[child].shown
+                assert shown is not None  # only those with modes follow from another
+                self.variables[child] = variables[child]._replace(values=shown)
 
     def draw(self, n: int, rng: np.random.RandomState) -> list[Floats]:
         """Return the columns of n rows, the parent of each before it."""
@@ -216,14 +229,32 @@ def binned(each: Variable) -> Labels:
     return bins
 
 
-def _strongest_tree(bins: list[Labels]) -> list[tuple[int, int]]:
-    """Return (parent, child) along the tree of the largest mutual information; first (-1, root)."""
+def _follows(child: Variable, parent: Variable, rng: np.random.RandomState) -> bool:
+    """Whether a number has several modes that are those of a curve over a number without any.
+
+    Then rows that are neighbours there differ by noise. In clusters that both occur there some
+    differ by the gap between them, which no curve has.
+    """
+    if child.shown is None or parent.shown is not None or not parent.is_number:
+        return False
+    both = ~np.isnan(parent.values) & ~np.isnan(child.shown)
+    order = np.lexsort((rng.random_sample(np.count_nonzero(both)), parent.values[both]))
+    values = child.shown[both][order]
+    return not _has_modes(np.abs(np.diff(values)), CURVE)
+
+
+def _strongest_tree(bins: list[Labels], with_modes: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Return (parent, child) along the tree of the largest mutual information; first (-1, root).
+
+    The root is a column without several modes, where there is one.
+    """
     d = len(bins)
     known = np.full((d, d), -np.inf)
     for one in range(d):
         for other in range(one):
             known[one, other] = known[other, one] = mutual_information(bins[one], bins[other])
-    root = int(np.where(np.isfinite(known), known, 0.0).sum(axis=1).argmax())
+    shared = np.where(np.isfinite(known), known, 0.0).sum(axis=1)
+    root = int(np.lexsort((-shared, with_modes))[0])
     edges, inside, outside = [(-1, root)], [root], [at for at in range(d) if at != root]
     while outside:
         block = known[np.ix_(inside, outside)]
