@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from hardbayes.core.borders import FEWEST, LEAST_SIDE, _least_cut, borders_of
+from hardbayes.core.borders import FEWEST, LEAST_SIDE, _least_cut, borders_of, highest_border
 
 
 def random_links(n, seed):
@@ -65,3 +65,15 @@ def test_neither_the_order_of_rows_nor_units_nor_numbers_of_clusters_matter():
     found = borders_of(csr_array(8.0 * links[order][:, order]), names[labels[order]])
     for one, other in zip(known, found, strict=True):
         np.testing.assert_allclose(one, other[names])
+
+
+def test_the_highest_border_is_that_of_all_and_unknown_beyond_a_limit():
+    links, labels = csr_array(random_links(60, 3)), np.arange(60) % 3
+    out, halves = borders_of(links, labels)
+    highest = (out / halves).max()
+    assert highest_border(links, labels) == pytest.approx(highest)
+    assert highest_border(links, labels, 0.99 * highest) == np.inf
+    assert highest_border(links, np.zeros(60, np.int64)) == np.inf
+    assert highest_border(links, np.arange(60) // (FEWEST - 1)) == np.inf
+    pieces = csr_array(np.kron(np.eye(2), np.ones((10, 10))))
+    assert highest_border(pieces, np.arange(20) % 2) == np.inf

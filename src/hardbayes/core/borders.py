@@ -41,14 +41,36 @@ def borders_of(links: csr_array, labels: Ids, coordinates: Floats | None = None)
 
     ``coordinates`` (n, q): of rows, where they have some.
     """
-    degrees = np.asarray(links.sum(axis=1)).ravel()
-    found = np.empty((2, int(labels.max()) + 1))
-    for c in range(found.shape[1]):
-        ids = np.flatnonzero(labels == c)
-        own, volume = links[ids][:, ids], max(float(degrees[ids].sum()), TINY)
-        found[0, c] = max(volume - float(own.sum()), 0.0) / volume
-        found[1, c] = _least_half(own, None if coordinates is None else coordinates[ids])
-    return Borders(*found)
+    members = [np.flatnonzero(labels == c) for c in range(int(labels.max()) + 1)]
+    found = [_border_of(links, ids, coordinates) for ids in members]
+    return Borders(*np.array(found).T)
+
+
+def highest_border(links: csr_array, labels: Ids, most: float = np.inf) -> float:
+    """Return the highest ``out / halves`` of clusters; infinite as soon as one exceeds ``most``.
+
+    So it is for one cluster, and where one is too small to be halved or falls apart.
+    """
+    sizes = np.bincount(labels)
+    if len(sizes) < 2 or sizes.min() < FEWEST:
+        return np.inf
+    highest = 0.0
+    for c in range(len(sizes)):
+        out, half = _border_of(links, np.flatnonzero(labels == c))
+        highest = max(highest, out / half) if 0 < half < np.inf else np.inf
+        if highest > most:
+            return np.inf
+    return highest
+
+
+def _border_of(
+    links: csr_array, ids: Ids, coordinates: Floats | None = None
+) -> tuple[float, float]:
+    """Return what the border of some rows cuts, and what halving them would cut."""
+    ours = links[ids]
+    own, volume = ours[:, ids], max(float(ours.sum()), TINY)
+    out = max(volume - float(own.sum()), 0.0) / volume
+    return out, _least_half(own, None if coordinates is None else coordinates[ids])
 
 
 def _least_half(links: csr_array, coordinates: Floats | None) -> float:

@@ -36,8 +36,7 @@ from scipy.sparse import csgraph, csr_array
 from scipy.special import stdtrit
 
 from hardbayes.core.arrays import Floats
-from hardbayes.core.borders import FEWEST as FEWEST_HALVED
-from hardbayes.core.borders import borders_of
+from hardbayes.core.borders import highest_border
 from hardbayes.core.centre_free import Ids
 from hardbayes.core.loop import say_nothing
 from hardbayes.core.plateaus import Columns
@@ -173,7 +172,7 @@ class Comparison(NamedTuple):
     highest: float  # modularity
     reached: float  # the highest of random graphs
     strength: float  # deviations from their mean, by those needed; zero where one reached as much
-    clear: float = np.inf  # a partition counts only if its borders are lower (`_border`)
+    clear: float = np.inf  # a partition counts only if its borders are lower
     is_cloud: bool = False  # whether these are graphs of near rows
 
 
@@ -239,7 +238,8 @@ class Judge:
             if np.isfinite(test.clear):
                 members = self.names == c
                 links = self._problem.links[members][:, members]
-                found[c] = _border(links, partition.labels[members]) >= test.clear
+                labels = np.unique(partition.labels[members], return_inverse=True)[1]
+                found[c] = highest_border(links, labels) >= test.clear
         return found
 
     def best(self, partitions: list[Partition]) -> Partition:
@@ -341,24 +341,27 @@ def beyond_clouds(
     penalties = penalties_of(problem)[::THINNED]
     judge = Judge(problem)
     top = max((judge.partition(0.0, labels) for labels in found), key=lambda each: each.modularity)
-    own, border, error = top.modularity, _clearest(problem, found), margin_of(top) / ERRORS
+    own, error = top.modularity, margin_of(top) / ERRORS
     others: list[float] = []
+    drawn: list[tuple[GraphProblem, list[Ids]]] = []
     borders: list[float] = []
-    for _ in range(N_RANDOM):
+    border = np.inf
+    for number in range(1, N_RANDOM + 1):
         links = cloud.links(rng)
-        first = part(problem, np.arange(cloud.n) < links.shape[0])
-        drawn = _with_links(first, links)
-        traced = trace(drawn, penalties, cloud.n, 300, rng)
-        others.append(_modularity(Judge(drawn), traced))
-        borders.append(_clearest(drawn, traced))
-        if own <= max(others) and border >= min(borders):
-            return Comparison(own, max(others), 0.0, is_cloud=True)
-        if len(others) >= FEWEST_RANDOM and own > max(others):
-            strength = _beyond(own, others, error)
+        random = _with_links(part(problem, np.arange(cloud.n) < links.shape[0]), links)
+        drawn.append((random, trace(random, penalties, cloud.n, 300, rng)))
+        others.append(_modularity(Judge(random), drawn[-1][1]))
+        if own > max(others):
+            strength = _beyond(own, others, error) if number >= FEWEST_RANDOM else 0.0
             if strength > 1.0:
                 return Comparison(own, max(others), strength, is_cloud=True)
+        if own <= max(others) or number == N_RANDOM:
+            border = border if borders else _clearest(problem, found)
+            borders += [_clearest(*each) for each in drawn[len(borders) :]]
+            if border >= min(borders):
+                return Comparison(own, max(others), 0.0, is_cloud=True)
     logs = [-float(np.log(each)) for each in borders if np.isfinite(each)]
-    if border >= min(borders) or len(logs) < FEWEST_RANDOM:
+    if len(logs) < FEWEST_RANDOM:
         return Comparison(own, max(others), 0.0, is_cloud=True)
     strength = _beyond(-float(np.log(border)), logs, 1e-9)
     return Comparison(own, max(others), strength, min(borders), is_cloud=True)
@@ -375,20 +378,12 @@ def _modularity(judge: Judge, found: list[Ids]) -> float:
 
 
 def _clearest(problem: GraphProblem, found: list[Ids]) -> float:
-    """Return the least border of labels; infinite where there is none."""
-    return max(min(_border(problem.links, labels) for labels in found), LEAST_BORDER)
-
-
-def _border(links: csr_array, labels: Ids) -> float:
-    """Return the highest of what borders cut, by what halves cut.
-
-    Infinite for one cluster, and where one is too small to be halved or falls apart.
-    """
-    labels = np.unique(labels, return_inverse=True)[1]
-    if labels.max() == 0 or np.bincount(labels).min() < FEWEST_HALVED:
-        return np.inf
-    out, halves = borders_of(links, labels)
-    return float((out / halves).max()) if np.isfinite(halves).all() and halves.all() else np.inf
+    """Return the least of the highest borders of labels; infinite where there is none."""
+    least = np.inf
+    for labels in sorted(found, key=lambda labels: int(labels.max())):
+        names = np.unique(labels, return_inverse=True)[1]
+        least = min(least, highest_border(problem.links, names, least))
+    return max(least, LEAST_BORDER)
 
 
 def _needed(n: int) -> float:

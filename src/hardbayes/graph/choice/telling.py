@@ -36,11 +36,9 @@ def _reached(choice: Choice) -> str:
 
 
 def components_sentence(choice: Choice) -> str:
-    """Return which components stay whole where others are divided; else nothing."""
+    """Return which components stay whole where others are divided; there are some."""
     is_large = choice.sizes >= FEWEST
     whole = choice.whole & is_large
-    if not whole.any():
-        return ""
     n_large = int(np.count_nonzero(is_large))
     return (
         f"Of {counted(n_large, 'connected component')} with more than {FEWEST - 1} vertices, "
