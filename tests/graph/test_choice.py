@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.datasets import make_circles
+from sklearn.neighbors import kneighbors_graph
 
 from hardbayes import GraphDPMeans
 from hardbayes.core.pool import Pool
@@ -10,6 +12,7 @@ from hardbayes.datasets import load_karate_club, make_planted_partition
 from hardbayes.graph import search
 from hardbayes.graph.choice import rule
 from hardbayes.graph.choice.rule import Judge, choose, choose_among, penalties_of, refit, trace
+from hardbayes.graph.choice.telling import undivided_sentence
 from hardbayes.graph.problem import make_problem
 from hardbayes.graph.search import best_fit
 from tests.reference.graphs import random_adjacency
@@ -208,3 +211,54 @@ def test_the_fit_ends_where_the_choice_was_and_other_starts_have_no_part_in_it()
     one, many = (GraphDPMeans(n_init=n, random_state=0).fit(noisy) for n in (1, 4))
     np.testing.assert_array_equal(one.labels_, many.labels_)
     assert one.objective_ == many.objective_
+
+
+def neighbours(rows, k=15):
+    chosen = sparse.csr_array(kneighbors_graph(rows, k))
+    return sparse.csr_array(0.5 * (chosen + chosen.T))
+
+
+def clouds(n=150):
+    rng = np.random.default_rng(5)
+    yield neighbours(rng.normal(size=(n, 2)), 10)
+    yield neighbours(rng.normal(size=(n, 8)), 10)
+    yield neighbours(rng.uniform(size=(n, 2)), 10)
+    yield neighbours(rng.uniform(size=(n, 4)), 10)
+    side = np.eye(12, k=1) + np.eye(12, k=-1)
+    yield sparse.csr_array(np.kron(side, np.eye(12)) + np.kron(np.eye(12), side))
+
+
+def test_neighbour_graphs_of_one_cloud_stay_whole():
+    choices = [chosen(links)[1] for links in clouds()]
+    whole = [choice for choice in choices if choice.chosen is None]
+    assert len(whole) >= 4
+    for choice in whole:
+        assert choice.tests[0].is_cloud and "one cloud" in undivided_sentence(choice, False)
+    # Without this comparison all of them are divided.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rule, "LARGEST_CLOUD", 0)
+        assert sum(chosen(links)[1].chosen is not None for links in clouds()) >= 4
+
+
+def test_clear_borders_divide_what_modularity_does_not():
+    rows, circle = make_circles(300, noise=0.04, factor=0.4, random_state=0)
+    _problem, choice = chosen(neighbours(rows, 25))
+    assert choice.chosen is not None and np.isfinite(choice.tests[0].clear)
+    pairs = np.unique(np.column_stack([choice.chosen.labels, circle]), axis=0)
+    assert choice.chosen.k == len(pairs) == 2
+
+
+def test_a_component_of_one_cloud_stays_whole_beside_a_divided_one():
+    rng = np.random.default_rng(1)
+    known = np.arange(120) % 4
+    groups = rng.normal(size=(120, 2)) + 5.0 * known[:, np.newaxis] * [1.0, 0.0]
+    far = rng.normal(size=(120, 2))
+    far[:, 1] += 1e4
+    problem, choice = chosen(neighbours(np.vstack([groups, far]), 12))
+    names = choice.components
+    alone = names[-1]
+    assert choice.chosen is not None and choice.whole[alone] and not choice.whole[names[0]]
+    end = refit(problem, choice, 240, 100, np.random.RandomState(0))
+    for labels in (choice.chosen.labels, end.labels):
+        assert len(np.unique(labels[names == alone])) == 1
+        assert len(np.unique(labels[names == names[0]])) >= 2

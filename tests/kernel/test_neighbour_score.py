@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics.pairwise import euclidean_distances
 
-from hardbayes.kernel.neighbour_score import NeighbourScore, _least_cut
+from hardbayes.kernel.neighbour_score import NeighbourScore
 
 
 def score_of(X, weights=None):
@@ -17,23 +17,6 @@ def two(n=120, gap=6.0, d=2, seed=0):
     X = np.random.default_rng(seed).normal(size=(n, d))
     X[:, 0] += gap * y
     return X, y
-
-
-def test_the_least_cut_is_that_of_brute_force():
-    rng = np.random.default_rng(0)
-    n = 25
-    links = np.triu(rng.uniform(size=(n, n)) * (rng.uniform(size=(n, n)) < 0.3), 1)
-    degrees, positions = (links + links.T).sum(axis=1), rng.normal(size=n)
-    found = []
-    for t in np.sort(positions)[:-1]:
-        below = positions <= t
-        cut = (links + links.T)[below][:, ~below].sum()
-        side = min(degrees[below].sum(), degrees[~below].sum())
-        if side >= 0.2 * degrees.sum():
-            found.append(cut / side)
-    lefts, rights = np.nonzero(links)
-    least = _least_cut(positions, lefts, rights, links[lefts, rights], degrees)
-    assert least == pytest.approx(min(found))
 
 
 def test_borders_are_sums_of_links():

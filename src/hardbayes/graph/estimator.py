@@ -18,7 +18,7 @@ from hardbayes.core.plateaus import table_of
 from hardbayes.core.pool import Pool, resolve_threads
 from hardbayes.core.schema import Schema, contradiction
 from hardbayes.core.validation import fit_method
-from hardbayes.graph.choice.rule import COLUMNS, choose, refit
+from hardbayes.graph.choice.rule import COLUMNS, FEWEST, choose, refit
 from hardbayes.graph.choice.telling import components_sentence, undivided_sentence
 from hardbayes.graph.exactly import FEWER, JOINED, fit_exactly, lowest_of, n_components
 from hardbayes.graph.fitted import (
@@ -273,7 +273,8 @@ class GraphDPMeans(ClusterMixin, Estimator):
         self._say(f"penalty {choice.chosen.penalty:.4g}: {choice.chosen.k} clusters")
         solution = refit(problem, choice, *how, self._report_changes)
         fitted = fitted_attributes(solution, problem, choice.chosen.penalty, most) | table
-        fitted["status_"] = " ".join(filter(None, [fitted["status_"], components_sentence(choice)]))
+        if (choice.whole & (choice.sizes >= FEWEST)).any():
+            fitted["status_"] += " " + components_sentence(choice)
         return fitted, solution.status
 
     def _schema(self, state: dict[str, Any]) -> Schema:

@@ -6,9 +6,11 @@ steps. m is the number of links, q the share of them inside clusters, Q the modu
 
 1. *Is there anything to divide?* Each connected component is asked by itself. It may be divided if
    some partition shortens its description (`description`). Else, if it is not tiny, its highest
-   modularity is compared with that of random connected graphs with the same degrees (`rewiring`),
-   found in the same way. It stays whole as soon as one of these reaches as much; after `N_REWIRED`
-   Student's t must be significant at 1 %. Components are never joined.
+   modularity is compared with that of rewired graphs (`random_graphs`), found in the same way. It
+   stays whole as soon as one of these reaches as much; after `N_RANDOM` Student's t must be
+   significant at 1 %. Descriptions do not know of space: graphs that may be of near rows are
+   compared with those of one cloud, too, by modularity and by borders. One that has clear borders
+   alone is divided only by borders lower than any of these. Components are never joined.
 2. *Scale*: the fewest clusters whose Q is within three standard errors of the highest, one being
    ``sqrt(q (1 - q) / m)``. Where the shortest description has clusters that the code of a planted
    partition supports too, partitions with more clusters than it are left out.
@@ -30,9 +32,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csgraph
+from scipy.sparse import csgraph, csr_array
+from scipy.special import stdtrit
 
 from hardbayes.core.arrays import Floats
+from hardbayes.core.borders import highest_border
 from hardbayes.core.centre_free import Ids
 from hardbayes.core.loop import say_nothing
 from hardbayes.core.plateaus import Columns
@@ -44,7 +48,7 @@ from hardbayes.graph.choice.description import (
     planted_saving,
     union_saving,
 )
-from hardbayes.graph.choice.rewiring import rewired
+from hardbayes.graph.choice.random_graphs import cloud_like, rewired
 from hardbayes.graph.problem import GraphProblem
 from hardbayes.graph.search import GraphSolution, best_fit, descend
 
@@ -57,8 +61,14 @@ STEEP = 0.22  # random graphs have their highest modularity between this share a
 THINNED = 3  # comparisons with random graphs take every third of these penalties
 LARGE = 1 << 21  # links, each counted from both ends, above which a graph is made coarser
 STEPS_OF_LARGE = 3  # of a fit to such a graph
-N_REWIRED = 9  # random graphs that a component is compared with: more are surer and take longer
-NEEDED = 3.05  # deviations: 1 % of Student's t with 8 degrees of freedom, times sqrt(1 + 1/9)
+N_RANDOM = 9  # random graphs that a component is compared with: more are surer and take longer
+LEVEL = 0.01  # of Student's t of the comparison
+# Fewest graphs of a cloud: after them the comparison may end, if modularity is far beyond theirs.
+FEWEST_RANDOM = 3
+# Vertices, beyond which components are not compared with clouds: graphs of 5,000 take as long as
+# the fit.
+LARGEST_CLOUD = 5000
+LEAST_BORDER = 0.01  # lower ones say no more: a single link may make the difference
 FEWEST_REWIRED = 10  # vertices: smaller components have too few links to exchange
 # Standard errors below the highest modularity: more choose fewer clusters. NMI .004 with one, .013
 # with three (benchmarks.communities).
@@ -161,7 +171,9 @@ class Comparison(NamedTuple):
 
     highest: float  # modularity
     reached: float  # the highest of random graphs
-    deviations: float  # of the highest above their mean; minus infinity where one reached it
+    strength: float  # deviations from their mean, by those needed; zero where one reached as much
+    clear: float = np.inf  # a partition counts only if its borders are lower
+    is_cloud: bool = False  # whether these are graphs of near rows
 
 
 class Judge:
@@ -206,11 +218,29 @@ class Judge:
             shortest = np.minimum(shortest, sum(partition.lengths))
             divided |= self._divided(partition)
         whole = ~(shortest < as_one) | ~divided | (self.sizes < FEWEST)
-        tests = {}
-        for c in np.flatnonzero(whole & divided & (self.sizes >= FEWEST_REWIRED)):
-            tests[int(c)] = beyond_chance(part(self._problem, self.names == c), rng)
-            whole[c] = not tests[int(c)].deviations > NEEDED
+        tests: dict[int, Comparison] = {}
+        for c in np.flatnonzero(divided & (self.sizes >= FEWEST_REWIRED)):
+            own = part(self._problem, self.names == c)
+            if whole[c]:
+                tests[int(c)] = beyond_chance(own, rng)
+                whole[c] = not tests[int(c)].strength > 1.0
+            if not whole[c] and self.sizes[c] <= LARGEST_CLOUD:
+                labels = [each.labels[self.names == c] for each in partitions]
+                test = beyond_clouds(own, labels, rng)
+                tests |= {} if test is None else {int(c): test}
+                whole[c] = test is not None and not test.strength > 1.0
         return whole, tests
+
+    def unclear(self, partition: Partition, tests: dict[int, Comparison]) -> NDArray[np.bool_]:
+        """Return which components (C,) have a border that is not clear enough."""
+        found = np.zeros(len(self.sizes), np.bool_)
+        for c, test in tests.items():
+            if np.isfinite(test.clear):
+                members = self.names == c
+                links = self._problem.links[members][:, members]
+                labels = np.unique(partition.labels[members], return_inverse=True)[1]
+                found[c] = highest_border(links, labels) >= test.clear
+        return found
 
     def best(self, partitions: list[Partition]) -> Partition:
         """Return the best of partitions from few clusters to many, the first being the zeroth."""
@@ -239,7 +269,8 @@ class Judge:
         """Return the evidence for a partition, of which 1 is needed.
 
         It is what the clusters save of the description of the links by what their labels cost; or
-        the deviations by which a component is more modular than random graphs, of those needed.
+        the deviations by which a component is more modular than random graphs, of those needed, or
+        by which its borders are clearer. Where clouds were compared, these alone.
         """
         if partition.k == self.zero.k:
             return 0.0
@@ -247,8 +278,10 @@ class Judge:
         paid = float(labels.sum() - labels_as_one.sum())
         saved = float(links_as_one.sum() - links.sum())
         divided = self._divided(partition)
-        deviations = [test.deviations for c, test in tests.items() if divided[c]]
-        return max([0.0, saved / paid, *(each / NEEDED for each in deviations)])
+        tested = [test for c, test in tests.items() if divided[c]]
+        if tested and all(test.is_cloud for test in tested):
+            return max(test.strength for test in tested)
+        return max([0.0, saved / paid, *(test.strength for test in tested)])
 
 
 def margin_of(partition: Partition) -> float:
@@ -279,24 +312,89 @@ def part(problem: GraphProblem, members: NDArray[np.bool_]) -> GraphProblem:
 
 
 def beyond_chance(problem: GraphProblem, rng: np.random.RandomState) -> Comparison:
-    """Compare the highest modularity of a connected graph with that of random ones."""
+    """Compare the highest modularity of a connected graph with that of rewired ones."""
     penalties = penalties_of(problem)
     penalties = penalties[penalties <= STEEP * lowest_penalty(problem)][::THINNED]
 
     def highest(of: GraphProblem) -> float:
-        judge = Judge(of)
-        found = trace(of, penalties, len(of.linked), 300, rng)
-        return max(judge.partition(0.0, labels).modularity for labels in found)
+        return _modularity(Judge(of), trace(of, penalties, len(of.linked), 300, rng))
 
     own, others = highest(problem), []
-    for _ in range(N_REWIRED):
-        links = rewired(problem.links, rng)
-        degrees = np.asarray(links.sum(axis=1)).ravel() + problem.loops
-        others.append(highest(replace(problem, links=links, degrees=degrees)))
+    for _ in range(N_RANDOM):
+        others.append(highest(_with_links(problem, rewired(problem.links, rng))))
         if others[-1] >= own:
-            return Comparison(own, max(others), -np.inf)
-    deviation = max(float(np.std(others, ddof=1)), 1e-9)
-    return Comparison(own, max(others), float(own - np.mean(others)) / deviation)
+            return Comparison(own, max(others), 0.0)
+    return Comparison(own, max(others), _beyond(own, others, 1e-9))
+
+
+def beyond_clouds(
+    problem: GraphProblem, found: list[Ids], rng: np.random.RandomState
+) -> Comparison | None:
+    """Compare partitions of a connected graph with those of neighbour graphs of one cloud.
+
+    Their modularity may be higher, or one of them have clearer borders; ``found`` are labels (n,).
+    None for graphs that are not like those of a cloud.
+    """
+    cloud = cloud_like(problem.links, rng)
+    if cloud is None:
+        return None
+    penalties = penalties_of(problem)[::THINNED]
+    judge = Judge(problem)
+    top = max((judge.partition(0.0, labels) for labels in found), key=lambda each: each.modularity)
+    own, error = top.modularity, margin_of(top) / ERRORS
+    others: list[float] = []
+    drawn: list[tuple[GraphProblem, list[Ids]]] = []
+    borders: list[float] = []
+    border = np.inf
+    for number in range(1, N_RANDOM + 1):
+        links = cloud.links(rng)
+        random = _with_links(part(problem, np.arange(cloud.n) < links.shape[0]), links)
+        drawn.append((random, trace(random, penalties, cloud.n, 300, rng)))
+        others.append(_modularity(Judge(random), drawn[-1][1]))
+        if own > max(others):
+            strength = _beyond(own, others, error) if number >= FEWEST_RANDOM else 0.0
+            if strength > 1.0:
+                return Comparison(own, max(others), strength, is_cloud=True)
+        if own <= max(others) or number == N_RANDOM:
+            border = border if borders else _clearest(problem, found)
+            borders += [_clearest(*each) for each in drawn[len(borders) :]]
+            if border >= min(borders):
+                return Comparison(own, max(others), 0.0, is_cloud=True)
+    logs = [-float(np.log(each)) for each in borders if np.isfinite(each)]
+    if len(logs) < FEWEST_RANDOM:
+        return Comparison(own, max(others), 0.0, is_cloud=True)
+    strength = _beyond(-float(np.log(border)), logs, 1e-9)
+    return Comparison(own, max(others), strength, min(borders), is_cloud=True)
+
+
+def _with_links(problem: GraphProblem, links: csr_array) -> GraphProblem:
+    degrees = np.asarray(links.sum(axis=1)).ravel() + problem.loops
+    return replace(problem, links=links, degrees=degrees)
+
+
+def _modularity(judge: Judge, found: list[Ids]) -> float:
+    """Return the highest modularity of labels."""
+    return max(judge.partition(0.0, labels).modularity for labels in found)
+
+
+def _clearest(problem: GraphProblem, found: list[Ids]) -> float:
+    """Return the least of the highest borders of labels; infinite where there is none."""
+    least = np.inf
+    for labels in sorted(found, key=lambda labels: int(labels.max())):
+        names = np.unique(labels, return_inverse=True)[1]
+        least = min(least, highest_border(problem.links, names, least))
+    return max(least, LEAST_BORDER)
+
+
+def _needed(n: int) -> float:
+    """Return the deviations from n random graphs that one more has in one case of a hundred."""
+    return float(stdtrit(n - 1, 1.0 - LEVEL) * np.sqrt(1.0 + 1.0 / n))
+
+
+def _beyond(own: float, others: list[float], least: float) -> float:
+    """Return the deviations from others, ``least`` or more each, by those needed."""
+    deviation = max(float(np.std(others, ddof=1)), least)
+    return float(own - np.mean(others)) / deviation / _needed(len(others))
 
 
 class Choice(NamedTuple):
@@ -336,9 +434,10 @@ def choose_among(
             candidates.append(partition)
     candidates[1:] = sorted(candidates[1:], key=lambda each: each.k)
     whole, tests = judge.whole(candidates[1:], rng)
-    guarded = [judge.without(each, whole) for each in candidates]
+    guarded = [judge.without(each, whole | judge.unclear(each, tests)) for each in candidates]
     guarded = [judge.zero, *(each for each in guarded[1:] if each.k > judge.zero.k)]
     chosen = judge.best(guarded)
+    whole = whole | judge.unclear(chosen, tests)
     is_whole = chosen.k == judge.zero.k
     nearest = judge.best(candidates) if is_whole and len(candidates) > 1 else None
     if nearest is not None and nearest.k == judge.zero.k:

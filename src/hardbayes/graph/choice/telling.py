@@ -19,6 +19,8 @@ def undivided_sentence(choice: Choice, ratio: bool) -> str:
     why = "No division stood out from random graphs with the same degrees"
     if not choice.tests:
         why = "No clusters shorten a description of this graph"
+    elif any(test.is_cloud for test in choice.tests.values()):
+        why = "No division stood out from neighbour graphs of rows in one cloud"
     evidence = f"modularity {nearest.modularity:.3g}{_reached(choice)}"
     call = f"GraphDPMeans({nearest.penalty:.4g}{cut})"
     return alone_sentences(why, found, Nearest(nearest.k, evidence, call), any_number)
@@ -34,15 +36,13 @@ def _reached(choice: Choice) -> str:
 
 
 def components_sentence(choice: Choice) -> str:
-    """Return which components stay whole where others are divided; else nothing."""
+    """Return which components stay whole where others are divided; there are some."""
     is_large = choice.sizes >= FEWEST
     whole = choice.whole & is_large
-    if not whole.any():
-        return ""
     n_large = int(np.count_nonzero(is_large))
     return (
         f"Of {counted(n_large, 'connected component')} with more than {FEWEST - 1} vertices, "
         f"{np.count_nonzero(whole)} stayed whole, the largest of "
         f"{int(choice.sizes[whole].max())} vertices: no division of them stood out from random "
-        "graphs with the same degrees."
+        "graphs with the same degrees, or from neighbour graphs of rows in one cloud."
     )
