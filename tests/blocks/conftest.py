@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from hardbayes.dp_means import rows as contract
+from hardbayes.core import arrays
 
 CUTS = {
     "1": 1,
@@ -50,9 +50,9 @@ def assert_same_bits(model, expected):
 @pytest.fixture
 def small_memory(monkeypatch):
     """Take so few rows at a time that fits of small data leave them where they are."""
-    monkeypatch.setattr(contract, "TAKEN_ENTRIES", 80)
-    monkeypatch.setattr(contract, "TAKEN_ROWS", 80)
-    monkeypatch.setattr(contract, "TAKEN_WIDE_ENTRIES", 240)
+    monkeypatch.setattr(arrays, "TAKEN_ENTRIES", 80)
+    monkeypatch.setattr(arrays, "TAKEN_ROWS", 80)
+    monkeypatch.setattr(arrays, "TAKEN_WIDE_ENTRIES", 240)
 
 
 @pytest.fixture
