@@ -79,6 +79,15 @@ def test_never_rises(seed, options):
         np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
+@pytest.mark.parametrize("max_iter", [1, 2, 3, 5])
+def test_never_rises_where_steps_run_out(max_iter):
+    X = np.random.default_rng(0).normal(size=(300, 4))
+    model = DPMeans(5.0, discount=0.3, max_iter=max_iter, random_state=0)
+    quiet_fit(model, X)
+    assert (np.diff(model.objective_history_) <= 0).all()
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+
+
 @pytest.mark.parametrize("options", SEARCHES)
 def test_no_discount_changes_no_bit(options):
     X = spread(1)

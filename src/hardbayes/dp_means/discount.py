@@ -91,8 +91,9 @@ def minimise_discounted(
     improves = True
     while improves:
         improves = False
-        for k in (best.terms.n_clusters, best.terms.n_clusters + 1):
-            found = fit(float(prices[k - 1]), best.centres)
+        for one_more in (0, 1):
+            price = float(prices[best.terms.n_clusters - 1 + one_more])
+            found = fit(price, best.centres)
             if lowers(found, best):
                 best, improves = _joined(best, found), True
     return best
