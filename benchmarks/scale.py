@@ -121,8 +121,8 @@ def _sizes(section: Section, path: Path, n: int) -> dict[str, float]:
         _add_ratio(section, n, "dask, by turns", both["times"], DASK)
         _add_ratio(section, n, "dask, processors", both["processors"])
         section.remarks.append(
-            f"{n:,} rows, Dask: {1e3 * both['task']:.1f} ms a task beside its work, least of 30 "
-            "passes in which workers did nothing."
+            f"{n:,} rows, Dask: {1e3 * both['beside']:.1f} ms a pass beside its work, least of 30 "
+            "in which workers did nothing."
         )
     return blocks
 

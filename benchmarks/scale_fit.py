@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.peak_memory import _status
 from hardbayes import DPMeans, row_blocks
-from hardbayes.core.dask_rows import TASKS_A_THREAD, DaskMapper
+from hardbayes.core.dask_rows import DaskMapper
 from hardbayes.dp_means.blocks.mapping import Call
 
 WARM_ROWS = 600_000  # more than are read into memory: the passes over blocks are compiled as well
@@ -81,9 +81,9 @@ def compare(path: Path, how: str, fit, repeats: int) -> None:
                 fit(X)
                 taken.append((time.perf_counter() - begin, _processors(how) - before))
             found.append([ours / theirs for ours, theirs in zip(*taken, strict=True)])
-        task = _seconds_a_task(both[0]) if how == "dask" else 0.0
+        beside = _seconds_beside(both[0]) if how == "dask" else 0.0
     times, processors = zip(*found, strict=True)
-    print(json.dumps({"times": times, "processors": processors, "task": task}))
+    print(json.dumps({"times": times, "processors": processors, "beside": beside}))
 
 
 def _processors(how: str) -> float:
@@ -96,15 +96,15 @@ def _processors(how: str) -> float:
     return workers + time.process_time()
 
 
-def _seconds_a_task(X, repeats: int = 30) -> float:
-    """Return how long a task takes beside its work: of passes in which workers do nothing."""
+def _seconds_beside(X, repeats: int = 30) -> float:
+    """Return how long a pass takes in which workers do nothing, at least."""
     mapper = DaskMapper(X)
     times = []
     for _ in range(repeats):
         begin = time.perf_counter()
         list(mapper.map(_nothing, [Call(number, ()) for number in range(X.numblocks[0])], "none"))
         times.append(time.perf_counter() - begin)
-    return min(times) / (WORKERS * TASKS_A_THREAD)
+    return min(times)
 
 
 def _nothing(X, weights) -> None:

@@ -36,10 +36,6 @@ DEATHS = 3
 KEPT_SHARE = 0.5
 # Tasks that a scheduler without a client is given at a time: their results are all in memory.
 AT_ONCE = 32
-# Tasks in which a thread of a worker goes through the blocks that the worker keeps. Each takes some
-# milliseconds beside its work; one alone is idle until the last arrays have come, and leaves
-# nothing to a worker that has less to do (benchmarks.scale).
-TASKS_A_THREAD = 2
 # Bytes that are sent to the scheduler at a time, about; Dask warns of more than ten million.
 SENT_BYTES = 1 << 22
 
@@ -136,7 +132,8 @@ class DaskMapper:
         self._kept = X  # as long as this is there, so is what was persisted
         self._blocks = list(zip(blocks_of(X), weights, strict=True))
         self._places: dict[int, str] = {}  # workers that keep a block
-        self._workers: set[str] = set()
+        self._threads: dict[str, int] = {}  # of each worker
+        self._looked = -TICK
         # Of each block the state that a worker may know, and under which name.
         self._known: dict[int, tuple[Any, Any]] = {}
         self._names = zip(repeat(uuid4().hex), count())
@@ -198,7 +195,7 @@ class DaskMapper:
             sent = sum(self._bytes(n, orders[n]) for n in numbers)
             tasks.append(_Task(numbers, do(task, blocks, weights, own, every), sent))
         if self._client is not None:
-            yield from _Watch(self._client, tasks, phase, self._workers).results()
+            yield from _Watch(self._client, tasks, phase, set(self._threads)).results()
             return
         for start in range(0, len(tasks), AT_ONCE):
             some = tasks[start : start + AT_ONCE]
@@ -210,9 +207,7 @@ class DaskMapper:
         """Return numbers of blocks in runs, each of which is to be a task."""
         if self._client is None:
             return [[number] for number in orders]
-        workers = _workers(self._client)
-        if set(workers) != self._workers or len(self._places) < len(self._futures):
-            self._workers, self._places = set(workers), self._found(workers)
+        self._look()
         runs = [[number] for number in orders if number not in self._places]
         by_worker: dict[str, list[int]] = {}
         for number in orders:
@@ -220,7 +215,7 @@ class DaskMapper:
                 by_worker.setdefault(self._places[number], []).append(number)
         for worker, some in by_worker.items():
             sent = sum(self._bytes(number, orders[number]) for number in some)
-            n = max(TASKS_A_THREAD * workers[worker]["nthreads"], -(-sent // SENT_BYTES))
+            n = max(self._threads[worker], -(-sent // SENT_BYTES))
             borders = [len(some) * i // n for i in range(n + 1)]
             runs += [some[a:b] for a, b in pairwise(borders) if a < b]
         return runs
@@ -234,11 +229,19 @@ class DaskMapper:
         more += 0 if order.state is None else order.state.n_bytes
         return int(sizeof(order.arguments)) + more
 
-    def _found(self, workers: dict[str, Any]) -> dict[int, str]:
-        """Return which worker keeps a block, of those that are kept."""
+    def _look(self) -> None:
+        """Note which workers there are, and which keep which block: not in every short pass."""
+        now, all_found = time.monotonic(), len(self._places) == len(self._futures)
+        if all_found and now - self._looked < TICK:
+            return
+        self._looked = now
+        workers = {name: told["nthreads"] for name, told in _workers(self._client).items()}
+        if all_found and workers == self._threads:
+            return
+        self._threads = workers
         number_of = {future.key: number for number, future in self._futures.items()}
         found = self._client.who_has(list(self._futures.values())) if number_of else {}
-        return {
+        self._places = {
             number_of[key]: next(worker for worker in places if worker in workers)
             for key, places in found.items()
             if any(worker in workers for worker in places)
@@ -337,7 +340,7 @@ class _Watch:
         self._tasks = tasks
         self._phase = phase
         self._seen: dict[str, set[str]] = {}  # workers on which each task was
-        self._known = set(workers)
+        self._known = workers
         self._lost: dict[str, float] = {}  # workers, and when they were missed
 
     def results(self) -> Iterator[tuple[int, Any]]:
