@@ -142,7 +142,7 @@ def choose_number(
 
     ``given_prior`` (h, d): in the sample's units, None where it is to be found; ``say`` is called
     with sentences on what was found so far. Where full covariances tell of one cluster, diagonal
-    ones, of a sample ``by_columns``, may tell of more: of few rows they need fewer.
+    ones may tell of more, for they need fewer rows: those of the sample ``by_columns``.
     """
     rows = sample.rows
     found = _find(sample, max_clusters, say)
