@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import replace
+from functools import partial
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -394,8 +395,8 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
         Returns
         -------
         distances : ndarray of shape (n_samples, n_clusters_)
-            Euclidean distances, as in scikit-learn's KMeans; divergences for any other
-            `divergence`. Dask gives a lazy array; `row_blocks` without ``out`` those of each block.
+            Euclidean distances, or divergences. Dask gives a lazy array; `row_blocks` without
+            ``out`` those of each block.
         """
         if out is not None or self._goes_by_block(X):
             return self._transform_by_block(X, out)
@@ -448,32 +449,27 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
             partition = problem.partition(penalty, prior_weight, self.max_clusters)
             solution = self._solve(problem, partition, "mean", rng)
         fitted = fitted_attributes(solution, problem, partition, penalty, columns, matrix.dtype)
-        status = solution.status
-        if choice is not None:
-            fitted |= choice_attributes(choice, fitted, problem, every, pool)
-            fitted["_chosen_for"] = choice_inputs(self, every, weights)
-            status = tell_choice(
-                fitted, status, choice, alone, matrix, geometry,
-                lambda k: self._call(
-                    cluster_penalty=self._penalty_for(k, problem, prior_weight, choice)
-                ),
-            )  # fmt: skip
-        return fitted, status
+        if choice is None:
+            return fitted, solution.status
+        fitted |= choice_attributes(choice, fitted, problem, every, pool)
+        fitted["_chosen_for"] = choice_inputs(self, every, weights)
+        own = problem, prior_weight, choice
+        return fitted, tell_choice(
+            fitted, solution.status, choice, alone, matrix, geometry,
+            lambda k: self._call(cluster_penalty=self._penalty_for(k, *own)),
+        )  # fmt: skip
 
     def _solve(
         self, problem: Problem, partition: Partition, init: str | Floats, rng: np.random.RandomState
     ) -> Solution:
         """Return the best of the starts."""
-
-        def solve(plain: Partition, init: str | Floats) -> Solution:
-            return minimise(
-                problem.state(plain), plain, problem.opening_costs(plain), lambda: problem.mean,
-                self._starts(init), rng, self._report,
-            )  # fmt: skip
-
-        if not partition.discount:
-            return solve(partition, init)
-        return minimise_discounted(partition, problem.rows.n_rows, init, solve)
+        if partition.discount:
+            solve = partial(self._solve, problem, rng=rng)
+            return minimise_discounted(partition, problem.rows.n_rows, init, solve)
+        return minimise(
+            problem.state(partition), partition, problem.opening_costs(partition),
+            lambda: problem.mean, self._starts(init), rng, self._report,
+        )  # fmt: skip
 
     def _penalty_for(
         self, n_clusters: int, problem: Problem, prior_weight: float, choice: Choice
