@@ -320,8 +320,6 @@ class DPMeans(MixedAttributes, ByBlock, CentreEstimator):  # type: ignore[overri
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    # -- rows that are not numbers, or not in memory -----------------------------------------------
-
     @property
     def _is_mixed(self) -> bool:
         """Whether the model is that of mixed tables."""
