@@ -142,6 +142,12 @@ class Estimator(CallbackSupportMixin, ABC, BaseEstimator):
         self.__dict__ = kept | fitted  # all attributes or none
         return self
 
+    @property
+    def _columns(self) -> dict[str, Any]:
+        """The attributes that describe the columns."""
+        names = ("n_features_in_", "feature_names_in_")
+        return {name: vars(self)[name] for name in names if name in vars(self)}
+
     def _stream(self) -> np.random.RandomState:
         """Return the generator of ``random_state``; for None a new one, not NumPy's global one."""
         if self.random_state is None:
@@ -238,12 +244,6 @@ class RowEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
     def _geometry(self) -> Geometry:
         """The divergence of a fit."""
         return SquaredEuclidean()
-
-    @property
-    def _columns(self) -> dict[str, Any]:
-        """The attributes that describe the columns."""
-        names = ("n_features_in_", "feature_names_in_")
-        return {name: vars(self)[name] for name in names if name in vars(self)}
 
     @abstractmethod
     def _costs(self, matrix: Matrix, pool: Pool) -> Floats:
