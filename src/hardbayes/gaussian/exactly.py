@@ -35,7 +35,9 @@ def keep_exactly(
     n_clusters = min(n_clusters, rows.n)
     path = find_path(rows)
     if n_clusters not in path:
-        path = path | {n_clusters: _step_to(rows, path, n_clusters)}
+        step = _step_to(rows, path, n_clusters)
+        n_clusters = step.k
+        path = path | {n_clusters: step}
     labels = path[n_clusters].labels
     kept = Keeper(rows, path, n_clusters, given_prior).near(labels, n_clusters)
     if kept is None:  # the objective's own rows would go elsewhere
@@ -63,12 +65,18 @@ def _step_to(rows: MixtureRows, path: Path, n_clusters: int) -> Step:
         k -= 1
         labels = moved if clusters.k == k else merged
     while k < n_clusters:
-        labels, k = _divided(rows, labels, k)
+        labels, found = _divided(rows, labels, k)
+        if found == k:
+            break
+        k = found
     return Step(k, likeliest_prior(rows, rows.statistics(labels, k))[1], labels)
 
 
 def _divided(rows: MixtureRows, labels: Ids, k: int) -> tuple[Ids, int]:
-    """Return labels with one cluster more: by the likeliest split, or of the widest cluster."""
+    """Return labels with one cluster more: by the likeliest split, or of the widest cluster.
+
+    Not one more, where the rows of each cluster are equal.
+    """
     clusters = rows.statistics(labels, k)
     found = find_splits(rows, labels, clusters)
     best = int(found.gains.argmax())
@@ -83,6 +91,8 @@ def _divided(rows: MixtureRows, labels: Ids, k: int) -> tuple[Ids, int]:
         np.minimum.at(low, labels, values)
         np.maximum.at(high, labels, values)
         spreads[:, column] = high - low
+    if not spreads.any():
+        return labels, k
     widest, longest = np.unravel_index(int(spreads.argmax()), spreads.shape)
     own = np.flatnonzero(labels == widest)
     values = rows.rows[own, longest]
