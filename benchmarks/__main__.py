@@ -93,6 +93,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     repeats = (1 if asked.quick else 5) if asked.repeats is None else asked.repeats
     if repeats < 1:
         parser.error(f"--repeats must be at least 1. Got {repeats} instead.")
+    if asked.jobs < 1:
+        parser.error(f"--jobs must be at least 1. Got {asked.jobs} instead.")
     if asked.draws is not None and asked.draws < 1:
         parser.error(f"--draws must be at least 1. Got {asked.draws} instead.")
     options = Options(
@@ -103,6 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         tables=asked.tables,
         draws=asked.draws,
         rows=tuple(asked.rows),
+        jobs=asked.jobs,
     )
     header = machine.header(options)
     sections: list[Section] = []
@@ -168,6 +171,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--rows", type=int, nargs="+", default=[], metavar="N", help="sizes for the section scale"
+    )
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=1,
+        metavar="N",
+        help="processes for choosing, choosing-discrete, choosing-kernels, communities, mixed and "
+        "tables: the same numbers sooner, and times of a busy machine",
     )
     parser.add_argument("--output", type=Path, metavar="FILE.md", help="write the report here too")
     return parser

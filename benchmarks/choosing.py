@@ -2,7 +2,9 @@
 
 import time
 from collections import defaultdict
+from collections.abc import Iterator
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,9 +20,10 @@ from benchmarks.choosers import (
     quiet,
     spherical_mixture,
 )
-from benchmarks.clouds import generated, shipped
+from benchmarks.clouds import Table, generated, shipped
 from benchmarks.labelled_sets import LabelledSet, sets_of, with_one_reference
 from benchmarks.options import Options
+from benchmarks.processes import for_each
 from benchmarks.report import NOTHING, Section
 from benchmarks.structureless import structureless
 from benchmarks.timing import progress
@@ -57,6 +60,8 @@ MOST_COMPARED = 60
 MOST_COMPARED_ENTRIES = 20_000
 WITHOUT_STRUCTURE = 10
 
+Cells = dict[str, tuple[int, float, float] | None]  # k, index and seconds of each method
+
 
 def run(options: Options) -> Section:
     """Fit every set once with every method."""
@@ -65,22 +70,22 @@ def run(options: Options) -> Section:
     if options.sets:
         sets = list(sets_of(options.sets))
     counted = []
-    for known in sets[1:5:3] if options.quick else sets:
-        progress(f"choosing, {known.name}")
-        cells = {name: _fit(method, known) for name, method in METHODS.items()}
+    for known, cells in for_each(_fits, sets[1:5:3] if options.quick else sets, options):
         shown = (f"{c[0]}, {c[1]:.3f}, {c[2]:.2f}" if c else NOTHING for c in cells.values())
         numbers = " or ".join(map(str, known.numbers))
         section.add(f"{known.name}: {known.X.shape[0]:,} x {known.X.shape[1]}", numbers, *shown)
         told = cells["KMeans(k)"]
         if told and told[1] >= AGREES:
             counted.append((known, cells))
-    _add_means(section, "", [each for each in counted if None not in each[1].values()])
+    _add_means(section, "", [pair for pair in counted if None not in pair[1].values()])
     _add_means(section, ", large sets too", counted)
-    _add_alarms(section, QUICK_DRAWS if options.quick else options.draws or DRAWS)
+    _add_alarms(section, QUICK_DRAWS if options.quick else options.draws or DRAWS, options)
     return section
 
 
-Cells = dict[str, tuple[int, float, float] | None]  # k, index and seconds of each method
+def _fits(known: LabelledSet) -> Cells:
+    progress(f"choosing, {known.name}")
+    return {name: _fit(method, known) for name, method in METHODS.items()}
 
 
 def _fit(method: Method, known: LabelledSet) -> tuple[int, float, float] | None:
@@ -112,20 +117,36 @@ def _add_means(section: Section, which: str, counted: list[tuple[LabelledSet, Ce
         section.add(f"{what}, {len(counted)} sets{which}", "", *cells)
 
 
-def _add_alarms(section: Section, n_draws: int) -> None:
-    """Add the structureless draws with more than one cluster, of each kind and of all."""
-    alarms: dict[str, dict[str, list[bool]]] = {name: defaultdict(list) for name in METHODS}
+class Draw(NamedTuple):
+    """Rows without clusters."""
+
+    kind: str
+    X: Table
+    methods: list[str]
+
+
+def _draws(n_draws: int) -> Iterator[Draw]:
     n_compared = 0
     for number, (kind, X) in enumerate(structureless(n_draws)):
         if number % 50 == 0:
             progress(f"choosing, structureless, {number}")
         is_compared = n_compared < MOST_COMPARED and X.size <= MOST_COMPARED_ENTRIES
         n_compared += is_compared
-        for name, method in METHODS.items():
-            if method is k_means or (name not in OURS and not is_compared):
-                continue
-            labels = quiet(method, X, WITHOUT_STRUCTURE // 2)
-            alarms[name][kind].append(n_found(labels) > 1)
+        choosers = [name for name, method in METHODS.items() if method is not k_means]
+        yield Draw(kind, X, choosers if is_compared else list(OURS))
+
+
+def _are_divided(draw: Draw) -> list[bool]:
+    half = WITHOUT_STRUCTURE // 2
+    return [n_found(quiet(METHODS[name], draw.X, half)) > 1 for name in draw.methods]
+
+
+def _add_alarms(section: Section, n_draws: int, options: Options) -> None:
+    """Add the structureless draws with more than one cluster, of each kind and of all."""
+    alarms: dict[str, dict[str, list[bool]]] = {name: defaultdict(list) for name in METHODS}
+    for draw, divided in for_each(_are_divided, _draws(n_draws), options):
+        for name, is_divided in zip(draw.methods, divided, strict=True):
+            alarms[name][draw.kind].append(is_divided)
     every = {name: [*chain(*kinds.values())] for name, kinds in alarms.items()}
     shown = (f"{sum(e)} of {len(e)}" if e else NOTHING for e in every.values())
     section.add("structureless, more than 1", 1, *shown)

@@ -1,6 +1,7 @@
 """Tables with discrete columns and no clusters, as people code them: how many are divided."""
 
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable
 
 import numpy as np
 from numpy.random import Generator
@@ -8,6 +9,7 @@ from numpy.random import Generator
 from benchmarks.choosers import Method, dp_means, gaussian_dp_means, n_found, quiet
 from benchmarks.clouds import Table
 from benchmarks.options import Options
+from benchmarks.processes import for_each
 from benchmarks.report import Section
 from benchmarks.timing import progress
 
@@ -29,12 +31,14 @@ def run(options: Options) -> Section:
     draws = QUICK_DRAWS if options.quick else options.draws or DRAWS
     sums = {half: dict.fromkeys(METHODS, 0) for half in ("tuned", "untuned")}
     kinds = {half: sum(of == half for of, _ in KINDS.values()) for half in sums}
-    for kind, (half, draw) in KINDS.items():
-        progress(f"discrete columns, {kind}")
+    tasks = [(kind, number) for kind in KINDS for number in range(draws)]
+    numbers: dict[str, list[list[int]]] = defaultdict(list)
+    for (kind, _), found in for_each(_found, tasks, options):
+        numbers[kind].append(found)
+    for kind, (half, _) in KINDS.items():
         cells = []
-        for name, method in METHODS.items():
-            found = [n_found(quiet(method, X, 1)) for X in _draws(kind, draw, draws)]
-            divided = [k for k in found if k > 1]
+        for name, of_method in zip(METHODS, zip(*numbers[kind], strict=True), strict=True):
+            divided = [k for k in of_method if k > 1]
             sums[half][name] += len(divided)
             listed = f" ({', '.join(map(str, divided))})" if divided else ""
             cells.append(f"{len(divided)} of {draws}{listed}")
@@ -45,10 +49,14 @@ def run(options: Options) -> Section:
     return section
 
 
-def _draws(kind: str, draw: Callable[[Generator, int], Table], n_draws: int) -> Iterator[Table]:
-    for number in range(n_draws):
-        rng = np.random.default_rng([number, list(KINDS).index(kind)])
-        yield draw(rng, ROWS[number % len(ROWS)])
+def _found(task: tuple[str, int]) -> list[int]:
+    """Return the number of clusters that each estimator finds in a draw of a kind."""
+    kind, number = task
+    if not number:
+        progress(f"discrete columns, {kind}")
+    rng = np.random.default_rng([number, list(KINDS).index(kind)])
+    X = KINDS[kind][1](rng, ROWS[number % len(ROWS)])
+    return [n_found(quiet(method, X, 1)) for method in METHODS.values()]
 
 
 # --- columns -------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from benchmarks.clouds import Labels, Table
 from benchmarks.kernel_sets import is_tuned, kernel_sets
 from benchmarks.labelled_sets import LabelledSet, sets_of, with_one_reference
 from benchmarks.options import Options
+from benchmarks.processes import for_each
 from benchmarks.report import NOTHING, TARGET_COLUMNS, Section, Target
 from benchmarks.structureless import structureless
 from benchmarks.timing import progress
@@ -62,9 +63,7 @@ def run(options: Options) -> Section:
     """Fit every set once with every method, then draws without structure."""
     section = Section("Choosing kernels", ["data", "k", *CHOOSERS, *TARGET_COLUMNS], NOTES)
     halves: dict[str, list[dict[str, tuple[int, float, float]]]] = defaultdict(list)
-    for known in _sets(options):
-        progress(f"choosing kernels, {known.name}")
-        cells = {name: _fit(method, known) for name, method in CHOOSERS.items()}
+    for known, cells in for_each(_fits, _sets(options), options):
         half = "tuned" if is_tuned(known.name) else "untuned"
         halves[half].append(cells)
         shown = (f"{k}, {index:.2f}, {seconds:.1f}" for k, index, seconds in cells.values())
@@ -72,7 +71,7 @@ def run(options: Options) -> Section:
         section.add(f"{known.name} ({half})", numbers, *shown, *[NOTHING] * 3)
     for half, found in halves.items():
         _add_means(section, half, found)
-    _add_draws(section, QUICK_DRAWS if options.quick else options.draws or DRAWS)
+    _add_draws(section, QUICK_DRAWS if options.quick else options.draws or DRAWS, options)
     return section
 
 
@@ -83,6 +82,11 @@ def _sets(options: Options) -> Iterator[LabelledSet]:
     for known in sets_of(options.sets):
         some = np.random.RandomState(0).permutation(len(known.X))[:MOST_ROWS]
         yield LabelledSet(known.name, known.X[some], [y[some] for y in known.references])
+
+
+def _fits(known: LabelledSet) -> dict[str, tuple[int, float, float]]:
+    progress(f"choosing kernels, {known.name}")
+    return {name: _fit(method, known) for name, method in CHOOSERS.items()}
 
 
 def _fit(method: Chooser, known: LabelledSet) -> tuple[int, float, float]:
@@ -105,22 +109,24 @@ def _add_means(
     section.add(f"median CPU seconds, {half}", "", *seconds, *[NOTHING] * 3)
 
 
-def _add_draws(section: Section, n_draws: int) -> None:
+def _are_divided(draw: tuple[str, Table]) -> list[bool]:
+    X = draw[1][:MOST_ROWS_OF_DRAWS]
+    return [n_found(quiet(CHOOSERS[name], X, 1)) > 1 for name in OURS]
+
+
+def _add_draws(section: Section, n_draws: int, options: Options) -> None:
     alarms: dict[str, dict[str, list[bool]]] = {name: defaultdict(list) for name in OURS}
-    for number, (kind, X) in enumerate(structureless(n_draws)):
-        if number % 25 == 0:
-            progress(f"choosing kernels, structureless, {number}")
-        for name in OURS:
-            labels = quiet(CHOOSERS[name], X[:MOST_ROWS_OF_DRAWS], 1)
-            alarms[name][kind].append(n_found(labels) > 1)
+    for (kind, _), divided in for_each(_are_divided, structureless(n_draws), options):
+        for name, is_divided in zip(OURS, divided, strict=True):
+            alarms[name][kind].append(is_divided)
     every = {name: [*chain(*kinds.values())] for name, kinds in alarms.items()}
     share = float(np.mean(every["KernelDPMeans()"]))
-    cells = [f"{sum(each)} of {len(each)}" for each in every.values()]
+    cells = [f"{sum(found)} of {len(found)}" for found in every.values()]
     target = Target(reach=0.02, lower_is_better=True, unit="").cells(share)
     rest = [NOTHING] * (len(CHOOSERS) - len(OURS))
     section.add("structureless, more than 1", 1, *cells, *rest, *target)
     for kind in alarms[OURS[0]]:
         own = [alarms[name][kind] for name in OURS]
         if any(map(any, own)):
-            shown = (f"{sum(each)} of {len(each)}" for each in own)
+            shown = (f"{sum(found)} of {len(found)}" for found in own)
             section.add(f"of these: {kind}", 1, *shown, *rest, *[NOTHING] * 3)

@@ -3,9 +3,10 @@
 import time
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from importlib.util import find_spec
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -24,6 +25,7 @@ from benchmarks.graph_sets import (
 )
 from benchmarks.labelled_sets import sets_of
 from benchmarks.options import Options
+from benchmarks.processes import for_each
 from benchmarks.report import NOTHING, TARGET_COLUMNS, Section, Target
 from benchmarks.timing import progress
 from hardbayes import GraphDPMeans
@@ -60,13 +62,15 @@ def run(options: Options) -> Section:
     """Compare partitions with true communities; count graphs left whole."""
     section = Section("Communities", COLUMNS, NOTES, remarks=graph_peers.absent())
     results = []
-    for half, family, graph in _labelled(options):
-        progress(f"communities, {graph.name}")
-        results.append(_add_graph(section, half, family, graph, options))
+    for _, (result, cells) in for_each(
+        partial(_compare, options.quick), _labelled(options), options
+    ):
+        results.append(result)
+        section.add(*cells)
     for half in ("tuned", "untuned", "file"):
-        _add_means(section, half, [each for each in results if each.half == half])
+        _add_means(section, half, [found for found in results if found.half == half])
     progress("communities, graphs without any")
-    _add_structureless(section, QUICK_DRAWS if options.quick else options.draws or DRAWS)
+    _add_structureless(section, QUICK_DRAWS if options.quick else options.draws or DRAWS, options)
     return section
 
 
@@ -88,8 +92,10 @@ def _labelled(options: Options) -> Iterator[tuple[str, str, Graph]]:
             yield "file", name, Graph(name, join(rows), labels)
 
 
-def _add_graph(section: Section, half: str, family: str, graph: Graph, options: Options) -> Result:
-    name, links, labels = graph
+def _compare(is_quick: bool, task: tuple[str, str, Graph]) -> tuple[Result, list[Any]]:
+    """Return the scores of a graph, and the cells of its line."""
+    half, family, (name, links, labels) = task
+    progress(f"communities, {name}")
     assert labels is not None
     known = labels >= 0
     k = len(np.unique(labels[known]))
@@ -104,7 +110,7 @@ def _add_graph(section: Section, half: str, family: str, graph: Graph, options: 
     own, louvain, leiden = scores(model.labels_), None, None
     cells, verdict = [NOTHING] * len(PEERS), Target().cells(own[0])
     if find_spec("igraph"):
-        seeds = range(2 if options.quick else LOUVAIN_SEEDS)
+        seeds = range(2 if is_quick else LOUVAIN_SEEDS)
         found = [scores(graph_peers.louvain(links, seed=seed)) for seed in seeds]
         louvain = (median(each[0] for each in found), median(each[1] for each in found))
         cells[0] = _shown(louvain)
@@ -114,10 +120,10 @@ def _add_graph(section: Section, half: str, family: str, graph: Graph, options: 
         cells[1] = _shown(leiden)
     if find_spec("pymetis"):
         cells[2] = _shown(scores(graph_peers.metis(links, k)))
-    if links.shape[0] <= MOST_SPECTRAL and not options.quick:
+    if links.shape[0] <= MOST_SPECTRAL and not is_quick:
         cells[3] = _shown(scores(graph_peers.spectral(links, k)))
-    section.add(name, half, k, model.n_clusters_, _shown(own), *cells, f"{taken:.2f}", *verdict)
-    return Result(half, family.startswith(NEIGHBOURS), own, louvain, leiden)
+    line = [name, half, k, model.n_clusters_, _shown(own), *cells, f"{taken:.2f}", *verdict]
+    return Result(half, family.startswith(NEIGHBOURS), own, louvain, leiden), line
 
 
 def quietly(links: sparse.csr_array) -> GraphDPMeans:
@@ -154,12 +160,17 @@ def _add_means(section: Section, half: str, results: list[Result]) -> None:
         section.add(what, half, NOTHING, NOTHING, f"{np.mean(beyond):+.3f}", *blank, *verdict)
 
 
-def _add_structureless(section: Section, draws: int) -> None:
-    """Add for each kind how many graphs are left whole: each component one cluster."""
+def _is_whole(draw: tuple[str, sparse.csr_array]) -> bool:
+    """Return whether each component is one cluster."""
+    components = csgraph.connected_components(draw[1], directed=False)[0]
+    return bool(quietly(draw[1]).n_clusters_ == components)
+
+
+def _add_structureless(section: Section, draws: int, options: Options) -> None:
+    """Add for each kind how many graphs are left whole."""
     whole: dict[str, list[bool]] = {}
-    for kind, links in structureless_graphs(draws):
-        components = csgraph.connected_components(links, directed=False)[0]
-        whole.setdefault(kind, []).append(quietly(links).n_clusters_ == components)
+    for (kind, _), is_whole in for_each(_is_whole, structureless_graphs(draws), options):
+        whole.setdefault(kind, []).append(is_whole)
     blank = [NOTHING] * (len(PEERS) + 1)
     usual = [each for kind, found in whole.items() if kind not in GEOMETRIC for each in found]
     verdict = Target(reach=0.98, unit="").cells(float(np.mean(usual)))

@@ -26,8 +26,9 @@ from benchmarks.mixed_peers import (
     told_k_means,
 )
 from benchmarks.mixed_real import real_tables
-from benchmarks.mixed_sets import planted, structureless
+from benchmarks.mixed_sets import Columns, planted, structureless
 from benchmarks.options import Options
+from benchmarks.processes import for_each
 from benchmarks.report import NOTHING, TARGET_COLUMNS, Section, Target
 from benchmarks.timing import progress
 from hardbayes import DPMeans, GaussianDPMeans, MixedDPMeans
@@ -113,17 +114,9 @@ def run(options: Options) -> Section:
     head = [name if name in NOT_TOLD else f"{name}, told" for name in METHODS]
     section = Section("Mixed tables", ["data", "k", *head, *TARGET_COLUMNS], NOTES)
     means: dict[str, list[list[float]]] = defaultdict(list)
-    for name, group, frame, labels in _labelled(options):
-        progress(f"mixed, {name}")
-        task = Task(frame, Parts(frame), len(np.unique(labels)))
-        cells, scores = [], []
-        for method, make in METHODS.items():
-            found = _quietly(make, task)
-            scores.append(float(adjusted_rand_score(labels, found)))
-            told = f"{scores[-1]:.2f}"
-            cells.append(told if method in TOLD else f"{n_found(found)}, {told}")
+    for (name, group, _, labels), (scores, cells) in for_each(_scores, _labelled(options), options):
         means[group].append(scores)
-        section.add(f"{name} ({group})", task.k, *cells, *[NOTHING] * 3)
+        section.add(f"{name} ({group})", len(np.unique(labels)), *cells, *[NOTHING] * 3)
     for group, rows in (*means.items(), ("all", [*chain(*means.values())])):
         own, *others = np.mean(rows, axis=0).tolist()
         best = max(mean for mean, name in zip(others, list(METHODS)[1:], strict=True)
@@ -131,12 +124,29 @@ def run(options: Options) -> Section:
         target = Target(reach=round(best, 3), unit="").cells(own)
         shown = (f"{mean:.3f}" for mean in (own, *others))
         section.add(f"mean ARI, {len(rows)} tables, {group}", "", *shown, *target)
-    _add_draws(section, QUICK_DRAWS if options.quick else options.draws or DRAWS, options.quick)
+    _add_draws(section, QUICK_DRAWS if options.quick else options.draws or DRAWS, options)
     _add_speed(section, 2_000 if options.quick else SPEED_ROWS)
     return section
 
 
-def _labelled(options: Options) -> Iterator[tuple[str, str, pd.DataFrame, Labels]]:
+Labelled = tuple[str, str, pd.DataFrame, Labels]  # a name, its group, the table
+
+
+def _scores(known: Labelled) -> tuple[list[float], list[str]]:
+    """Return the index of every method, and the cells that show it."""
+    name, _, frame, labels = known
+    progress(f"mixed, {name}")
+    task = Task(frame, Parts(frame), len(np.unique(labels)))
+    scores, cells = [], []
+    for method, make in METHODS.items():
+        found = _quietly(make, task)
+        scores.append(float(adjusted_rand_score(labels, found)))
+        told = f"{scores[-1]:.2f}"
+        cells.append(told if method in TOLD else f"{n_found(found)}, {told}")
+    return scores, cells
+
+
+def _labelled(options: Options) -> Iterator[Labelled]:
     for each in planted(1 if options.quick else PLANTED_DRAWS):
         if not options.quick or each.name in QUICK_KINDS:
             yield each.name, f"planted, {each.half}", pd.DataFrame(each.columns), each.member
@@ -149,18 +159,25 @@ def _quietly(method: Method, task: Task) -> Labels:
     return quiet(lambda *_: method(task), task.parts.numbers, task.k)
 
 
-def _add_draws(section: Section, n_draws: int, quick: bool) -> None:
+Draw = tuple[str, str, int, Columns]  # a kind, its half, the number of the draw, the table
+
+
+def _are_divided(draw: Draw) -> list[bool]:
+    kind, _, number, columns = draw
+    if not number:
+        progress(f"mixed, without clusters, {kind}")
+    frame = pd.DataFrame(columns)
+    task = Task(frame, Parts(frame), 1)
+    return [n_found(_quietly(method, task)) > 1 for method in DIVIDERS.values()]
+
+
+def _add_draws(section: Section, n_draws: int, options: Options) -> None:
     divided: dict[tuple[str, str], dict[str, list[bool]]] = {}
-    for kind, half, number, columns in structureless(n_draws):
-        if quick and kind not in QUICK_KINDS:
-            continue
-        if not number:
-            progress(f"mixed, without clusters, {kind}")
-        frame = pd.DataFrame(columns)
-        task = Task(frame, Parts(frame), 1)
+    draws = (draw for draw in structureless(n_draws) if not options.quick or draw[0] in QUICK_KINDS)
+    for (kind, half, _, _), found in for_each(_are_divided, draws, options):
         cells = divided.setdefault((half, kind), defaultdict(list))
-        for name, method in DIVIDERS.items():
-            cells[name].append(n_found(_quietly(method, task)) > 1)
+        for name, is_divided in zip(DIVIDERS, found, strict=True):
+            cells[name].append(is_divided)
     for half in ("tuned", "untuned"):
         own = {kind: cells for (of, kind), cells in divided.items() if of == half}
         for kind, cells in own.items():

@@ -18,6 +18,7 @@ class Options:
     tables: Path | None = None  # a folder of labelled CSV files
     draws: int | None = None  # without structure
     rows: tuple[int, ...] = ()  # sizes of files
+    jobs: int = 1  # processes of batteries that choose something
 
     def repeats_up_to(self, most: int) -> int:
         """Return the number of repeats of something so slow that `most` are enough."""

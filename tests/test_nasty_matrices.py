@@ -21,7 +21,9 @@ from hardbayes import (
     KernelDPMeans,
     KernelHDPMeans,
     KFeatures,
+    MixedDPMeans,
     SpectralDPMeans,
+    objective_lower_bound,
 )
 
 SEED = 7
@@ -160,6 +162,13 @@ ESTIMATORS = {
     "KernelHDPMeans": (lambda: KernelHDPMeans(), as_given),
     "HDPTopics": (lambda: HDPTopics(), absolute),
     "GraphDPMeans": (lambda: GraphDPMeans(), graph),
+    "MixedDPMeans": (lambda: MixedDPMeans(), as_given),
+    "MixedDPMeans, five": (lambda: MixedDPMeans(n_clusters=5), as_given),
+    "DPMeans, five": (lambda: DPMeans(n_clusters=5), as_given),
+    "GaussianDPMeans, five": (lambda: GaussianDPMeans(n_clusters=5), as_given),
+    "KernelDPMeans, five": (lambda: KernelDPMeans(n_clusters=5), as_given),
+    "SpectralDPMeans, five": (lambda: SpectralDPMeans(n_clusters=5), as_given),
+    "HDPMeans, five": (lambda: HDPMeans(n_clusters=5), as_given),
 }
 
 
@@ -238,3 +247,16 @@ def findings(estimator, matrix):
 def test_a_fit_without_flaws_or_one_sentence(estimator):
     found = {matrix: dict.fromkeys(findings(estimator, matrix)) for matrix in MATRICES}
     assert {matrix: flaws for matrix, flaws in found.items() if flaws} == {}
+
+
+@pytest.mark.parametrize("matrix", MATRICES)
+def test_a_lower_bound_is_a_number_or_one_sentence(matrix):
+    X = MATRICES[matrix]()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            said = f"The bound is {objective_lower_bound(X, 1.0)}."
+        except ValueError as error:
+            said = str(error)
+    assert re.fullmatch(r"[A-Z'][^\n]+\.", said)
+    assert not re.search("nan|inf", said)

@@ -10,6 +10,7 @@ from benchmarks.contestants import delayed_births
 from benchmarks.data import plane
 from benchmarks.labelled_sets import LabelledSet
 from benchmarks.options import Options
+from benchmarks.processes import for_each
 from benchmarks.quality import IN_VAIN, Sweep
 from benchmarks.recovery import centroid_index, penalty_interval
 from benchmarks.report import Section, Target, to_markdown
@@ -177,3 +178,9 @@ def test_every_section_has_a_name():
         "streams",
         "scale",
     ]
+
+
+def test_batteries_give_the_same_in_several_processes():
+    names = ["wine", "iris", "digits"]
+    one, two = ([*for_each(len, names, Options(jobs=jobs))] for jobs in (1, 2))
+    assert one == two == [(name, len(name)) for name in names]

@@ -5,7 +5,7 @@ import pytest
 
 from hardbayes import BPMeans
 from hardbayes.core.pool import Pool
-from hardbayes.datasets import make_dice, make_tabletop
+from hardbayes.datasets import make_dice, make_tabletop, make_three_gaussians
 from hardbayes.features.choice import LOOK_AHEAD, feature_path
 from hardbayes.features.problem import pose_features
 from tests.conftest import quiet_fit
@@ -54,3 +54,10 @@ def test_rows_of_zeros_have_no_features():
     model = BPMeans(random_state=0).fit(np.zeros((5, 3)))
     assert model.n_components_ == 0
     assert model.component_penalty_ > 0
+
+
+def test_the_nearest_number_is_not_the_answer():
+    X, _ = make_three_gaussians(random_state=0)
+    model = quiet_fit(BPMeans(random_state=0), X[:60])
+    assert model.n_components_ == 1
+    assert "Nearest came 2 features" in model.status_

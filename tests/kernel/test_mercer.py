@@ -1,8 +1,11 @@
 import numpy as np
 import pytest
+from numpy.testing import assert_array_equal
 from scipy import sparse
+from sklearn.metrics import adjusted_rand_score
 from sklearn.metrics.pairwise import pairwise_kernels
 
+from hardbayes import KernelDPMeans
 from hardbayes.kernel.mercer import Mercer, Seen, balancing_scales, mercer_for
 
 
@@ -82,3 +85,15 @@ def test_a_callable_gets_its_parameters():
     np.testing.assert_allclose(
         mercer.between(Seen(X, None, None), Seen(X, None, None)), (X @ X.T) ** 2
     )
+
+
+@pytest.mark.parametrize("kernel", [{}, {"gamma": 0.1}, {"n_landmarks": 12}, {"balance": False}])
+def test_a_large_offset_changes_nothing(kernel):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (60, 1)) * 4.0 + rng.normal(size=(60, 2))
+    X = np.ldexp(np.rint(np.ldexp(X, 10)), -10)  # exact beside the offset
+    near = KernelDPMeans(n_clusters=4, random_state=0, **kernel).fit(X)
+    far = KernelDPMeans(n_clusters=4, random_state=0, **kernel).fit(X + 2.0**33)
+    assert adjusted_rand_score(far.labels_, near.labels_) == 1.0
+    assert far.objective_ == pytest.approx(near.objective_, rel=1e-6)
+    assert_array_equal(far.predict(X + 2.0**33), far.labels_)

@@ -90,7 +90,7 @@ def test_a_damaged_entry_is_refused(name):
 #: What files of version 0.1.0 do not hold, and what only some kernels have.
 MAY_MISS = {
     "working_dtype", "working_spread", "working_gamma", "working_degree", "working_coef0",
-    "working_anchor_weights", "working_anchor_counts", "has_base",
+    "working_anchor_weights", "working_anchor_counts", "working_origin", "has_base",
     *(f"working_{rows}_{part}" for rows in ("rows", "anchors", "landmarks")
       for part in ("bandwidths", "scales")),
 }  # fmt: skip

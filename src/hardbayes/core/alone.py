@@ -30,4 +30,5 @@ def alone_sentences(
     if nearest is None:
         return f"{head} For k {what} nevertheless: {any_number}."
     k, evidence, call, of = nearest
-    return f"{head} Nearest came {k} {what}{of}: {evidence}. To use {k} {what}: {call}."
+    number = f"{k} {what if k > 1 else what.removesuffix('s')}"
+    return f"{head} Nearest came {number}{of}: {evidence}. To use {number}: {call}."

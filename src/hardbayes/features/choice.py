@@ -172,9 +172,10 @@ class FeatureChoice(NamedTuple):
         found = "there is " + (
             "one, which tells that rows have a mean" if self.n_components else "none"
         )
-        if not self.evidence or self.is_confirmed:
+        others = [each for each in self.evidence if each.n_components != self.n_components]
+        if not others or self.is_confirmed:
             return alone_sentences(why, found, None, "KFeatures(k)", "features")
-        k, deviations, _ = max(self.evidence, key=lambda each: each.deviations)
+        k, deviations, _ = max(others, key=lambda each: each.deviations)
         evidence = (
             "rows do not fall into those that have a feature and those that have not; the "
             f"evidence is {deviations:.2g} standard deviations ({NEEDED:g} are needed)"

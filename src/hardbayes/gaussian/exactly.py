@@ -36,6 +36,7 @@ def keep_exactly(
     rows = sample.rows
     n_clusters = min(n_clusters, rows.n)
     path = _path_with(rows, [n_clusters])
+    n_clusters = max(k for k in path if k <= n_clusters)
     labels = path[n_clusters].labels
     kept = Keeper(rows, path, n_clusters, given_prior).near(labels, n_clusters)
     if kept is None:  # the objective's own rows would go elsewhere
@@ -52,15 +53,16 @@ def partitions(sample: Sample, numbers: Sequence[int]) -> list[Ids]:
     """Return labels of a sample for numbers of clusters, those that it has different rows for."""
     numbers = [k for k in numbers if k <= sample.rows.n] or [sample.rows.n]
     path = _path_with(sample.rows, numbers)
-    return [path[k].labels for k in numbers]
+    return [path[k].labels for k in numbers if k in path] or [path[max(path)].labels]
 
 
 def _path_with(rows: MixtureRows, numbers: Sequence[int]) -> Path:
-    """Return the path, with these numbers of clusters on it."""
+    """Return the path, with these numbers of clusters on it, or as many as rows differ."""
     path = find_path(rows)
     for k in numbers:
         if k not in path:
-            path = path | {k: _step_to(rows, path, k)}
+            step = _step_to(rows, path, k)
+            path = path | {step.k: step}
     return path
 
 
@@ -80,12 +82,18 @@ def _step_to(rows: MixtureRows, path: Path, n_clusters: int) -> Step:
         k -= 1
         labels = moved if clusters.k == k else merged
     while k < n_clusters:
-        labels, k = _divided(rows, labels, k)
+        labels, found = _divided(rows, labels, k)
+        if found == k:
+            break
+        k = found
     return Step(k, likeliest_prior(rows, rows.statistics(labels, k))[1], labels)
 
 
 def _divided(rows: MixtureRows, labels: Ids, k: int) -> tuple[Ids, int]:
-    """Return labels with one cluster more: by the likeliest split, or of the widest cluster."""
+    """Return labels with one cluster more: by the likeliest split, or of the widest cluster.
+
+    Not one more, where the rows of each cluster are equal.
+    """
     clusters = rows.statistics(labels, k)
     found = find_splits(rows, labels, clusters)
     best = int(found.gains.argmax())
@@ -100,6 +108,8 @@ def _divided(rows: MixtureRows, labels: Ids, k: int) -> tuple[Ids, int]:
         np.minimum.at(low, labels, values)
         np.maximum.at(high, labels, values)
         spreads[:, column] = high - low
+    if not spreads.any():
+        return labels, k
     widest, longest = np.unravel_index(int(spreads.argmax()), spreads.shape)
     own = np.flatnonzero(labels == widest)
     values = rows.rows[own, longest]

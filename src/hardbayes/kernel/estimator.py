@@ -476,7 +476,7 @@ class KernelDPMeans(KernelEstimator):
         """Return the attributes of `DPMeans` fitted to features of landmarks."""
         features = self._landmark_map(problem)
         assert problem.seen is not None
-        rows = features(problem.seen.rows)
+        rows = features.of_seen(problem.seen.rows)
         init: Any = "mean"
         if choice is not None and self.search != "paper":
             init = landmarks.cluster_means(rows[choice.ids], choice.labels, choice.weights)

@@ -63,6 +63,7 @@ KERNEL = {
     "working_least_bandwidth": schema.number(low=0, may_miss=True),
     "working_anchor_weights": schema.array("anchors", or_none=True, may_miss=True),
     "working_anchor_counts": schema.array("anchors", or_none=True, may_miss=True),
+    "working_origin": schema.array("columns", or_none=True, may_miss=True),
     **rows_schema("working_anchors", "anchors"),
 }
 LABELLING = {
@@ -222,21 +223,21 @@ def kernel_arrays(mercer: Mercer | None, spectral: SpectralLabels | None) -> dic
     if not isinstance(mercer.kernel, str):
         raise ValueError("its kernel is a function, which a file does not hold; use a name")
     found = {f"working_{name}": mercer.parameters.get(name) for name in PARAMETERS}
-    for name in ("kernel", "least_bandwidth", "anchor_weights", "anchor_counts"):
+    for name in ("kernel", "least_bandwidth", "anchor_weights", "anchor_counts", "origin"):
         found[f"working_{name}"] = getattr(mercer, name)
     return labelling | found | rows_arrays("working_anchors", mercer.anchors)
 
 
 def mercer_from(arrays: dict[str, Any]) -> Mercer | None:
     """Return the kernel of these arrays; None where kernel values are given."""
-    *given, kernel, bandwidth, weights, counts = schema.values_of(arrays, KERNEL)[:7]
+    *given, kernel, bandwidth, weights, counts, origin = schema.values_of(arrays, KERNEL)[:8]
     if kernel == "precomputed":
         return None
     if bandwidth is None:
         raise schema.contradiction("its kernel is incomplete")
     parameters = {n: value for n, value in zip(PARAMETERS, given, strict=True) if value is not None}
     anchors = rows_from("working_anchors", arrays)
-    return Mercer(kernel, parameters, anchors, counts, bandwidth, weights)
+    return Mercer(kernel, parameters, anchors, counts, bandwidth, weights, origin)
 
 
 def spectral_from(arrays: dict[str, Any], n_inputs: int) -> SpectralLabels | None:

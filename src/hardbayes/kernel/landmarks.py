@@ -65,11 +65,21 @@ class KernelFeatureMap:
 
     def __call__(self, rows: Matrix) -> Any:
         """Return the features (m, f) of rows, or the rows as float64."""
+        origin = None if self.mercer is None else self.mercer.origin
+        return self._features(rows, origin)
+
+    def of_seen(self, rows: Matrix) -> Any:
+        """Return the same of rows from the origin of the kernel."""
+        return self._features(rows, None)
+
+    def _features(self, rows: Matrix, origin: Floats | None) -> Any:
         if self.mercer is None or self.landmarks is None:
             given = rows.astype(np.float64)
             return given if self.normalisation is None else given @ self.normalisation
         with one_blas_thread():
-            parts = [self._part(rows[part]) for part in chunks(rows.shape[0], self.n_landmarks)]
+            parts = [
+                self._part(rows[part], origin) for part in chunks(rows.shape[0], self.n_landmarks)
+            ]
         return np.concatenate(parts)
 
     @property
@@ -77,10 +87,11 @@ class KernelFeatureMap:
         """Number of landmarks."""
         return 0 if self.landmarks is None else int(self.landmarks.rows.shape[0])
 
-    def _part(self, rows: Matrix) -> Floats:
+    def _part(self, rows: Matrix, origin: Floats | None) -> Floats:
         assert self.mercer is not None and self.landmarks is not None
         assert self.normalisation is not None
-        values = self.mercer.between(self.mercer.see(rows.astype(np.float64)), self.landmarks)
+        rows = rows.astype(np.float64) if origin is None else rows - origin
+        values = self.mercer.between(self.mercer.see_from_origin(rows), self.landmarks)
         return values @ self.normalisation
 
     def to_arrays(self, spectral: SpectralLabels | None = None) -> dict[str, Any]:

@@ -65,7 +65,10 @@ def objective_lower_bound(X: Any, cluster_penalty: float, *, sample_weight: Any 
     matrix = check_matrix(X, geometry)
     given = check_weights(sample_weight, matrix, geometry)
     weights = np.array(np.broadcast_to(1.0 if given is None else given, matrix.shape[0]))
-    return bound_of_rows(matrix.astype(np.float64), weights, float(cluster_penalty))
+    rows = matrix.astype(np.float64)
+    largest = float(np.abs(rows.data if is_sparse(rows) else rows).max(initial=0.0))
+    geometry.check_scale(rows.shape[1], float(weights.sum()), largest)
+    return bound_of_rows(rows, weights, float(cluster_penalty))
 
 
 def bound_of_rows(rows: Matrix, weights: Floats, penalty: float) -> float:
@@ -80,8 +83,6 @@ def bound_of_rows(rows: Matrix, weights: Floats, penalty: float) -> float:
         mean = weighted_mean(rows, weights)
     n, d = rows.shape
     values = scatter_values(rows, weights, mean)
-    if not np.isfinite(values).all():
-        raise ValueError("The sum of squares of X is not a finite number. Rescale X.")
     squares = float(weights @ _squares(rows))
     error = GUARD * EPSILON * ((n + d) * squares)
     lowered = np.minimum(np.maximum(values - error, 0.0), penalty)

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics.pairwise import euclidean_distances, pairwise_kernels
 
-from hardbayes.core.arrays import Floats, Matrix, chunks
+from hardbayes.core.arrays import Floats, Matrix, chunks, is_sparse
 
 NEIGHBOUR = 4  # whose distance is a row's bandwidth; a row that is an anchor is not counted
 NEIGHBOUR_ON_A_LINE = 10  # of rows of one column, where gaps between neighbours vary most
@@ -41,7 +41,7 @@ SEMIDEFINITE = ("rbf", "laplacian", "linear", "cosine", "chi2")
 
 
 class Seen(NamedTuple):
-    """Rows as a kernel sees them."""
+    """Rows as a kernel sees them: from its origin."""
 
     rows: Matrix  # (m, d), float64
     bandwidths: Floats | None  # (m,)
@@ -64,6 +64,7 @@ class Mercer:
     anchor_counts: Floats | None = None  # (a,): how often each counts as a neighbour
     least_bandwidth: float = 0.0
     anchor_weights: Floats | None = None  # (a,): of a balanced kernel, their weights times scales
+    origin: Floats | None = None  # (d,): subtracted from rows, which have distances alone
 
     @property
     def has_bandwidths(self) -> bool:
@@ -72,6 +73,10 @@ class Mercer:
 
     def see(self, rows: Matrix) -> Seen:
         """Return rows (m, d) with their bandwidths and scales."""
+        return self.see_from_origin(rows if self.origin is None else rows - self.origin)
+
+    def see_from_origin(self, rows: Matrix) -> Seen:
+        """Return the same of rows from which the origin has been subtracted."""
         seen = Seen(rows, None, None)
         if self.anchors is None:
             return seen
@@ -161,14 +166,19 @@ def mercer_for(
     Raises ValueError where kernel values to be balanced are negative.
     """
     mercer = Mercer(kernel, parameters)
+    if kernel == "rbf" and not is_sparse(anchors):
+        # Squared distances are differences of squares, which a large offset would cancel.
+        origin = np.average(anchors, axis=0, weights=counts)
+        mercer, anchors = replace(mercer, origin=origin), anchors - origin
+    seen = Seen(anchors, None, None)
     if mercer.has_bandwidths:
-        mercer = replace(mercer, anchors=Seen(anchors, None, None), anchor_counts=counts)
+        mercer = replace(mercer, anchors=seen, anchor_counts=counts)
         distances = np.sqrt(2.0 * mercer._bandwidths(anchors))
         mean = float(np.average(distances, weights=weights)) ** 2
         mercer = replace(mercer, least_bandwidth=mean if mean > 0 else 1.0)
-        mercer = replace(mercer, anchors=mercer.see(anchors))
+        seen = mercer.see_from_origin(anchors)
+        mercer = replace(mercer, anchors=seen)
     if balance:
-        seen = mercer.anchors or Seen(anchors, None, None)
         scales = balancing_scales(mercer.between(seen, seen), weights)
         mercer = replace(mercer, anchors=seen, anchor_weights=weights * scales)
     return mercer

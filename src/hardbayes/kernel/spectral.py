@@ -99,7 +99,7 @@ def relax_features(
 ) -> dict[str, Any]:
     """Return the attributes of a fit to features, centred where they are the rows."""
     assert problem.seen is not None
-    weights, features = problem.weights, map_(problem.seen.rows)
+    weights, features = problem.weights, map_.of_seen(problem.seen.rows)
     centred = map_.landmarks is None
     spectrum, factors, mean = feature_spectrum(features, weights, penalty, centred, rng)
     bound = lower_bound(spectrum, penalty, problem.n)
@@ -355,7 +355,8 @@ class SpectralDPMeans(KernelEstimator):
         while len(fitted["eigenvalues_"]) <= wanted and penalty > smallest:
             penalty /= FALL
             fitted = self._relaxed(problem, penalty, rng)
-        values = np.append(fitted["eigenvalues_"], np.zeros(told + 1))
+        # Smaller eigenvalues are those of rounding, and their eigenvectors divide equal rows.
+        values = np.append(fitted["eigenvalues_"], np.zeros(told + 1)).clip(smallest)
         low, high = float(values[wanted]), float(values[wanted - 1]) if wanted else np.inf
         known = ToldPenalty(Plateau(told, low, high).middle if wanted else 2.0 * low, low, high)
         fitted = self._relaxed(problem, known.penalty, rng)

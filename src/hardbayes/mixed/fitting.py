@@ -184,9 +184,10 @@ def _shown(table: Table, rows: Rows, coding: Coding, found: Found) -> Floats:
         there = ~np.isnan(values) & ~np.isin(values, number.spikes)
         own, weights = found.labels[there], rows.weights[there]
         totals = np.bincount(own, weights, found.k)
-        sums = np.bincount(own, weights * values[there], found.k)
-        shown[:, at] = sums.sum() / totals.sum()
-        np.divide(sums, totals, out=shown[:, at], where=totals > 0)
+        shown[:, at] = (weights / weights.sum()) @ values[there]
+        shares = weights / totals[own]  # sums of products with weights may overflow
+        means = np.bincount(own, shares * values[there], found.k)
+        shown[totals > 0, at] = means[totals > 0]
     return shown
 
 

@@ -33,6 +33,7 @@ REPEATED, REPEATED_SHARE = 0.9, 0.3
 GAP = 3.0
 PART = 0.1  # of the rows: a part between gaps with fewer has no say in the floor
 _QUANTILES = 512  # of a column, from which its transform is found
+DEAREST = 1e100  # what an exponent that overflows costs: no other costs so much
 
 AS_IT_IS, LOGARITHM, YEO_JOHNSON = 0.0, 1.0, 2.0  # names, as files hold them
 
@@ -69,7 +70,7 @@ def shape_of(values: Floats, weights: Floats) -> Shape:
     """Return how a column of numbers (n,), none of them missing, is coded."""
     ranked = Ranked.of(values, weights)
     low, middle, high = ranked.quantiles([0.1, 0.5, 0.9])
-    unit = float((high - low) / 2.56) or float(np.sqrt(ranked.variance())) or 1.0
+    unit = float((high - low) / 2.56) or ranked.deviation() or 1.0
     least = float(ranked.values[0])
     plain = Shape(AS_IT_IS, middle, unit, 1.0, -np.inf, np.inf, 0, 1, 0)
     tried = [_drawn_in(plain, ranked)]
@@ -85,9 +86,8 @@ def shape_of(values: Floats, weights: Floats) -> Shape:
     best = min(range(len(tried)), key=lambda at: skews[at] + BETTER * (at == 2))
     chosen = tried[best]
     coded = _of(chosen, ranked)
-    chosen = chosen._replace(
-        mean=coded.mean(), deviation=float(np.sqrt(coded.variance())) or 1.0, floor=LEAST_FLOOR
-    )
+    mean, deviation = coded.mean(), coded.deviation() or 1.0
+    chosen = chosen._replace(mean=mean, deviation=deviation, floor=LEAST_FLOOR)
     if not is_lattice(ranked):
         return chosen
     atoms = np.unique(ranked.values)
@@ -161,16 +161,23 @@ class Ranked(NamedTuple):
         """Return the mean."""
         return float(self.weights @ self.values)
 
-    def variance(self) -> float:
-        """Return the variance."""
-        return float(self.weights @ (self.values - self.mean()) ** 2)
+    def deviation(self) -> float:
+        """Return the standard deviation."""
+        return self._moments()[0]
 
     def skewness(self) -> float:
         """Return the third moment in standard deviations; zero of a constant."""
-        variance = self.variance()
-        if variance <= 0:
-            return 0.0
-        return float(self.weights @ (self.values - self.mean()) ** 3 / variance**1.5)
+        return self._moments()[1]
+
+    def _moments(self) -> tuple[float, float]:
+        """Return the deviation and the skewness: in units in which no power overflows."""
+        apart = self.values - self.mean()
+        size = float(np.abs(apart).max())
+        if size == 0:
+            return 0.0, 0.0
+        apart /= size
+        deviation = float(np.sqrt(self.weights @ apart**2))
+        return size * deviation, float(self.weights @ (apart / deviation) ** 3)
 
     def clipped(self, low: float, high: float) -> Ranked:
         """Return the numbers drawn in to both ends."""
@@ -191,7 +198,7 @@ def _drawn_in(shape: Shape, ranked: Ranked) -> Shape:
     """Return a shape with the ends beyond which values are drawn in."""
     bent = _of(shape, ranked)
     low, middle, high = bent.quantiles([0.16, 0.5, 0.84])
-    spread = float(np.sqrt(bent.variance()))
+    spread = bent.deviation()
     up, down = high - middle or spread, middle - low or spread
     return shape._replace(
         low=float(middle - FAR * max(down, NARROW_SIDE * up)),
@@ -209,7 +216,7 @@ def _exponent(ranked: Ranked, shape: Shape) -> float:
         with np.errstate(over="ignore", invalid="ignore"):
             variance = np.var(yeo_johnson(scaled, exponent))
         if not np.isfinite(variance) or variance <= 0:
-            return float(np.finfo(np.float64).max)
+            return DEAREST
         return float(0.5 * np.log(variance) - (exponent - 1) * slopes)
 
     return float(minimize_scalar(cost, bounds=(-4.0, 4.0), method="bounded").x)

@@ -6,6 +6,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+#: What is said where cells are not numbers.
+TAKES_ALL = ", or fit MixedDPMeans, which takes categories and dates as they are"
+
 
 def column_names(X: Any) -> list[str] | None:
     """Return the column names of a data frame; None for anything else."""
@@ -45,7 +48,7 @@ def refuse_text(X: Any, names: list[str] | None) -> None:
         if cell is not None:
             raise ValueError(
                 f"could not convert string to float: X holds text at {place(*cell, None)}. "
-                "Drop or encode it first."
+                f"Drop or encode it first{TAKES_ALL}."
             )
 
 
@@ -57,7 +60,7 @@ def refuse_columns(X: Any, names: list[str]) -> None:
         elif not holds_numbers(dtype):
             raise ValueError(
                 f"Column {name!r} of X holds {dtype} values, not real numbers. "
-                "Drop it or encode it first."
+                f"Drop it or encode it first{TAKES_ALL}."
             )
 
 
@@ -80,7 +83,7 @@ def refuse_cells(cells: Any, column: int, names: list[str]) -> None:
     what = "text" if isinstance(value, (str, bytes)) else f"{type(value).__name__} values"
     raise ValueError(
         f"Column {names[column]!r} of X holds {what}, for example at row {row}. "
-        "Drop it or encode it first."
+        f"Drop it or encode it first{TAKES_ALL}."
     )
 
 
