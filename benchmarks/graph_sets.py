@@ -24,7 +24,7 @@ TUNED = {
     "karate club", "planted partition", "LFR", "ring of cliques",
     "neighbours of digits", "neighbours of iris", "neighbours of blobs",
 }  # fmt: skip
-#: Kinds without communities whose parts nevertheless have few links between: clouds of near rows.
+#: Kinds without communities that nevertheless have parts which few links leave.
 GEOMETRIC = {"grid", "neighbours of a Gaussian", "neighbours of a cube"}
 NEIGHBOURS = "neighbours of "  # begins the names of families of nearest-neighbour graphs
 LFR_TRIES = 20
