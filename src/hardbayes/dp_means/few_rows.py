@@ -26,8 +26,8 @@ MAX_CLUSTERS = 64
 # fewer different ones. More miss the best optimum less often, and take longer (benchmarks.exact_k).
 STARTS = 3
 PATIENCE = 16
-PATIENCE_TIMES_ROWS = 1 << 13
-PATIENCE_A_CLUSTER = 6
+PATIENCE_TIMES_ROWS = 1 << 12
+PATIENCE_A_CLUSTER = 5
 # Rows around which a cluster may open: the best of so many drawn.
 TRIES = 3
 # Up to so many clusters more than wished tell where the number is best; swaps that must fail with
