@@ -174,6 +174,7 @@ def test_every_section_has_a_name():
         "kernels",
         "choosing-kernels",
         "mixed",
+        "mixed-draws",
         "samplers",
         "streams",
         "scale",
