@@ -77,3 +77,12 @@ def test_the_highest_border_is_that_of_all_and_unknown_beyond_a_limit():
     assert highest_border(links, np.arange(60) // (FEWEST - 1)) == np.inf
     pieces = csr_array(np.kron(np.eye(2), np.ones((10, 10))))
     assert highest_border(pieces, np.arange(20) % 2) == np.inf
+
+
+def test_equal_degrees_give_the_same_bits_each_time():
+    n = 400  # more than are held densely
+    steps = (np.arange(n)[:, np.newaxis] + [1, 2, 3]) % n
+    one_way = csr_array((np.ones(3 * n), steps.ravel(), np.arange(0, 3 * n + 1, 3)))
+    ring = csr_array(one_way + one_way.T)
+    found = [borders_of(ring, np.zeros(n, np.int64)).halves for _ in range(5)]
+    assert len({each.tobytes() for each in found}) == 1

@@ -1,12 +1,12 @@
 """Borders between clusters of linked things: what they cut, by what halving a cluster would cut.
 
-For a cluster c, ``out(c)`` is the share of its links that leave it, and ``in(c)`` the least share
-of its inner links that dividing it in halves would cut. ``out / in`` is about one where a border is
-a place like any other, and little where it is one that few links cross.
+For a cluster c, ``out(c)`` is the share of its links that leave it, and ``half(c)`` the least share
+of the inner links of a half that dividing it would cut. ``out / half`` is about one where a border
+is a place like any other, and little where few links cross it.
 
 The least cut of a cluster is looked for among sweeps along the eigenvector of its links that
 belongs to the second largest eigenvalue, and along its principal axes where rows have coordinates;
-each side has a fifth of the links.
+each side has at least a fifth of the links.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ AXES = 3  # principal axes of a cluster along which it is divided
 LEAST_SIDE = 0.2  # of the links, on each side of a half
 FEWEST = 8  # rows of a cluster that is divided into halves
 MOST_DENSE = 150  # rows of a cluster up to which all its links are held
+LEAST_DEGREE = 1e-12  # of the largest: a row with less has no links to speak of
 TINY = 1e-300  # instead of zero, against overflow of a ratio
 
 
@@ -49,7 +50,8 @@ def borders_of(links: csr_array, labels: Ids, coordinates: Floats | None = None)
 def highest_border(links: csr_array, labels: Ids, most: float = np.inf) -> float:
     """Return the highest ``out / halves`` of clusters; infinite as soon as one exceeds ``most``.
 
-    So it is for one cluster, and where one is too small to be halved or falls apart.
+    It is infinite, too, for one cluster, and where a cluster is too small to be halved or falls
+    apart.
     """
     sizes = np.bincount(labels)
     if len(sizes) < 2 or sizes.min() < FEWEST:
@@ -81,7 +83,8 @@ def _least_half(links: csr_array, coordinates: Floats | None) -> float:
     pairs = links.tocoo()
     upper = pairs.row < pairs.col
     ends = (pairs.row[upper], pairs.col[upper], pairs.data[upper])
-    degrees = np.maximum(np.asarray(links.sum(axis=1)).ravel(), 1e-12)
+    degrees = np.asarray(links.sum(axis=1)).ravel()
+    degrees = np.maximum(degrees, max(LEAST_DEGREE * float(degrees.max()), TINY))
     with one_blas_thread():
         slow = _slowest(links, degrees)
         sweeps = [] if slow is None else [slow]
@@ -99,7 +102,10 @@ def _slowest(links: csr_array, degrees: Floats) -> Floats | None:
         if n <= MOST_DENSE:
             vectors = eigh(scaled.toarray(), subset_by_index=[n - 2, n - 1])[1]
         else:
-            values, vectors = eigsh(scaled, 2, which="LA", tol=1e-2, v0=np.ones(n))
+            # Not ones: where all degrees are equal they are an eigenvector, and the iteration would
+            # go on from a vector of its own, another one each time.
+            start = np.random.RandomState(0).uniform(0.5, 1.5, n)
+            values, vectors = eigsh(scaled, 2, which="LA", tol=1e-2, v0=start)
             vectors = vectors[:, np.argsort(values)]
     except (ArpackError, LinAlgError):
         return None
@@ -110,16 +116,19 @@ def _slowest(links: csr_array, degrees: Floats) -> Floats | None:
 def _least_cut(
     positions: Floats, lefts: Ids, rights: Ids, values: Floats, degrees: Floats
 ) -> float:
-    """Return the least share cut by ``positions <= t``, for any t with enough on both sides."""
+    """Return the least share of the links of the smaller side that a cut along an order cuts.
+
+    The order is that of positions (n,), rows at equal ones as they come; both sides have enough.
+    """
     n = len(positions)
     order = np.argsort(positions, kind="stable")
     ranks = np.empty(n, np.int64)
     ranks[order] = np.arange(n)
     left, right = ranks[lefts], ranks[rights]
-    begins = np.bincount(np.minimum(left, right), values, n)
-    ends = np.bincount(np.maximum(left, right), values, n)
-    cuts = np.cumsum(begins - ends)[:-1]
+    opened = np.bincount(np.minimum(left, right), values, n)
+    closed = np.bincount(np.maximum(left, right), values, n)
+    cuts = np.cumsum(opened - closed)[:-1]
     below = np.cumsum(degrees[order])[:-1]
     sides = np.minimum(below, degrees.sum() - below)
-    counts = sides >= LEAST_SIDE * degrees.sum()
-    return float((cuts[counts] / sides[counts]).min()) if counts.any() else np.inf
+    even = sides >= LEAST_SIDE * degrees.sum()
+    return float((cuts[even] / sides[even]).min()) if even.any() else np.inf

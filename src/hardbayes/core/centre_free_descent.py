@@ -25,9 +25,9 @@ from hardbayes.core.loop import Proposal, Status, alternate, say_nothing
 STAGES = {
     "paper": ("sweep",),
     "divide": ("move_rows", "merge", "split"),  # from one cluster to several
-    # From clusters that were chosen before: their number changes only if two had better be one.
     # From clusters whose number is told.
     "rows": ("choose", "move_rows"),
+    # From clusters that were chosen before: their number changes only if two had better be one.
     "local": ("choose", "move_rows", "merge"),
     # The same, for clusters that the objective was shown to keep while rows move all at once.
     "kept": ("choose", "merge"),

@@ -13,13 +13,13 @@ from collections.abc import Callable
 from threading import Lock
 from typing import Any, NamedTuple
 
-# Bytes of states that a worker remembers: a byte a row mostly. Of more, the oldest are forgotten,
-# and sent again.
-REMEMBERED_BYTES = 1 << 26
+# Bytes of states that a worker remembers, a byte a row mostly. Of more, those that were used least
+# recently are forgotten, and sent again: in every pass, for a pass uses all of them.
+REMEMBERED_BYTES = 1 << 28
 
 
 class Missed:
-    """What a worker answers that does not know the state of a block."""
+    """The answer of a worker that does not know the state of a block."""
 
 
 class Packed:

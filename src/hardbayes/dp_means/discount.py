@@ -34,18 +34,18 @@ RELATIVE_TOLERANCE = 1e-12  # of the objective: what is lower by less is roundin
 
 def check_discount(estimator: Any, is_mixed: bool) -> None:
     """Raise where a discount is asked for that other parameters leave no use for."""
-    remedies = {
-        "a penalty is chosen: pass a number as cluster_penalty": estimator.cluster_penalty
-        == "auto",
-        "n_clusters is told: leave it out": estimator.n_clusters is not None,
-        "the divergence is mixed: leave it out": is_mixed,
-    }
-    for why in (why for why, is_so in remedies.items() if is_so):
-        where, remedy = why.split(": ")
-        raise ValueError(
-            f"The 'discount' parameter of DPMeans must be 0 where {where}. "
-            f"Got {estimator.discount} instead. {remedy.capitalize()}."
-        )
+    if estimator.n_clusters is not None:
+        where, remedy = "n_clusters is told", "Leave n_clusters out, and pass a cluster_penalty."
+    elif estimator.cluster_penalty == "auto":
+        where, remedy = "the penalty is chosen", "Pass a number as cluster_penalty."
+    elif is_mixed:
+        where, remedy = "the divergence is mixed", "Leave the discount out."
+    else:
+        return
+    raise ValueError(
+        f"The 'discount' parameter of DPMeans must be 0 where {where}. "
+        f"Got {estimator.discount} instead. {remedy}"
+    )
 
 
 def minimise_discounted(

@@ -35,11 +35,11 @@ TRIES = 3
 BEYOND = 4
 PATIENCE_BESIDE = 1
 ROUNDING = 16 * np.finfo(np.float64).eps  # of a mean of equal rows, as a part of them
-MAX_SWAPS = 1 << 9  # in one compiled call, so that Ctrl-C is prompt
+MAX_SWAPS = 1 << 9  # that are tried at most: Ctrl-C waits for the compiled call to end
 
 
 class FewSolution(NamedTuple):
-    """Centres (k, d) in working coordinates, and fit terms by number of clusters around k."""
+    """Centres (k, d) in working coordinates, and fit terms from one cluster to some more than k."""
 
     centres: Floats
     points: list[tuple[int, float]]
@@ -48,7 +48,7 @@ class FewSolution(NamedTuple):
 def solve_few(
     problem: Problem, k: int, n_starts: int, rng: np.random.RandomState
 ) -> FewSolution | None:
-    """Return the best solution with k clusters; None if rows are many, or differ in fewer ways.
+    """Return the best solution with k clusters; None if rows are many, or fewer than k differ.
 
     For squared distances without a prior.
     """
@@ -142,7 +142,7 @@ class _Few:
         drop_cluster(self._rows, self.clusters)
 
     def swap(self, patience: int, goal: float = np.inf) -> float:
-        """Let rows settle, then swap clusters until so many swaps fail; return the fit term."""
+        """Let rows settle, then swap clusters until so many swaps in a row fail; return the fit."""
         from hardbayes.dp_means.compiled.swapping import swap_clusters
 
         draws = self._rng.random_sample((MAX_SWAPS if patience else 0, TRIES))

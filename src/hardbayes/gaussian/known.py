@@ -5,8 +5,8 @@ covariances each has,
 
     sum_k [sum_i w_i (x_i - mu_k)' Sigma_k^-1 (x_i - mu_k) + rate log(|Sigma_k| / |Sigma_0|) + c]
 
-c being the penalty and Sigma_0 the smallest of them (Broderick, Kulis & Jordan 2013, supplement E,
-whose formula has neither: both are constants where K is given).
+c being the penalty and Sigma_0 the one of least determinant (Broderick, Kulis & Jordan 2013,
+supplement E; their formula has neither c nor Sigma_0, which only add a constant for a given K).
 
 To learned covariances ``(I + S) / rate`` these are clusters with the scatters ``rate Sigma - I``,
 so that fitted models, files and predictions are the same. Only the descent differs: which
@@ -71,7 +71,7 @@ def given_covariances(given: Any, d: int, diagonal: bool) -> Floats:
         definite = bool(
             np.isfinite(scaled).all()
             and np.allclose(scaled, scaled.swapaxes(1, 2))
-            and np.linalg.eigvalsh(scaled).min() > 0
+            and np.linalg.eigvalsh(scaled).min() > d * np.finfo(np.float64).eps
         )
     if not definite:
         raise ValueError(

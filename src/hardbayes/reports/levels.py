@@ -23,8 +23,8 @@ NONE = np.empty((0, 0), np.int32)
 def levels_of(model: Any, labels: NDArray[np.integer]) -> dict[str, Labels]:
     """Return the labels of the rows (n,) at each level by its name, the coarsest first.
 
-    None but for the rows of the fit, and where one number has evidence. Numbers of clusters agree
-    with those of the fitted model as far as they can, so that colours stay.
+    There are none for other rows than those of the fit, and where one number alone has evidence.
+    Clusters are numbered as in the fitted model as far as they can be, so that colours stay.
     """
     own, found = labels.astype(np.int64), getattr(model, "layers_", NONE)
     if len(found) < 2 or not np.array_equal(model.labels_, own):
@@ -61,7 +61,7 @@ def levels_figure(levels: dict[str, Labels], fitted: str) -> Markup | None:
         tables.append(tag("div", whole, data_table=at))
     sentence = (
         "More than one number of clusters has evidence. The fitted model has "
-        f"{fitted}; each table says in which cluster of the level before most rows are."
+        f"{fitted}; a table says of each cluster in which one of the level before most rows are."
     )
     return tag(
         "div",

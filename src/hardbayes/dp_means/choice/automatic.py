@@ -313,8 +313,10 @@ def _layers(
         if k == fitted["n_clusters_"]:  # under a cap the fit may have this number
             continue
         other = replace(model, centres=problem.centres_in_frame(points), _tables={})
-        labels = other.assign(matrix, pool).labels()
-        layers.append(np.unique(labels, return_inverse=True)[1].astype(np.int32))
+        labels = np.unique(other.assign(matrix, pool).labels(), return_inverse=True)[1]
+        # A centre of the sample may be that of no row: then the layer may be there already.
+        if all(labels.max() != layer.max() for layer in layers):
+            layers.append(labels.astype(np.int32))
     layers.sort(key=np.max)
     return np.stack(layers) if layers else np.empty((0, matrix.shape[0]), np.int32)
 

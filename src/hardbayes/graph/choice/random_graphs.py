@@ -12,9 +12,9 @@ times as many in a plane, and more in more dimensions. So rows are drawn evenly 
 many dimensions, not always a whole number, as give the growth of the given graph. The nearest are
 linked, by as many links, with the same weights, the heaviest where rows are nearest.
 
-Each of n vertices that chooses its k nearest has k links or more, and all together have ``n k`` at
-most: none has less than half of the mean number of links. Graphs of people or of citations have
-such vertices; they are no graphs of near rows, and are not compared with clouds.
+If each of n vertices chooses its k nearest, all have k links or more, and together ``n k`` at most:
+so none has less than half of the mean number. Graphs of people or of citations have such vertices.
+They are no graphs of near rows, and are not compared with clouds.
 """
 
 from typing import NamedTuple
