@@ -61,6 +61,10 @@ def test_workers_join_and_leave(client, rows, expected, before):
     def scaled(n):
         client.cluster.scale(n)
         client.wait_for_workers(n, timeout=PROMISED)
+        # The cluster must know workers before they leave: else Dask fails as it closes.
+        give_up = time.monotonic() + PROMISED
+        while len(client.cluster.scheduler_info["workers"]) < n and time.monotonic() < give_up:
+            time.sleep(0.05)
 
     before.update({"assignment": lambda: scaled(3), "divisions": lambda: scaled(1)})
     assert_same_bits(fit(rows), expected)
