@@ -27,7 +27,10 @@ from hardbayes.mixed.coding import OTHER_VALUES
 from hardbayes.mixed.search import Problem, embeddings
 
 IN_STEPS = 0.5  # different values among those of a column: with fewer, they are drawn as they are
-MODES = 0.01  # level of the test for several modes (a convention)
+# Level of the test for several modes, which compares with evenly spread values. At .01, .1 and .5,
+# the mean ARI of 24 tables with three clusters 3.3 deviations apart was .36, .59 and .95, and 4, 5
+# and 10 of 200 tables of numbers without clusters were divided (kinds of benchmarks.structureless).
+MODES = 0.1
 # The same where it is one mode that has to be shown: its p-values are near 1 (a convention).
 CURVE = 0.5
 SIMULATED = 4000  # rows by which the correlations behind columns are found,
@@ -88,7 +91,11 @@ def variables_of(problem: Problem) -> list[Variable]:
 
 
 def _has_modes(values: Floats, level: float = MODES) -> bool:
-    """Whether a column has several modes, where it has more than a few values."""
+    """Whether a column has several modes, where it has more than a few values.
+
+    Values far beyond the others have been drawn in to the ends, where they are no modes.
+    """
+    values = values[(values > values.min()) & (values < values.max())]
     atoms, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     if len(atoms) <= OTHER_VALUES:
         return False
