@@ -18,6 +18,7 @@ import numpy as np
 from hardbayes.cli.notations import MOSTLY_NUMBERS, Notation, notation_of, sentences_on
 from hardbayes.cli.tables import Cells, Table, import_polars, new_matrix, stripped
 from hardbayes.cli.terminal import CommandError, cannot_read, one_line
+from hardbayes.core.row_sources import is_number
 
 BLOCK_BYTES = 1 << 24
 HEAD_BYTES = 1 << 20
@@ -105,7 +106,7 @@ def text_layout(path: Path, *, header: bool | None = None) -> Layout:
     if not any(cell.strip() for cell in cells):
         raise cannot_read(path, "its first line is empty; begin with the names of the columns")
     if header is None:
-        header = not all(_is_number(cell) for cell in cells)
+        header = not all(is_number(cell) for cell in cells)
     names = unique_names(cells) if header else [f"column_{i + 1}" for i in range(len(cells))]
     start = first_end if header else bom
     if header and n_lines <= first.count("\n") and not rows.strip():
@@ -193,14 +194,6 @@ def _separator(first: str) -> str:
     bare = re.sub(r'"[^"]*"', "", first)
     counts = [bare.count(separator) for separator in SEPARATORS]
     return SEPARATORS[counts.index(max(counts))]
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
 
 
 class DelimitedTable(Table):

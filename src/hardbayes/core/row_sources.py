@@ -284,7 +284,7 @@ class TextFile:
                 names = reader.schema.names
         except self._error as error:
             raise ValueError(f"{path.name} is no table: {error}.") from None
-        if all(_is_number(name) for name in names):
+        if all(is_number(name) for name in names):
             raise ValueError(
                 f"The first line of {path.name} must hold the names of the columns. Got numbers."
             )
@@ -346,7 +346,8 @@ def _rows_of(
         yield NamedRows(rows, names)
 
 
-def _is_number(cell: str) -> bool:
+def is_number(cell: str) -> bool:
+    """Whether a cell of text is a number."""
     try:
         float(cell)
     except ValueError:

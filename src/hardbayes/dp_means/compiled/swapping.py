@@ -114,19 +114,9 @@ def settle(rows, clusters, fit, goal):
             least = bound[i]
             second = bound[i]
             to = np.int64(-1)
-            for k in range(counts[0]):
-                if k != own and changed[k] > seen:
-                    pays = sizes[k] / (sizes[k] + weight) * gap(rows, i, centres, k)
-                    if pays < least:
-                        second = least
-                        least = pays
-                        to = np.int64(k)
-                    elif pays < second:
-                        second = pays
-            if to < 0 and least < frees:  # the bound does not decide
-                least = second = np.inf
+            for _ in range(2):
                 for k in range(counts[0]):
-                    if k != own:
+                    if k != own and changed[k] > seen:
                         pays = sizes[k] / (sizes[k] + weight) * gap(rows, i, centres, k)
                         if pays < least:
                             second = least
@@ -134,6 +124,10 @@ def settle(rows, clusters, fit, goal):
                             to = np.int64(k)
                         elif pays < second:
                             second = pays
+                if to >= 0 or not least < frees:
+                    break
+                least = second = np.inf  # the bound does not decide: all clusters are compared
+                seen = np.int64(-1)
             if to < 0 or not is_worth_it(least, frees, 1.0):
                 bound[i] = least
                 continue
